@@ -1,0 +1,1 @@
+../../validator/__main__.py

@@ -1,0 +1,95 @@
+# From a bare clone with Python 3.11 or newer:
+#   make demo       judge an example and print the report
+#   make test       run the tests
+#   make check      format, lint, types, tests: what CI runs
+#   make bench      measure start-up and throughput
+#   make generate   rewrite the generated files that are committed
+#   make clean      remove .venv and caches
+# PYTHON=... picks the interpreter, PYTEST_ARGUMENTS=... goes to pytest.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := check
+.PHONY: demo test lint format check bench generate clean
+
+EXAMPLE := fixtures/examples/several-files --gpu H100-80GB --role sft
+
+VENV := .venv
+BIN := $(VENV)/bin
+# Stamps: the environment holds what this pyproject.toml asks for.
+INSTALLED := $(VENV)/.installed
+INSTALLED_FOR_DEVELOPMENT := $(VENV)/.installed-for-development
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+# pyright would ask a registry whether it is the newest.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+demo: $(INSTALLED)
+	@echo '$$ speccheck $(EXAMPLE)'; echo
+	@status=0; $(BIN)/speccheck $(EXAMPLE) || status=$$?; echo; \
+	case $$status in \
+	  0) echo 'Exit code 0: every requirement that could be judged holds.' ;; \
+	  1) echo 'Exit code 1: at least one finding is an error, which stops a pipeline.'; \
+	     echo 'The report above says for each what to change, and where.' ;; \
+	  3) echo 'Exit code 3: evidence that the profile requires is missing.' ;; \
+	  *) echo "Exit code $$status: the example could not be judged."; exit $$status ;; \
+	esac
+
+test: $(INSTALLED_FOR_DEVELOPMENT)
+	$(BIN)/pytest $(PYTEST_ARGUMENTS)
+
+lint: $(INSTALLED_FOR_DEVELOPMENT)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy --strict
+	$(BIN)/mypy --strict tests bench
+	$(BIN)/pyright
+
+format: $(INSTALLED_FOR_DEVELOPMENT)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+check: lint test
+
+bench: $(INSTALLED)
+	$(BIN)/python bench/run.py $(BENCH_ARGUMENTS)
+
+# In this order: pages are made of the compiled edition.
+GENERATORS := \
+  spec.compile_edition \
+  spec.compile_catalogues \
+  spec.compile_nccl \
+  report.json_schemas \
+  report.rule_pages
+
+generate: $(INSTALLED_FOR_DEVELOPMENT)
+	@for generator in $(GENERATORS); do \
+	  echo "python -m speccheck.validator.$$generator"; \
+	  $(BIN)/python -m speccheck.validator.$$generator || exit; \
+	done
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache build dist
+	find validator rules schemas probes tests bench -name __pycache__ -prune -exec rm -rf {} +
+
+# An environment that is there already is kept as long as its interpreter runs.
+define create_environment
+	@$(BIN)/python -c 'import pip' 2>/dev/null || { \
+	  for python in $(or $(PYTHON),python3.13 python3.12 python3.11 python3); do \
+	    $$python -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' \
+	      2>/dev/null || continue; \
+	    echo "creating $(VENV) with $$($$python --version)"; \
+	    exec $$python -m venv --clear $(VENV); \
+	  done; \
+	  echo 'speccheck needs Python 3.11 or newer with pip and venv' >&2; exit 1; }
+endef
+
+$(INSTALLED): pyproject.toml
+	$(create_environment)
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(INSTALLED_FOR_DEVELOPMENT): pyproject.toml
+	$(create_environment)
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $(INSTALLED) $@

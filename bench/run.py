@@ -1,0 +1,184 @@
+"""What speccheck costs: CPU time and memory of whole processes, held to targets.
+
+CPU time (user and system) comes from the kernel when a process ends and is the minimum
+of several runs, so that other load on the machine hardly moves it. Start-up is given as
+a ratio to `python -c pass`, measured in turn with it, so that machines can be compared.
+"""
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from configurations import TEMPLATES, copy_published, fill, write_from_templates
+
+ROOT = Path(__file__).resolve().parents[1]
+# What the installed command does; the checkout needs no install.
+_ENTRY = "import sys; from speccheck.validator.cli.main import main; sys.exit(main())"
+SPECCHECK = (sys.executable, "-c", _ENTRY)
+BASELINE = (sys.executable, "-c", "pass")
+
+VERSION_TARGET = 3.0  # times `python -c pass`
+ONE_FILE_TARGET = 6.0
+MANY_FILES = 1000
+MANY_FILES_TARGET_SECONDS = 1.2
+MANY_FILES_TARGET_BYTES = 45_000_000
+_BYTES_PER_KIBIBYTE = 1024
+_ENDINGS = (0, 1, 3)  # judged, whatever was found
+
+
+class Cost(NamedTuple):
+    """What one process, or the cheapest of several, used.
+
+    Linux counts the memory of the process that starts another as that one's too, so the
+    peak is never less than what this script holds: it imports little.
+    """
+
+    cpu_seconds: float
+    peak_bytes: int
+
+
+class Row(NamedTuple):
+    """One line of the table; a figure without a target is only shown."""
+
+    what: str
+    figure: str
+    target: str
+    holds: bool | None
+
+
+def run_once(command: Sequence[str], folder: Path) -> Cost:
+    """Run a command to its end; exits when it does not judge."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / ".imports")}
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode not in _ENDINGS:
+            errors.seek(0)
+            text = errors.read().decode(errors="replace")
+            sys.exit(f"{' '.join(command)} ended with {process.returncode}\n{text}")
+    return Cost(used.ru_utime + used.ru_stime, used.ru_maxrss * _BYTES_PER_KIBIBYTE)
+
+
+def cheapest(
+    commands: Sequence[Sequence[str]], folder: Path, runs: int
+) -> tuple[Cost, ...]:
+    """The cheapest run of each command, all of them in turn.
+
+    One run before the others is not counted: it writes bytecode and warms the disk.
+    """
+    for command in commands:
+        run_once(command, folder)
+    rounds = [[run_once(one, folder) for one in commands] for _ in range(runs)]
+    return tuple(
+        Cost(min(c.cpu_seconds for c in costs), min(c.peak_bytes for c in costs))
+        for costs in zip(*rounds, strict=True)
+    )
+
+
+def start_up(runs: int) -> list[Row]:
+    """The version, and one file judged by all rules."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        template = TEMPLATES / "trainer.yaml"
+        (folder / template.name).write_text(fill(template, 1), encoding="utf-8")
+        baseline, version, one_file = cheapest(
+            (BASELINE, (*SPECCHECK, "--version"), (*SPECCHECK, template.name)),
+            folder,
+            runs,
+        )
+    pass_row = Row("python -c pass", f"{baseline.cpu_seconds * 1000:6.1f} ms", "", None)
+    rows = [pass_row]
+    for what, cost, target in (
+        ("speccheck --version", version, VERSION_TARGET),
+        ("speccheck trainer.yaml, all rules", one_file, ONE_FILE_TARGET),
+    ):
+        ratio = cost.cpu_seconds / baseline.cpu_seconds
+        figure = f"{cost.cpu_seconds * 1000:6.1f} ms, {ratio:4.2f} times as much"
+        rows.append(Row(what, figure, f"at most {target:g} times", ratio <= target))
+    return rows
+
+
+def throughput(runs: int, *, published: bool) -> list[Row]:
+    """Many configurations in one process."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        what = copy_published(folder, MANY_FILES) if published else None
+        what = what or write_from_templates(folder, MANY_FILES)
+        (cost,) = cheapest([(*SPECCHECK, ".")], folder, runs)
+    seconds, size = cost
+    return [
+        Row(
+            what,
+            f"{seconds:6.2f} s, {seconds * 1000 / MANY_FILES:4.2f} ms each",
+            f"at most {MANY_FILES_TARGET_SECONDS:g} s",
+            seconds <= MANY_FILES_TARGET_SECONDS,
+        ),
+        Row(
+            "  peak memory",
+            f"{size / 1e6:6.1f} MB",
+            f"at most {MANY_FILES_TARGET_BYTES / 1e6:g} MB",
+            size <= MANY_FILES_TARGET_BYTES,
+        ),
+    ]
+
+
+def machine() -> str:
+    """Processor, cores and Python, in a line."""
+    processor = platform.machine()
+    information = Path("/proc/cpuinfo")
+    if information.is_file():
+        for line in information.read_text(encoding="utf-8").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                processor = value.strip()
+                break
+    cores = os.cpu_count()
+    return f"{processor}, {cores} cores, Python {platform.python_version()}"
+
+
+def show(rows: Sequence[Row]) -> None:
+    """Print the table."""
+    words = {True: "holds", False: "MISSED", None: ""}
+    lines = [(row.what, row.figure, row.target, words[row.holds]) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        print("  ".join(cells).rstrip())
+
+
+def main() -> int:
+    """Measure and print; returns the exit code."""
+    parser = argparse.ArgumentParser(description="Measure what speccheck costs.")
+    parser.add_argument("--runs", type=int, default=15, help="of each short command")
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with 1 when a target is missed"
+    )
+    parser.add_argument(
+        "--templates",
+        action="store_true",
+        help="judge templates even where published configurations lie beside us",
+    )
+    options = parser.parse_args()
+    print(machine())
+    print(f"CPU time of whole processes, minimum of {options.runs} runs")
+    rows = start_up(options.runs)
+    rows += throughput(max(1, options.runs // 5), published=not options.templates)
+    show(rows)
+    return int(options.strict and any(row.holds is False for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

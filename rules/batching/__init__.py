@@ -1,0 +1,1 @@
+"""Rules on micro-batches, accumulation and the global batch."""

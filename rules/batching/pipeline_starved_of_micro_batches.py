@@ -1,0 +1,86 @@
+"""Too few micro-batches to keep a pipeline busy.
+
+Why it hurts: a pipeline of p stages stands idle for p - 1 micro-batches at the start
+and at the end of each step. With m micro-batches and v virtual stages the idle share
+is (p - 1) / (v m + p - 1) of the step.
+
+What passes: an idle share up to the bound of the clause: about four micro-batches for
+each stage without interleaving, fewer with it.
+
+Where it does not apply: one stage. torchtitan cuts its local batch into pipeline
+micro-batches in another way and is left open.
+
+Source: Narayanan et al. 2021 (arXiv:2104.04473), section 2.2.
+
+Bad::
+
+    # 128 GPUs: 8 data-parallel ranks
+    --pipeline-model-parallel-size 8 --tensor-model-parallel-size 2
+    --micro-batch-size 1 --global-batch-size 64
+
+Good::
+
+    --micro-batch-size 1 --global-batch-size 512
+"""
+
+from speccheck.validator.evidence.plan import Batch, Model, Parallelism, Run
+from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
+
+
+class Bubble(Numbers):
+    """The largest idle share, and micro-batches that keep it without interleaving."""
+
+    bubble_max: float
+    micro_per_stage: int
+
+
+@rule(clause="BATCH-003")
+def pipeline_starved_of_micro_batches(
+    batch: Batch, parallelism: Parallelism, model: Model, run: Run, limit: Bubble
+) -> Verdicts:
+    """Judge the idle share of the schedule."""
+    pipeline, steps = (
+        parallelism.pipeline_parallel_size,
+        batch.gradient_accumulation_steps,
+    )
+    stages = pipeline.need()
+    if stages <= 1:
+        return
+    at = [batch.global_batch_size, batch.micro_batch_size, pipeline]
+    if run.framework.value == "torchtitan":
+        yield unknown(
+            "torchtitan cuts the local batch into pipeline micro-batches by itself",
+            missing=("batch.gradient_accumulation_steps",),
+            at=pipeline,
+        )
+        return
+    count = steps.need()
+    chunks = _virtual_stages(parallelism, model, stages)
+    idle = (stages - 1) / (chunks * count + stages - 1)
+    if steps.status == "stated":
+        at = [steps, pipeline]
+    if idle <= limit.bubble_max:
+        yield passed(at=at, measured=idle, required=limit.bubble_max)
+        return
+    work = f"{count}" if chunks == 1 else f"{chunks} x {count}"
+    needed = limit.micro_per_stage * stages
+    yield fail(
+        f"{count} micro-batches on {stages} pipeline stages leave {stages - 1} / "
+        f"({work} + {stages - 1}) = {idle:.0%} of the step idle; at most "
+        f"{limit.bubble_max:.0%} should be",
+        at=at,
+        measured=idle,
+        required=limit.bubble_max,
+        cost=f"{idle:.0%} of all GPU time is idle",
+        remedy=f"Use {limit.micro_per_stage} x {stages} = {needed} micro-batches for "
+        f"each rank (global batch x {needed / count:.3g}), fewer stages, or virtual "
+        "stages.",
+    )
+
+
+def _virtual_stages(parallelism: Parallelism, model: Model, stages: int) -> int:
+    """Model chunks on each rank; 1 without an interleaved schedule."""
+    chunk = parallelism.layers_per_virtual_stage.or_else(0)
+    if parallelism.virtual_stages.is_known or chunk < 1:
+        return max(parallelism.virtual_stages.or_else(1), 1)
+    return max(model.layers.need() // (stages * chunk), 1)

@@ -1,0 +1,1 @@
+"""Rules on checkpoints: what is saved, when, where, and how many are kept."""

@@ -1,0 +1,70 @@
+"""Lost work and saving together take more of the run than they may.
+
+Why it hurts: this share of the bill buys nothing. Past it, adding nodes stops making
+the run faster, since each node also adds failures.
+
+What passes: an expected share of waste within the limit of the size class: time spent
+saving, work repeated after failures, and the known parts of a restart.
+
+Where it does not apply: one node; runs of unknown length.
+
+Source: Daly 2006; the restart time counts only as far as the plan states it, so that
+the true waste is larger.
+
+Bad::
+
+    checkpoint: {interval_seconds: 3600, save_seconds: 300}    # 1,024 nodes
+
+Good::
+
+    checkpoint: {interval_seconds: 900, save_seconds: 10}
+"""
+
+from speccheck.validator.evidence.plan import Checkpoint, Cluster, Recovery, Run
+from speccheck.validator.models.checkpoint_interval import useful_share
+from speccheck.validator.models.save_schedule import (
+    duration,
+    job_mtbf_seconds,
+    restart_seconds,
+    save_interval_seconds,
+)
+from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
+
+
+class WasteLimit(Numbers):
+    """The share of the run that may be wasted."""
+
+    waste_max: float
+    failure_rate: float  # per node-day
+
+
+@rule(clause="CKPT-003", confidence="calibrated")
+def expected_waste_above_limit(
+    checkpoint: Checkpoint,
+    cluster: Cluster,
+    recovery: Recovery,
+    run: Run,
+    limit: WasteLimit,
+) -> Verdicts:
+    """Judge 1 - useful share."""
+    interval = save_interval_seconds(checkpoint, run)
+    save = checkpoint.save_seconds.need()
+    mtbf = job_mtbf_seconds(cluster, limit.failure_rate)
+    waste = 1 - useful_share(interval, save, mtbf, restart_seconds(recovery))
+    at = [
+        checkpoint.save_seconds,
+        checkpoint.interval_seconds,
+        checkpoint.interval_steps,
+    ]
+    if waste <= limit.waste_max:
+        yield passed(at=at, measured=waste, required=limit.waste_max)
+        return
+    yield fail(
+        f"{waste:.1%} of the run goes into saving and repeating: a save of "
+        f"{duration(save)} every {duration(interval)} and a failure every "
+        f"{duration(mtbf)}; at most {limit.waste_max:.1%} may",
+        at=at,
+        measured=waste,
+        required=limit.waste_max,
+        cost=f"{waste:.1%} of the bill buys no progress",
+    )

@@ -1,0 +1,1 @@
+"""Rules on communication: overlap, algorithms, transports, compression."""

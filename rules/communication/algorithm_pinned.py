@@ -1,0 +1,59 @@
+"""NCCL_ALGO or NCCL_PROTO set by hand.
+
+Why it hurts: one choice then holds for all sizes, all collectives and all scales, and
+keeps better algorithms of later releases out. An explicit LL128 can corrupt data where
+the platform does not support it.
+
+What passes: both are left to NCCL, to a tuner plugin or tuner file, or to the values
+that the provider of the machine publishes.
+
+Where it does not apply: one node.
+
+Source: NVIDIA/nccl, environment variables; NCCL issues 790 and 831.
+
+Bad::
+
+    NCCL_PROTO=LL128
+
+Good::
+
+    (the line deleted)
+"""
+
+from speccheck.rules.communication._algorithms import has_tuner
+from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.nccl_variables import NcclVariables
+from speccheck.validator.evidence.plan import Cluster
+from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
+
+
+@rule(clause="COMM-002")
+def algorithm_pinned(
+    environment: Environment, nccl: NcclVariables, cluster: Cluster
+) -> Verdicts:
+    """Judge whether the choice is left to the library."""
+    instance = cluster.instance_type.value
+    if not environment.files:
+        yield unknown("no script sets the environment", missing=["environment"])
+        return
+    found = [
+        one
+        for name in ("NCCL_ALGO", "NCCL_PROTO")
+        if (one := environment.find(name)) and one.value != ""
+    ]
+    pinned = [one for one in found if not nccl.is_published(one, environment, instance)]
+    if not pinned or has_tuner(environment):
+        yield passed(at=[one.place for one in found])
+        return
+    for one in pinned:
+        text = one.value or one.raw
+        explicit = "ll128" in text.lower() and one.name == "NCCL_PROTO"
+        danger = "; LL128 by name can corrupt data where it is not supported"
+        yield fail(
+            f"{one.name}={text} holds for all sizes and scales"
+            f"{danger if explicit else ''}",
+            at=one.place,
+            measured=text,
+            required="not set",
+            cost="the best algorithm of most sizes is excluded",
+        )

@@ -1,0 +1,1 @@
+"""Rules on the files themselves: keys, types, placeholders, contradictions."""

@@ -1,0 +1,69 @@
+"""A key that the framework has marked as deprecated.
+
+Why it hurts: the next upgrade stops reading it or refuses it; some deprecated keys
+already mean something else.
+
+What passes: current keys. Keys that the stated version has removed are told by
+removed_key.
+
+Where it does not apply: versions that do not have the successor yet; where the version
+is not stated, keys whose successor is newer than the oldest version tabulated.
+
+Source: the key tables of the frameworks, by version.
+
+Bad::
+
+    "zero_optimization": {"stage": 2, "cpu_offload": true}
+
+Good::
+
+    "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}
+"""
+
+from collections.abc import Sequence
+
+from speccheck.validator.evidence.framework_keys import KeyRow, dotted
+from speccheck.validator.evidence.stated_keys import StatedKey, StatedKeys
+from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+
+@rule(clause="CONF-004")
+def deprecated_key(stated: StatedKeys) -> Verdicts:
+    """Judge the keys of each file against their deprecation; one finding a file."""
+    for file in stated.files:
+        table = file.catalogue
+        if table is None:
+            continue
+        version = file.version
+        found = [
+            (key, row)
+            for key in file.keys
+            if (row := table.lookup(key.path)) is not None
+            and table.deprecated(key.path, version)
+            and not table.removed(key.path, version)
+        ]
+        if not found:
+            yield passed()
+            continue
+        names = [_with_successor(dotted(key.path), row) for key, row in found]
+        yield fail(
+            f"{', '.join(names)} {'is' if len(found) == 1 else 'are'} deprecated in "
+            f"{table.family}",
+            at=[key.place for key, _ in found],
+            measured=len(found),
+            required=0,
+            cost="a later version refuses or ignores what stands there",
+            remedy=_remedy(found),
+        )
+
+
+def _with_successor(name: str, row: KeyRow) -> str:
+    successors = ", ".join(row.deprecated_by)
+    return f"{name} (now {successors})" if successors else name
+
+
+def _remedy(found: Sequence[tuple[StatedKey, KeyRow]]) -> str:
+    successors = [name for _, row in found for name in row.deprecated_by]
+    if not successors:
+        return "Delete it." if len(found) == 1 else "Delete the keys."
+    return f"Use {', '.join(dict.fromkeys(successors))}."

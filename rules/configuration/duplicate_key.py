@@ -1,0 +1,48 @@
+"""The same key twice in one mapping.
+
+Why it hurts: most loaders keep the last value without a word, DeepSpeed and GPT-NeoX
+refuse the file. Whoever edits the first line changes nothing.
+
+What passes: every key once.
+
+Where it does not apply: formats without mappings.
+
+Source: deepspeedai/DeepSpeed runtime/config_utils.py
+(dict_raise_error_on_duplicate_keys); PyYAML and json keep the last value.
+
+Bad::
+
+    micro_batch_size: 2
+    micro_batch_size: 4
+
+Good::
+
+    micro_batch_size: 4
+"""
+
+from speccheck.validator.evidence.stated_keys import StatedKeys
+from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+
+@rule(clause="CONF-005")
+def duplicate_key(stated: StatedKeys) -> Verdicts:
+    """Judge each key that stands twice."""
+    for file in stated.files:
+        if not file.twice:
+            yield passed()
+        for one in file.twice:
+            refused = file.refuses_duplicates
+            if one.is_equal and not refused:
+                continue
+            ending = (
+                "the framework refuses the file" if refused else "the last one wins"
+            )
+            yield fail(
+                f"{one.key} is stated twice in one mapping: {ending}",
+                at=[one.again, one.first],
+                measured="twice",
+                required="once",
+                cost="the framework stops at start-up"
+                if refused
+                else "the first value has no effect, and nothing says so",
+            )

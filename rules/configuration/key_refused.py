@@ -1,0 +1,49 @@
+"""A key that the framework refuses.
+
+Why it hurts: the framework stops at start-up with a list of keys that it does not know,
+after the allocation has been granted.
+
+What passes: keys of the framework, in any of its tabulated versions.
+
+Where it does not apply: frameworks that ignore unknown keys (key_silently_ignored), and
+files whose training script may define keys of its own: there only a slip of a known key
+is failed.
+
+Source: the key tables of the frameworks, each with the loader that refuses.
+
+Bad::
+
+    gradient_accumalation_steps: 8
+
+Good::
+
+    gradient_accumulation_steps: 8
+"""
+
+from speccheck.rules.configuration._unknown import unknown_keys
+from speccheck.validator.evidence.stated_keys import StatedKeys
+from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+
+@rule(clause="CONF-001")
+def key_refused(stated: StatedKeys) -> Verdicts:
+    """Judge each key against the table of its framework."""
+    for file in stated.files:
+        if file.catalogue is None:
+            continue
+        is_clean = True
+        for unknown in unknown_keys(file, refused=True):
+            slip = unknown.suggestion
+            if not unknown.certain and (slip is None or slip.kind != "spelling"):
+                continue
+            is_clean = False
+            yield fail(
+                f"{unknown.name} is no key of {file.catalogue.family}{unknown.hint}",
+                at=unknown.key.place,
+                measured=unknown.name,
+                required=slip.path if slip else "not there",
+                cost="the framework stops at start-up",
+                remedy=unknown.remedy,
+            )
+        if is_clean:
+            yield passed()

@@ -1,0 +1,65 @@
+"""A key that the stated version of the framework has removed.
+
+Why it hurts: the framework refuses the file, or drops the setting without a message.
+
+What passes: keys that the version still reads.
+
+Where it does not apply: keys that every tabulated version knows. Where the version is
+not stated and a key is gone from some of them, the clause stays unknown.
+
+Source: the key tables of the frameworks, by version.
+
+Bad::
+
+    overwrite_output_dir: true       # transformers 5
+
+Good::
+
+    (the line deleted)
+"""
+
+from speccheck.validator.evidence.framework_keys import FrameworkKeys, KeyRow, dotted
+from speccheck.validator.evidence.plan import Run
+from speccheck.validator.evidence.stated_keys import StatedKeys
+from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
+
+
+@rule(clause="CONF-003")
+def removed_key(stated: StatedKeys, run: Run) -> Verdicts:
+    """Judge each key against the version that removed it."""
+    for file in stated.files:
+        table = file.catalogue
+        if table is None:
+            continue
+        version = file.version
+        gone = [
+            (key, row)
+            for key in file.keys
+            if (row := table.lookup(key.path)) is not None and row.removed_in
+        ]
+        removed = [one for one in gone if table.removed(one[0].path, version)]
+        for key, row in removed:
+            instead = _replacement(table, row)
+            yield fail(
+                f"{dotted(key.path)} was removed in {table.family} "
+                f"{row.removed_in}{f'; {instead} takes its place' if instead else ''}",
+                at=[key.place, *run.framework_version.places],
+                measured=dotted(key.path),
+                required=instead or "not there",
+                cost="the framework refuses the file, or drops the setting",
+                remedy=f"Use {instead}." if instead else "Delete the line.",
+            )
+        if gone and version is None:
+            names = ", ".join(dotted(key.path) for key, _ in gone)
+            yield unknown(
+                f"whether {names} still exist depends on the version",
+                missing=["run.framework_version"],
+                at=[key.place for key, _ in gone],
+            )
+        elif not removed:
+            yield passed()
+
+
+def _replacement(table: FrameworkKeys, row: KeyRow) -> str:
+    known = [name for name in row.deprecated_by if name in table.rows]
+    return ", ".join(known or row.deprecated_by)

@@ -1,0 +1,41 @@
+"""A text that its loader reads as another type than it looks like.
+
+Why it hurts: YAML 1.1 takes `2e-5` for a text and `no` for false. The framework then
+works with something else than the file seems to say.
+
+What passes: values that load as the type that the framework expects, also by its own
+conversion. Where the framework stops on the value, refused_value_type tells it.
+
+Where it does not apply: formats without types.
+
+Source: YAML 1.1 (no dot, no float); the converters of each framework.
+
+Bad::
+
+    eval_strategy: no
+
+Good::
+
+    eval_strategy: "no"
+"""
+
+from speccheck.validator.evidence.stated_keys import StatedKeys
+from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+
+@rule(clause="CONF-007")
+def text_loaded_as_another_type(stated: StatedKeys) -> Verdicts:
+    """Judge each value that loads as another type and does no lasting harm."""
+    for file in stated.files:
+        harmless = [one for one in file.loaded_as if not one.fatal]
+        for one in harmless:
+            yield fail(
+                f"you wrote {one.key}: {one.written}; the framework sees {one.loaded}, "
+                f"where it expects {one.expected}",
+                at=one.place,
+                measured=one.loaded,
+                required=one.expected,
+                cost="the value is not the one that is written",
+            )
+        if not harmless:
+            yield passed()

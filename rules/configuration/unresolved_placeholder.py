@@ -1,0 +1,59 @@
+"""A value that is still a placeholder.
+
+Why it hurts: the run starts with the placeholder as its value, or stops at start-up.
+
+What passes: values, and interpolations that the framework itself resolves.
+
+Where it does not apply: texts of chat templates and prompts; `auto`, which is a value.
+
+Source: OmegaConf (`???`), Helm and Jinja (`{{ }}`); formats without interpolation take
+`${...}` as it stands.
+
+Bad::
+
+    output_dir: ???
+
+Good::
+
+    output_dir: /ckpt/run-7
+"""
+
+import re
+
+from speccheck.validator.evidence.framework_keys import dotted
+from speccheck.validator.evidence.stated_keys import StatedKeys
+from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+# A whole value in braces, or angle brackets round words that ask to be filled in.
+_UNFILLED = re.compile(
+    r"\?\?\?|\{\{[^{}]*\}\}|\$\{[^{}]*\}|\$[A-Z_]{3,}"
+    r"|<(?:your|insert|path|name|fill|replace)[^<>]*>|(?:YOUR|PATH_TO)_[A-Z_]+",
+    re.IGNORECASE,
+)
+_TEXTS = ("template", "prompt", "format")
+_INTERPOLATING = frozenset({"megatron-cli", "slurm", "torchrun"})
+
+
+@rule(clause="CONF-008")
+def unresolved_placeholder(stated: StatedKeys) -> Verdicts:
+    """Judge each text that nobody has filled in."""
+    for file in stated.files:
+        if file.format in _INTERPOLATING:
+            continue
+        is_clean = True
+        for key in file.keys:
+            value = key.value
+            if not isinstance(value, str) or not _UNFILLED.fullmatch(value.strip()):
+                continue
+            if any(word in str(key.path[-1]) for word in _TEXTS):
+                continue
+            is_clean = False
+            yield fail(
+                f"{dotted(key.path)} is still the placeholder {value.strip()}",
+                at=key.place,
+                measured=value.strip(),
+                required="a value",
+                cost="the run starts with the placeholder, or stops at start-up",
+            )
+        if is_clean and file.keys:
+            yield passed()

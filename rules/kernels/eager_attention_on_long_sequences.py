@@ -1,0 +1,54 @@
+"""Eager attention on long sequences.
+
+Why it hurts: eager attention writes the whole score matrix, sequence x sequence for
+each head. Memory and time grow with its square; a fused kernel keeps it on chip.
+
+What passes: flash, fused or SDPA attention, or short sequences.
+
+Where it does not apply: models that are no transformers.
+
+Source: Dao et al. 2022 (arXiv:2205.14135); transformers documentation of
+attn_implementation.
+
+Bad::
+
+    attn_implementation: eager
+    sequence_len: 8192
+
+Good::
+
+    attn_implementation: flash_attention_2
+    sequence_len: 8192
+"""
+
+from speccheck.validator.evidence.plan import Batch, Kernels
+from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
+
+
+class LongSequence(Numbers):
+    """From how many tokens on a fused backend is asked for."""
+
+    seq_min: int
+
+
+@rule(clause="KERN-001")
+def eager_attention_on_long_sequences(
+    kernels: Kernels, batch: Batch, limit: LongSequence
+) -> Verdicts:
+    """Judge the backend where the sequence is long."""
+    backend, length = kernels.attention_backend, batch.sequence_length
+    if length.or_else(limit.seq_min) < limit.seq_min:
+        return
+    found = backend.need()
+    if found != "eager":
+        yield passed(at=backend, measured=found)
+        return
+    tokens = length.need()
+    yield fail(
+        f"attention is eager at a sequence length of {tokens:,}; from "
+        f"{limit.seq_min:,} on a fused backend should be used",
+        at=[backend, length],
+        measured=tokens,
+        required=limit.seq_min,
+        cost=f"each head stores {tokens:,} x {tokens:,} scores for each sample",
+    )

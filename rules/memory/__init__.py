@@ -1,0 +1,1 @@
+"""Rules on memory, sharding and the parallel degrees that cut a model."""

@@ -1,0 +1,50 @@
+"""An 8-bit optimizer with FSDP parameter offload in Axolotl.
+
+Why it hurts: with offload the optimizer step runs on the CPU, and the kernels of 8-bit
+optimizers run on CUDA only. The validator refuses the pair.
+
+What passes: offload with a 32-bit or 16-bit optimizer, or an 8-bit one without offload.
+
+Where it does not apply: FSDP2; other engines.
+
+Source: axolotl utils/schemas/validation.py (check_fsdp_offload_w_8bit_optimizer).
+
+Bad::
+
+    optimizer: adamw_bnb_8bit
+    fsdp_config:
+      offload_params: true
+
+Good::
+
+    optimizer: adamw_torch_fused
+    fsdp_config:
+      offload_params: true
+"""
+
+from speccheck.validator.evidence.plan import Memory, Optimizer, Parallelism, Run
+from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+
+@rule(clause="CONF-006")
+def eight_bit_optimizer_with_parameter_offload(
+    memory: Memory, optimizer: Optimizer, parallelism: Parallelism, run: Run
+) -> Verdicts:
+    """Judge the optimizer where FSDP1 offloads parameters."""
+    device = memory.parameter_offload_device
+    if device.or_else("none") == "none" or run.framework.value != "axolotl":
+        return
+    if parallelism.engine.value != "fsdp1":
+        return
+    name = optimizer.name_of_optimizer.need()
+    at = [optimizer.name_of_optimizer, device]
+    if "8bit" not in name:
+        yield passed(at=at)
+        return
+    yield fail(
+        f"optimizer {name} runs on CUDA only, and FSDP offloads its parameters to the "
+        f"{device.value}",
+        at=at,
+        cost="the validator refuses the file at start-up",
+        remedy="Use adamw_torch_fused, or turn offload_params off.",
+    )

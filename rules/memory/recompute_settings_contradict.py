@@ -1,0 +1,67 @@
+"""Recomputation settings of Megatron-LM that exclude or need each other.
+
+Why it hurts: selective recomputation takes neither a method nor a number of layers;
+full recomputation needs both. Megatron-LM raises while the model is configured.
+
+What passes: selective alone; full with a method and a number of layers.
+
+Where it does not apply: other frameworks; no recomputation.
+
+Source: NVIDIA/Megatron-LM megatron/training/arguments.py (validate_args) and
+megatron/core/transformer/transformer_config.py (__post_init__), since core 0.4.
+
+Bad::
+
+    --recompute-granularity selective --recompute-method uniform
+
+Good::
+
+    --recompute-granularity full --recompute-method uniform --recompute-num-layers 1
+"""
+
+from speccheck.validator.evidence.plan import Memory, Parallelism, Run
+from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+
+@rule(clause="CONF-006")
+def recompute_settings_contradict(
+    memory: Memory, parallelism: Parallelism, run: Run
+) -> Verdicts:
+    """Judge mode, method and number of layers together."""
+    if run.framework.value != "megatron-lm" or parallelism.engine.value == "deepspeed":
+        return
+    mode, method, layers = (
+        memory.recompute_mode,
+        memory.recompute_method,
+        memory.recompute_layers,
+    )
+    extra = [one for one in (method, layers) if one.is_known]
+    if mode.value == "selective" and extra:
+        names = " and ".join(_FLAGS[one.name] for one in extra)
+        yield fail(
+            f"selective recomputation is set with {names}, which only full "
+            "recomputation takes",
+            at=[*extra, mode],
+            cost="Megatron-LM raises while the model is configured",
+            remedy=f"Remove {names}, or set --recompute-granularity full.",
+        )
+    elif mode.value == "full" and len(extra) < len(_FLAGS):
+        absent = [one for one in (method, layers) if not one.is_known]
+        if any(one.places for one in absent):
+            absent[0].need()
+        names = " and ".join(_FLAGS[one.name] for one in absent)
+        yield fail(
+            f"full recomputation is set without {names}",
+            at=[mode, *extra],
+            cost="Megatron-LM raises while the model is configured",
+            remedy="Add --recompute-method uniform --recompute-num-layers 1, or set "
+            "--recompute-granularity selective.",
+        )
+    elif mode.value in {"full", "selective"}:
+        yield passed(at=[mode, *extra])
+
+
+_FLAGS = {
+    "memory.recompute_method": "--recompute-method",
+    "memory.recompute_layers": "--recompute-num-layers",
+}

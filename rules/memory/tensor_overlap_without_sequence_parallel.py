@@ -1,0 +1,52 @@
+"""Overlap of tensor-parallel communication asked for without sequence parallelism.
+
+Why it hurts: the overlap splits the all-gather and reduce-scatter of sequence
+parallelism. Without it, also when a tensor-parallel size of 1 turns it off, Megatron-LM
+stops on an assertion.
+
+What passes: --tp-comm-overlap with --sequence-parallel and a tensor-parallel size above
+1.
+
+Where it does not apply: no overlap asked for; frameworks that turn sequence parallelism
+on by themselves.
+
+Source: NVIDIA/Megatron-LM megatron/training/arguments.py (validate_args).
+
+Bad::
+
+    --tensor-model-parallel-size 8 --tp-comm-overlap
+
+Good::
+
+    --tensor-model-parallel-size 8 --sequence-parallel --tp-comm-overlap
+"""
+
+from speccheck.validator.evidence.plan import Communication, Parallelism, Run
+from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+
+@rule(clause="MEM-005")
+def tensor_overlap_without_sequence_parallel(
+    communication: Communication, parallelism: Parallelism, run: Run
+) -> Verdicts:
+    """Judge the pair; a tensor-parallel size of 1 turns sequence parallelism off."""
+    overlap = communication.overlap_tensor_parallel
+    if not overlap.value or run.framework.value != "megatron-lm":
+        return
+    tensor, sequence = parallelism.tensor_parallel_size, parallelism.sequence_parallel
+    at = (overlap, sequence, tensor)
+    if tensor.value == 1:
+        found = "tensor-parallel size 1, which turns sequence parallelism off"
+        remedy = "Remove --tp-comm-overlap."
+    elif sequence.need():
+        yield passed(at=at)
+        return
+    else:
+        found = "sequence parallelism off"
+        remedy = "Add --sequence-parallel."
+    yield fail(
+        f"overlap of tensor-parallel communication is on with {found}",
+        at=at,
+        cost="Megatron-LM stops on an assertion at start-up",
+        remedy=remedy,
+    )

@@ -1,0 +1,1 @@
+"""Rules on environment variables of NCCL and the libraries around it."""

@@ -1,0 +1,58 @@
+"""A variable under a name, or of a kind, that is deprecated.
+
+Why it hurts: the next upgrade stops reading it without a message. PyTorch renamed its
+NCCL variables in 2.2; NCCL replaced its channel counts by CTA counts in 2.17.
+
+What passes: the current names, and values that the provider of the machine publishes
+under the old one.
+
+Where it does not apply: a release that does not have the new name yet.
+
+Source: pytorch ProcessGroupNCCL.hpp; NVIDIA/nccl, environment variables.
+
+Bad::
+
+    NCCL_ASYNC_ERROR_HANDLING=1
+
+Good::
+
+    TORCH_NCCL_ASYNC_ERROR_HANDLING=1
+"""
+
+from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.nccl_variables import NcclVariables, release
+from speccheck.validator.evidence.plan import Cluster, Run
+from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+
+@rule(clause="CONF-004")
+def deprecated_variable(
+    environment: Environment, nccl: NcclVariables, cluster: Cluster, run: Run
+) -> Verdicts:
+    """Judge each variable that is set against its deprecation."""
+    instance = cluster.instance_type.value
+    if not environment.variables:
+        return
+    used = release(run.nccl_version.or_else("")) or nccl.assumed
+    is_clean = True
+    for variable in environment.variables:
+        row = nccl.lookup(variable.name)
+        if row is None or not row.deprecated:
+            continue
+        if row.family == "nccl" and release(row.deprecated) > used:
+            continue
+        if nccl.is_published(variable, environment, instance):
+            continue
+        is_clean = False
+        owner = row.deprecated if " " in row.deprecated else f"NCCL {row.deprecated}"
+        instead = f"; {row.replacement} takes its place" if row.replacement else ""
+        yield fail(
+            f"{variable.name} is deprecated since {owner}{instead}",
+            at=variable.place,
+            measured=variable.name,
+            required=row.replacement or "not set",
+            cost="a later release ignores it without a message",
+            remedy=f"Set {row.replacement}." if row.replacement else "Delete it.",
+        )
+    if is_clean:
+        yield passed()

@@ -1,0 +1,75 @@
+"""Training metrics logged too rarely.
+
+Why it hurts: a diverging loss or a slow node shows up one log line later. At 500 steps
+of 10 s that is more than an hour of the whole cluster.
+
+What passes: a line at least every so many steps, and often enough in time where the
+step time is known.
+
+Where it does not apply: debug runs.
+
+Source: engineering default; Megatron-LM --log-interval (default 100), Hugging Face
+logging_steps (default 500), torchtitan metrics.log_freq (default 10).
+
+Bad::
+
+    logging_steps: 500
+
+Good::
+
+    logging_steps: 10
+"""
+
+from collections.abc import Sequence
+
+from speccheck.validator.evidence.plan import Run, Telemetry
+from speccheck.validator.evidence.value import Place
+from speccheck.validator.rule import Numbers, Verdict, Verdicts, fail, passed, rule
+
+
+class LogLimit(Numbers):
+    """The longest interval between two log lines."""
+
+    log_steps: int
+    log_seconds: float
+
+
+@rule(clause="OBS-003")
+def logs_too_rarely(telemetry: Telemetry, run: Run, limit: LogLimit) -> Verdicts:
+    """Judge the interval in steps, and in seconds where the step time is known."""
+    if run.role.value == "debug":
+        return
+    interval, step = telemetry.log_interval_steps, run.step_seconds
+    by_time = telemetry.log_interval_seconds
+    if by_time.is_known and not interval.is_known:
+        yield _by_time(by_time.need(), limit, by_time.places)
+        return
+    # An engine file (steps_per_print) does not set the interval of the trainer.
+    steps = interval.need_stated() if interval.places else interval.need()
+    if steps > limit.log_steps:
+        yield fail(
+            f"a log line every {steps:,} steps; at least every {limit.log_steps} are "
+            f"needed",
+            at=interval,
+            measured=steps,
+            required=limit.log_steps,
+            cost="a diverging loss or a slow node is seen one line later",
+        )
+        return
+    if step.is_known and steps > 1 and steps * step.need() > limit.log_seconds:
+        yield _by_time(steps * step.need(), limit, [*interval.places, *step.places])
+        return
+    yield passed(at=interval, measured=steps, required=limit.log_steps)
+
+
+def _by_time(seconds: float, limit: LogLimit, places: Sequence[Place]) -> Verdict:
+    if seconds <= limit.log_seconds:
+        return passed(at=places, measured=seconds, required=limit.log_seconds)
+    return fail(
+        f"a log line every {seconds:,.0f} s; at least every {limit.log_seconds:g} s is "
+        f"needed",
+        at=places,
+        measured=seconds,
+        required=limit.log_seconds,
+        cost="a diverging loss or a slow node is seen one line later",
+    )

@@ -1,0 +1,40 @@
+"""No throughput in the logs of a large job.
+
+Why it hurts: a job that runs at half its speed looks like one that runs well. Without
+tokens per second, or the utilisation of the GPUs, nobody sees the waste.
+
+What passes: tokens or samples per second, or model FLOPS utilisation, in the logs.
+
+Where it does not apply: small jobs; the profiles of size class M and above add the
+clause.
+
+Source: NVIDIA/Megatron-LM megatron/training/training.py; torchtitan
+components/metrics.py.
+
+Bad::
+
+    --log-interval 10
+
+Good::
+
+    --log-interval 10 --log-throughput
+"""
+
+from speccheck.validator.evidence.plan import Telemetry
+from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+
+@rule(clause="OBS-007")
+def throughput_not_logged(telemetry: Telemetry) -> Verdicts:
+    """Judge whether the logs hold a throughput."""
+    throughput = telemetry.throughput
+    if throughput.need():
+        yield passed(at=throughput)
+        return
+    yield fail(
+        "no throughput is logged",
+        at=throughput,
+        measured="off",
+        required="on",
+        cost="a job at half its speed looks like any other",
+    )

@@ -1,0 +1,1 @@
+"""Rules on number formats and loss scaling."""

@@ -1,0 +1,49 @@
+"""fp16 training with a fixed loss scale.
+
+Why it hurts: gradients change by orders of magnitude over a run. A fixed scale
+overflows when they grow and loses the small ones when they shrink, without a crash.
+
+What passes: dynamic scaling: loss_scale 0 in DeepSpeed, no --loss-scale in
+Megatron-LM.
+
+Where it does not apply: formats other than fp16.
+
+Source: DeepSpeed runtime/precision_config.py; deepspeedai/DeepSpeed issues 697, 1356.
+
+Bad::
+
+    "fp16": {"enabled": true, "loss_scale": 1024}
+
+Good::
+
+    "fp16": {"enabled": true, "loss_scale": 0, "initial_scale_power": 16}
+"""
+
+from speccheck.validator.evidence.plan import Precision
+from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
+
+
+class DynamicScale(Numbers):
+    """Where dynamic scaling starts."""
+
+    initial_power: int
+
+
+@rule(clause="PREC-004", confidence="calibrated")
+def fp16_with_static_loss_scale(precision: Precision, usual: DynamicScale) -> Verdicts:
+    """Judge the scale; 0 means dynamic."""
+    scale = precision.loss_scale
+    found = scale.need()
+    if found == 0:
+        yield passed(at=scale, measured=found)
+        return
+    if found < 0:
+        return  # judged as a setting out of range
+    yield fail(
+        f"the loss scale is fixed at {found:,.0f}",
+        at=scale,
+        measured=found,
+        required=0,
+        cost="gradients overflow or vanish as their size changes over the run",
+        remedy=f"Set loss_scale to 0 and initial_scale_power to {usual.initial_power}.",
+    )

@@ -1,0 +1,51 @@
+"""A launcher that starts more processes than devices are visible.
+
+Why it hurts: two ranks share one GPU. NCCL stops with a duplicate GPU, or the ranks run
+out of memory together.
+
+What passes: at least one visible device for each process.
+
+Where it does not apply: CUDA_VISIBLE_DEVICES is not set, or is set outside the files.
+
+Source: NVIDIA/nccl duplicate GPU test in init.cc; clessig/atmorep issue 77.
+
+Bad::
+
+    export CUDA_VISIBLE_DEVICES=0
+    torchrun --nproc-per-node=8 train.py
+
+Good::
+
+    export CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7
+    torchrun --nproc-per-node=8 train.py
+"""
+
+from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.plan import Recovery
+from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+_NAME = "CUDA_VISIBLE_DEVICES"
+
+
+@rule(clause="COMM-017")
+def more_processes_than_devices(
+    environment: Environment, recovery: Recovery
+) -> Verdicts:
+    """Judge processes on a node <= visible devices."""
+    variable, processes = environment.find(_NAME), recovery.processes_per_node
+    if variable is None or not variable.value or not processes.is_known:
+        return
+    devices = [one for one in variable.value.split(",") if one.strip()]
+    at = [variable.place, *processes.places]
+    if processes.need() <= len(devices):
+        yield passed(at=at, measured=processes.need(), required=len(devices))
+        return
+    yield fail(
+        f"{processes.need()} processes start on a node where {_NAME} shows "
+        f"{len(devices)} device{'s' if len(devices) != 1 else ''}",
+        at=at,
+        measured=processes.need(),
+        required=len(devices),
+        cost="NCCL stops with a duplicate GPU",
+        remedy=f"List {processes.need()} devices, or do not set {_NAME}.",
+    )

@@ -1,0 +1,72 @@
+"""Detection, replacement, start-up and loading together take too long.
+
+Why it hurts: the whole cluster waits from the failure of one GPU until training goes
+on. At thousands of GPUs that happens several times a day.
+
+What passes: all four parts are known and their sum is within the budget.
+
+Where it does not apply: one node. Work lost since the last checkpoint is not part of
+the budget.
+
+Source: the sum of the four phases; a part that is not known counts as nothing, so that
+a failure holds whatever it may be.
+
+Bad::
+
+    --distributed-timeout-minutes 10     # 600 s until the failure is noticed
+
+Good::
+
+    recovery: {detect_seconds: 30, replace_seconds: 15, initialize_seconds: 15,
+               load_seconds: 30}
+"""
+
+from speccheck.validator.evidence.plan import Communication, Recovery
+from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
+
+
+class RecoveryLimit(Numbers):
+    """The recovery budget."""
+
+    recovery_max: float  # seconds
+
+
+@rule(clause="FT-001", confidence="lower_bound")
+def recovery_budget_exceeded(
+    communication: Communication, recovery: Recovery, limit: RecoveryLimit
+) -> Verdicts:
+    """Judge the sum of the phases that are known."""
+    measured = recovery.detect_seconds
+    detect = measured if measured.is_known else communication.timeout_seconds
+    phases = (
+        ("detection", detect),
+        ("replacement", recovery.replace_seconds),
+        ("initialisation", recovery.initialize_seconds),
+        ("loading", recovery.load_seconds),
+    )
+    known = [(name, leaf) for name, leaf in phases if leaf.is_known]
+    total = sum(leaf.need() for _, leaf in known)
+    at = [leaf for _, leaf in known]
+    if total > limit.recovery_max:
+        parts = " + ".join(f"{name} {leaf.need():,.0f}" for name, leaf in known)
+        total_text = f" = {total:,.0f} s" if len(known) > 1 else " s alone"
+        yield fail(
+            f"{parts}{total_text}; recovery from one failed GPU may take "
+            f"{limit.recovery_max:g} s in all",
+            at=at,
+            measured=total,
+            required=limit.recovery_max,
+            cost=f"every GPU of the job stands still for at least {total:,.0f} s at "
+            f"each failure",
+        )
+        return
+    missing = [leaf.name for _, leaf in phases if not leaf.is_known]
+    if missing:
+        yield unknown(
+            f"{total:,.0f} of {limit.recovery_max:g} s are spent; the other phases are "
+            f"not known",
+            missing=missing,
+            at=at,
+        )
+        return
+    yield passed(at=at, measured=total, required=limit.recovery_max)

@@ -1,0 +1,72 @@
+"""A rendezvous on localhost in a job on several nodes.
+
+Why it hurts: every node opens a store of its own and waits for the others, until the
+start-up times out.
+
+What passes: the name or address of one fixed node.
+
+Where it does not apply: one node; addresses that come from a variable, which the caller
+of a script may set.
+
+Source: PyTorch elastic documentation (--rdzv-endpoint).
+
+Bad::
+
+    torchrun --nnodes 4 --rdzv-endpoint localhost:29400 train.py
+
+Good::
+
+    torchrun --nnodes 4 --rdzv-endpoint node-0:29400 train.py
+"""
+
+from collections.abc import Iterator
+
+from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.plan import Cluster, Recovery
+from speccheck.validator.evidence.value import Place
+from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+# A script often sets a variable only where its caller has not.
+_SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm")
+_OWN_HOST = frozenset({"localhost", "::1", "0.0.0.0"})  # noqa: S104 - not bound to
+
+
+@rule(clause="COMM-017")
+def rendezvous_on_localhost(
+    environment: Environment, cluster: Cluster, recovery: Recovery
+) -> Verdicts:
+    """Judge the host of the rendezvous and of MASTER_ADDR."""
+    nodes = cluster.nodes
+    if nodes.or_else(1) <= 1:
+        return
+    endpoint, master = recovery.rendezvous_endpoint, environment.find("MASTER_ADDR")
+    addresses = []
+    if endpoint.is_known and all(_is_literal(endpoint.need(), endpoint.places)):
+        addresses.append((endpoint.need(), endpoint.places))
+    if master is not None and master.value and not master.place.file.endswith(_SCRIPTS):
+        addresses.append((master.value, (master.place,)))
+    own = [(text, places) for text, places in addresses if _is_own_host(text)]
+    if addresses and not own:
+        yield passed(at=[place for _, places in addresses for place in places])
+    for text, places in own:
+        yield fail(
+            f"each of the {nodes.need():,} nodes would meet itself at {text}; all must "
+            f"meet at one node",
+            at=[*places, nodes],
+            measured=text,
+            required="the address of one node",
+            cost="every node waits for the others until the start-up times out",
+            remedy="Use the name or address of one fixed node.",
+        )
+
+
+def _is_literal(text: str, places: tuple[Place, ...]) -> Iterator[bool]:
+    """Whether each place holds the text itself, and no variable that may be set."""
+    return (one.span is None or one.span.length == len(text) for one in places)
+
+
+def _is_own_host(text: str) -> bool:
+    host = text.strip().strip("[]").lower()
+    if host.count(":") == 1:
+        host = host.partition(":")[0]
+    return host in _OWN_HOST or host.startswith(("127.", "localhost:", "[::1]"))

@@ -1,0 +1,1 @@
+"""Rules on credentials, addresses and code that is loaded."""

@@ -1,0 +1,70 @@
+"""A credential written into a configuration, a script or an environment file.
+
+Why it hurts: these files are shared, logged and committed. Whoever reads them can write
+to the tracker, the model hub or the storage of the cluster.
+
+What passes: references to the environment or to a secret store; placeholders.
+
+Where it does not apply: values that are worked out when the job starts.
+
+Source: the token shapes that Hugging Face, OpenAI, AWS, GitHub and others publish.
+
+Bad::
+
+    hub_token: hf_...                # the token itself
+
+Good::
+
+    export HF_TOKEN="$(cat /run/secrets/hf)"
+"""
+
+from collections.abc import Iterator
+
+from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.secrets import masked, secret_kind
+from speccheck.validator.evidence.stated_keys import StatedKeys
+from speccheck.validator.evidence.value import Place
+from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
+
+
+class SecretLimit(Numbers):
+    """How many credentials may stand in the files."""
+
+    secrets_max: int
+
+
+@rule(clause="SEC-002")
+def secret_in_file(
+    stated: StatedKeys, environment: Environment, limit: SecretLimit
+) -> Verdicts:
+    """Judge each text by the shapes of credentials; the text itself is never shown."""
+    found = [
+        (name, kind, text, place)
+        for name, text, place in _texts(stated, environment)
+        if (kind := secret_kind(name, text)) is not None
+    ]
+    if len(found) <= limit.secrets_max:
+        yield passed(measured=len(found), required=limit.secrets_max)
+        return
+    for name, kind, text, place in found:
+        yield fail(
+            f"{name} holds a credential: {kind} {masked(text)}",
+            at=place,
+            measured="a credential",
+            required="a reference",
+            cost="whoever can read the file can use it",
+        )
+
+
+def _texts(
+    stated: StatedKeys, environment: Environment
+) -> Iterator[tuple[str, str, Place]]:
+    for file in stated.files:
+        for key in file.keys:
+            values = key.value if isinstance(key.value, list) else [key.value]
+            for value in values:
+                if isinstance(value, str):
+                    yield str(key.path[-1]), value, key.place
+    for variable in environment.variables:
+        if variable.value:
+            yield variable.name, variable.value, variable.place

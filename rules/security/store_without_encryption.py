@@ -1,0 +1,68 @@
+"""Data or checkpoints fetched or stored over plain http or ftp.
+
+Why it hurts: anyone on the path can read the weights and the data, or replace them
+with others.
+
+What passes: https, s3, gs, az and hf addresses, whose clients use TLS.
+
+Where it does not apply: no address is stated; addresses of the same machine or of
+private ranges, which do not cross a trust boundary.
+
+Source: RFC 1918 and RFC 6761 for the private ranges and names.
+
+Bad::
+
+    data_files: http://mirror.example.org/corpus.jsonl
+
+Good::
+
+    data_files: https://mirror.example.org/corpus.jsonl
+"""
+
+from collections.abc import Iterator
+
+from speccheck.validator.evidence.addresses import is_private_host, store_address
+from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.stated_keys import StatedKeys
+from speccheck.validator.evidence.value import Place
+from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+_PLAIN = ("http", "ftp")
+
+
+@rule(clause="SEC-001")
+def store_without_encryption(stated: StatedKeys, environment: Environment) -> Verdicts:
+    """Judge the scheme of each address that a file states."""
+    found = list(_addresses(stated, environment))
+    if not found:
+        return
+    plain = [
+        (name, scheme, place)
+        for name, scheme, host, place in found
+        if scheme in _PLAIN and not is_private_host(host)
+    ]
+    for name, scheme, place in plain:
+        yield fail(
+            f"{name} is reached over plain {scheme}",
+            at=place,
+            measured=scheme,
+            required="https, or another encrypted transport",
+            cost="anyone on the path can read it, or replace it",
+            remedy=f"Use {scheme}s or an encrypted store.",
+        )
+    if not plain:
+        yield passed(at=[place for _, _, _, place in found])
+
+
+def _addresses(
+    stated: StatedKeys, environment: Environment
+) -> Iterator[tuple[str, str, str, Place]]:
+    for file in stated.files:
+        for key in file.keys:
+            values = key.value if isinstance(key.value, list) else [key.value]
+            for value in values:
+                if isinstance(value, str) and (found := store_address(value)):
+                    yield str(key.path[-1]), *found, key.place
+    for variable in environment.variables:
+        if variable.value and (found := store_address(variable.value)):
+            yield variable.name, *found, variable.place

@@ -1,0 +1,1 @@
+"""Rules on how parallel groups lie on NVLink and the network."""

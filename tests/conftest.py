@@ -1,0 +1,40 @@
+"""Makes every test independent of the terminal and the CI that it runs in."""
+
+import os
+
+import pytest
+
+# Variables that choose the form of the output, or that a probe reads as the launcher's.
+_OF_THE_CALLER = ("CI", "COLUMNS", "FORCE_COLOR", "GITHUB_ACTIONS", "NO_COLOR", "TERM")
+_PREFIXES_OF_THE_CALLER = ("CUDA_", "NCCL_", "SLURM_", "SPECCHECK_", "TORCH_")
+
+house_report = pytest.StashKey[list[str]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start the list of remarks that tests may leave without failing."""
+    config.stash[house_report] = []
+
+
+@pytest.fixture
+def remarks(pytestconfig: pytest.Config) -> list[str]:
+    """Lines for the end of the report: worth reading, no failure."""
+    return pytestconfig.stash[house_report]
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Print the remarks above pytest's own last line."""
+    lines = config.stash[house_report]
+    if lines:
+        terminalreporter.section("remarks")
+        for line in lines:
+            terminalreporter.line(line)
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in tuple(os.environ):
+        if name in _OF_THE_CALLER or name.startswith(_PREFIXES_OF_THE_CALLER):
+            monkeypatch.delenv(name)

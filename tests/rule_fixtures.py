@@ -1,0 +1,72 @@
+"""Rule fixtures: small real files with the exact findings that a rule must give."""
+
+from contextlib import chdir as working_in
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from speccheck.validator.run import LocatedFinding, Request, run
+from speccheck.validator.selection import Selection
+from speccheck.validator.sources.context import Context
+
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "rules"
+OUTCOMES = ("pass", "fail", "unknown", "not_applicable")
+
+
+@dataclass(frozen=True)
+class RuleFixture:
+    """One fixture file of a rule."""
+
+    path: Path
+    files: dict[str, str]
+    expect: list[dict[str, Any]]
+    context: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def rule(self) -> str:
+        """The rule that the fixture is for."""
+        return self.path.parent.name
+
+    @property
+    def outcome(self) -> str:
+        """The outcome that the file name promises."""
+        return next(o for o in OUTCOMES if self.path.name.startswith(o + "_"))
+
+
+def load(path: Path) -> RuleFixture:
+    """Read a fixture; unknown fields are an error."""
+    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return RuleFixture(path, **data)
+
+
+def all_fixtures() -> list[Path]:
+    """All fixture files, ordered."""
+    return sorted(FIXTURES.glob("*/*.yaml"))
+
+
+def findings_of(fixture: RuleFixture, folder: Path) -> list[LocatedFinding]:
+    """Judge the fixture's files in a folder; the findings of its rule."""
+    for name, text in fixture.files.items():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    context = dict(fixture.context)
+    profiles = context.pop("profile", ["ci"])
+    request = Request(
+        arguments=tuple(fixture.files),
+        context=Context(**context),
+        use=profiles[0],
+        profiles=tuple(profiles[1:]),
+        selection=Selection(select=(fixture.rule,)),
+    )
+    with working_in(folder):
+        judged = run(request)
+    return [
+        located
+        for plan in judged.plans
+        for located in plan.findings
+        if located.finding.rule == fixture.rule
+        or (not located.finding.rule and located.finding.outcome != "fail")
+    ]

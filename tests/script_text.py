@@ -1,0 +1,88 @@
+"""Reads a script as one format, for the tests of the script readers."""
+
+from typing import NamedTuple
+
+from speccheck.validator.evidence.environment import Variable
+from speccheck.validator.evidence.value import Value
+from speccheck.validator.sources.merge import merge
+from speccheck.validator.sources.reader import (
+    Reading,
+    ScriptReader,
+    detect_script,
+    script_readers,
+)
+from speccheck.validator.sources.source import Source
+
+
+class ReadScript(NamedTuple):
+    """What a reader made of a script, and its leaves by name."""
+
+    reading: Reading
+    leaves: dict[str, Value[object]]
+
+    def values(self, *statuses: str) -> dict[str, object]:
+        """The values of the leaves with one of these statuses."""
+        return {
+            name: leaf.value
+            for name, leaf in self.leaves.items()
+            if leaf.status in statuses
+        }
+
+    def value(self, name: str) -> object:
+        """The value of one leaf; None when nothing speaks of it."""
+        leaf = self.leaves.get(name)
+        return None if leaf is None else leaf.value
+
+    def status(self, name: str) -> str | None:
+        """How a leaf is known; None when nothing speaks of it."""
+        leaf = self.leaves.get(name)
+        return None if leaf is None else leaf.status
+
+    def note(self, name: str) -> str:
+        """Why a leaf has its value, or none."""
+        return self.leaves[name].note
+
+    def line(self, name: str) -> int:
+        """The line of the first place of a leaf."""
+        span = self.leaves[name].places[0].span
+        assert span is not None, f"{name} has no line"
+        return span.line
+
+    @property
+    def variables(self) -> dict[str, str | None]:
+        """The values of the variables by name."""
+        return {one.name: one.value for one in self.reading.variables}
+
+    def variable(self, name: str) -> Variable:
+        """One variable; raises KeyError."""
+        return {one.name: one for one in self.reading.variables}[name]
+
+    @property
+    def targets(self) -> list[str]:
+        """The files that the script names."""
+        return [one.target for one in self.reading.references]
+
+
+def read_script(reader: ScriptReader, text: str, name: str = "run.sh") -> ReadScript:
+    """What a reader makes of a script that has that name."""
+    reading = reader.read(Source(name, text))
+    return ReadScript(reading, merge(reading.facts.facts))
+
+
+def format_of(text: str, name: str = "run.sh") -> str | None:
+    """The format that a script is taken for, or None."""
+    found = detect_script(Source(name, text))
+    return None if found is None else found.format
+
+
+def read_by_all(text: str, name: str = "run.sh") -> ReadScript:
+    """What all readers that find something in a script make of it together."""
+    source = Source(name, text)
+    readings = [
+        reader.read(source)
+        for reader in script_readers().values()
+        if reader.detect(source) > 0
+    ]
+    facts = [fact for one in readings for fact in one.facts.facts]
+    variables = tuple(one for reading in readings for one in reading.variables)
+    return ReadScript(readings[0]._replace(variables=variables), merge(facts))

@@ -1,0 +1,49 @@
+"""Generated pages equal what the rules and the edition say."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from speccheck.validator.report.rule_pages import FOLDER, pages
+from speccheck.validator.rule_index import built_in_rules
+from speccheck.validator.spec.edition import load_edition
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_rule_pages_are_the_generated_ones() -> None:
+    written = {path.name: path.read_text("utf-8") for path in FOLDER.glob("*.md")}
+    assert written == pages(), "run make generate"
+
+
+@pytest.mark.parametrize("rule", built_in_rules(), ids=lambda rule: rule.name)
+def test_every_page_has_requirement_reason_examples_and_source(rule: object) -> None:
+    name = getattr(rule, "name", "")
+    page = pages_once()[f"{name}.md"]
+    for part in ("## Requirement", "## Why", "Bad::", "Good::", "Source", "## What to"):
+        assert part in page, part
+
+
+@cache
+def pages_once() -> dict[str, str]:
+    return pages()
+
+
+def test_the_readme_names_commands_that_exist() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert "make demo" in readme
+    assert "make test" in readme
+    for word in ("spec show", "spec list", "explain", "rules", "schema native"):
+        assert f"speccheck {word}" in readme
+
+
+def test_every_core_clause_that_files_can_evidence_has_a_rule() -> None:
+    edition = load_edition()
+    judged = {rule.clause for rule in built_in_rules()}
+    core = {
+        clause.id
+        for clause in edition.clauses.values()
+        if clause.status == "core" and clause.certification_level == "L1"
+    }
+    assert core - judged == {"META-001"}

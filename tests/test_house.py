@@ -1,0 +1,261 @@
+"""The house rules, held: imports run one way, files are small, names are whole."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("validator", "rules", "schemas", "probes")
+LINKS = {name: f"../../{name}" for name in PACKAGES} | {
+    "__main__.py": "../../validator/__main__.py"
+}
+MOST_LINES = 400
+
+# What each layer may import of speccheck, by prefix. The last fitting prefix of LAYERS
+# is a module's layer; whatever is not named here belongs to the engine.
+_FACTS = ("validator.evidence",)
+_JUDGES = (*_FACTS, "validator.models", "validator.rule")
+_READS = (*_FACTS, "validator.models", "validator.spec", "schemas", "validator")
+_ENGINE = (*_JUDGES, *_READS, "rules", "validator.sources", "probes", "engine")
+LAYERS: dict[str, tuple[str, ...]] = {
+    "validator.evidence": _FACTS,
+    "validator.rule": _FACTS,
+    "rules": (*_JUDGES, "rules"),
+    "validator.models": (*_FACTS, "validator.models"),
+    "validator.spec": (*_FACTS, "validator.spec", "validator.models", "schemas"),
+    "validator.sources": (*_READS, "validator.sources"),
+    "probes": (*_READS, "probes"),
+    "engine": _ENGINE,
+    "validator.report": (*_ENGINE, "validator.report"),
+    "validator.cli": (*_ENGINE, "validator.report", "validator.cli"),
+    "validator.__main__": ("validator.cli",),
+    "schemas": ("schemas",),
+    "validator": ("validator",),
+}
+# Evidence that a rule sees is all that it may use: no file, clock, process or chance.
+_NOT_FOR_RULES = frozenset(
+    {
+        "glob",
+        "importlib",
+        "io",
+        "os",
+        "pathlib",
+        "random",
+        "shutil",
+        "socket",
+        "subprocess",
+        "sys",
+        "time",
+    }
+)
+# Each costs more start-up time than judging a file (docs/decisions/0002).
+_NOT_ON_THE_PLAIN_PATH = (
+    "asyncio",
+    "click",
+    "importlib.metadata",
+    "jsonschema",
+    "logging",
+    "pydantic",
+    "pynvml",
+    "rich",
+    "subprocess",
+    "typer",
+)
+_FORBIDDEN_WORDS = frozenset(
+    {"helper", "helpers", "manager", "managers", "misc", "util", "utils"}
+)
+# As a noun: a class, a module, a variable. A function may check something.
+_FORBIDDEN_NOUNS = _FORBIDDEN_WORDS | {"check", "checks"}
+_UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError)\b")
+
+
+def python_files(*folders: str) -> list[Path]:
+    return sorted(
+        path
+        for folder in folders
+        for path in (ROOT / folder).rglob("*.py")
+        if "__pycache__" not in path.parts
+    )
+
+
+def _name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+PROGRAM = python_files(*PACKAGES)
+ALL = PROGRAM + python_files("tests", "bench")
+
+
+def _module(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _layer(module: str) -> str:
+    fitting = [
+        layer
+        for layer in LAYERS
+        if layer != "validator" and (module == layer or module.startswith(layer + "."))
+    ]
+    if fitting:
+        return fitting[-1]
+    return "validator" if module == "validator" else "engine"
+
+
+def _imports(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and dotted module of each import, those in functions too."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            assert not node.level, f"{_name(path)}:{node.lineno} imports relatively"
+            for alias in node.names:
+                inner = f"{module}.{alias.name}"
+                yield node.lineno, inner if _is_module(inner) else module
+
+
+def _is_module(name: str) -> bool:
+    path = ROOT / ".imports" / name.replace(".", "/")
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+@pytest.mark.parametrize("path", PROGRAM, ids=_name)
+def test_imports_run_one_way(path: Path) -> None:
+    layer = _layer(_module(path))
+    wrong = []
+    for line, name in _imports(path):
+        if name != "speccheck" and not name.startswith("speccheck."):
+            continue
+        wanted = _layer(name.removeprefix("speccheck."))
+        if wanted not in LAYERS[layer]:
+            wrong.append(f"{_name(path)}:{line} imports {name}")
+    assert not wrong, f"{layer} may import {', '.join(LAYERS[layer])}"
+
+
+@pytest.mark.parametrize("path", python_files("rules"), ids=_name)
+def test_a_rule_imports_nothing_that_reads(path: Path) -> None:
+    """Nor another rule: what two of them share is a private module of their area."""
+    private = f"speccheck.rules.{path.parent.name}._"
+    wrong = []
+    for line, name in _imports(path):
+        top = name.partition(".")[0]
+        known = top == "speccheck" or top in sys.stdlib_module_names
+        of_rules = name.startswith("speccheck.rules") and not name.startswith(private)
+        if not known or of_rules or top in _NOT_FOR_RULES:
+            wrong.append(f"{_name(path)}:{line} imports {name}")
+    assert not wrong
+
+
+_LIST_MODULES = """
+import json, sys
+try:
+    from speccheck.validator.cli.main import main
+    code = main(sys.argv[2:])
+except SystemExit as ending:
+    code = ending.code
+with open(sys.argv[1], "w") as file:
+    json.dump({"code": code, "modules": sorted(sys.modules)}, file)
+"""
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_the_plain_path_imports_only_what_it_needs(tmp_path: Path, output: str) -> None:
+    """One file of each kind of parser: YAML, JSON, TOML, shell."""
+    texts = {
+        "train.yaml": "output_dir: out\nper_device_train_batch_size: 4\nbf16: true\n",
+        "ds_config.json": '{"train_batch_size": 64, "zero_optimization": {"stage": 3}}',
+        "torchtitan.toml": (
+            '[model]\nname = "llama3"\nflavor = "70B"\n'
+            "[training]\nlocal_batch_size = 1\nseq_len = 4096\n"
+            "[parallelism]\ntensor_parallel_degree = 8\n"
+            "[metrics]\nlog_freq = 10\n"
+        ),
+        "run.sh": "#!/bin/bash\n#SBATCH --nodes=2\nexport NCCL_DEBUG=WARN\nsrun t.py\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    listing = tmp_path / "modules"
+    ended = subprocess.run(
+        [sys.executable, "-c", _LIST_MODULES, listing, *texts, "--output", output],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT / ".imports")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    seen = json.loads(listing.read_text(encoding="utf-8"))
+    assert seen["code"] in {0, 1, 3}, ended.stdout + ended.stderr
+    loaded = [
+        name
+        for name in seen["modules"]
+        if name in _NOT_ON_THE_PLAIN_PATH
+        or name.startswith(tuple(f"{one}." for one in _NOT_ON_THE_PLAIN_PATH))
+    ]
+    assert not loaded
+
+
+@pytest.mark.parametrize("path", ALL, ids=_name)
+def test_a_file_is_of_readable_length(path: Path) -> None:
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert lines <= MOST_LINES, f"{_name(path)} has {lines}: split it by subject"
+
+
+@pytest.mark.parametrize("path", ALL, ids=_name)
+def test_names_are_of_the_field(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    wrong = [
+        f"{_name(path)}:{line} {name}"
+        for line, name, forbidden in _names(path, tree)
+        if forbidden & set(_words(name))
+    ]
+    assert not wrong
+
+
+def _names(
+    path: Path, tree: ast.Module
+) -> Iterator[tuple[int, str, frozenset[str] | set[str]]]:
+    for part in path.relative_to(ROOT).with_suffix("").parts:
+        yield 0, part, _FORBIDDEN_NOUNS
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            yield node.lineno, node.name, _FORBIDDEN_NOUNS
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.lineno, node.name, _FORBIDDEN_WORDS
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg, _FORBIDDEN_NOUNS
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id, _FORBIDDEN_NOUNS
+
+
+def _words(name: str) -> list[str]:
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    return [word.lower() for word in spaced.split("_")]
+
+
+@pytest.mark.parametrize("path", ALL, ids=_name)
+def test_nothing_is_left_unfinished(path: Path) -> None:
+    if path != Path(__file__).resolve():  # which has to name the words
+        assert not _UNFINISHED.findall(path.read_text(encoding="utf-8"))
+
+
+def test_the_links_give_the_import_name() -> None:
+    folder = ROOT / ".imports" / "speccheck"
+    found = {path.name: path for path in folder.iterdir()}
+    found.pop("__pycache__", None)
+    assert {name: str(path.readlink()) for name, path in found.items()} == LINKS
+    assert all(path.exists() for path in found.values())
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_is_typed(package: str) -> None:
+    assert (ROOT / package / "__init__.py").is_file()
+    assert (ROOT / package / "py.typed").is_file()

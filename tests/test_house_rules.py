@@ -1,0 +1,184 @@
+"""What every rule must be: one file, one clause, its numbers in the edition, fixtures.
+
+Each test is parametrized by rule, so that a failure names the rule and what it lacks.
+"""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from speccheck.validator.rule import Rule
+from speccheck.validator.spec.edition import load_edition
+
+ROOT = Path(__file__).resolve().parents[1]
+RULES = ROOT / "rules"
+FIXTURES = ROOT / "fixtures" / "rules"
+MOST_LINES = 120
+# None, one, both, "the last": every other number is a requirement and has a source.
+_NUMBERS_IN_CODE = (0, 1, 2)
+RULE_FILES = sorted(p for p in RULES.glob("*/*.py") if not p.name.startswith("_"))
+SHARED_FILES = sorted(RULES.glob("*/_[!_]*.py"))
+
+
+def _name(path: Path) -> str:
+    return path.stem
+
+
+each_rule = pytest.mark.parametrize("path", RULE_FILES, ids=_name)
+
+
+@cache
+def _module(path: Path) -> ModuleType:
+    return import_module(f"speccheck.rules.{path.parent.name}.{path.stem}")
+
+
+def _rule(path: Path) -> Rule:
+    found = getattr(_module(path), path.stem, None)
+    assert isinstance(found, Rule), f"{path.name} has no rule called {path.stem}"
+    return found
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _clause_numbers() -> dict[str, frozenset[str]]:
+    """The names of the numbers of each clause."""
+    clauses = load_edition().clauses.values()
+    return {clause.id: frozenset(clause.numbers) for clause in clauses}
+
+
+def _numbers_of(rule: Rule) -> frozenset[str]:
+    return frozenset(rule.numbers.__annotations__ if rule.numbers else ())
+
+
+def test_there_are_rules() -> None:
+    assert RULE_FILES
+
+
+@each_rule
+def test_a_module_holds_one_rule_of_its_name(path: Path) -> None:
+    rules = [name for name, one in vars(_module(path)).items() if isinstance(one, Rule)]
+    assert rules == [path.stem]
+    rule = _rule(path)
+    assert rule.name == path.stem
+    assert rule.area == path.parent.name
+
+
+def test_no_two_rules_share_a_name() -> None:
+    names = [path.stem for path in RULE_FILES]
+    assert len(names) == len(set(names))
+
+
+@each_rule
+def test_a_rule_explains_itself(path: Path) -> None:
+    document = ast.get_docstring(_tree(path)) or ""
+    first, _, rest = document.partition("\n\n")
+    assert first, "the first line of the docstring names the bad pattern"
+    assert "\n" not in first
+    assert first.endswith(".")
+    assert rest.strip(), "the docstring says why it hurts and what passes"
+    for block in ("Bad::", "Good::"):
+        assert block in rest, f"the rule's page shows a {block[:-2].lower()} example"
+
+
+@each_rule
+def test_a_rule_fits_on_three_screens(path: Path) -> None:
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert lines <= MOST_LINES, f"{lines} lines"
+
+
+@each_rule
+def test_a_rule_file_makes_no_dataclass(path: Path) -> None:
+    """A hundred of them at start-up cost more than judging (docs/decisions/0003)."""
+    decorators = [
+        ast.unparse(decorator)
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.ClassDef)
+        for decorator in node.decorator_list
+    ]
+    assert not [one for one in decorators if "dataclass" in one]
+
+
+@each_rule
+def test_no_number_stands_in_a_rule(path: Path) -> None:
+    wrong = [f"line {line}: {number}" for line, number in _numbers_in(path)]
+    assert not wrong, "state it as a number of the clause"
+
+
+def test_no_number_stands_in_what_rules_share(remarks: list[str]) -> None:
+    """A remark: it may be arithmetic of a framework, and then belongs to a model."""
+    remarks.extend(
+        f"{path.relative_to(ROOT)}:{line}: {number} in code that rules share"
+        for path in SHARED_FILES
+        for line, number in _numbers_in(path)
+    )
+
+
+def _numbers_in(path: Path) -> Iterator[tuple[int, complex]]:
+    for node in _outside_numbers(_tree(path)):
+        if not isinstance(node, ast.Constant) or node.value in _NUMBERS_IN_CODE:
+            continue
+        if isinstance(node.value, int | float | complex):
+            yield node.lineno, node.value
+
+
+def _outside_numbers(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those of the class that names the clause's numbers."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        bases = child.bases if isinstance(child, ast.ClassDef) else []
+        if not any(ast.unparse(base) == "Numbers" for base in bases):
+            yield from _outside_numbers(child)
+
+
+@each_rule
+def test_a_rule_judges_a_clause_of_the_edition(path: Path) -> None:
+    rule = _rule(path)
+    assert rule.clause in _clause_numbers()
+
+
+@each_rule
+def test_the_numbers_of_a_rule_are_those_of_its_clause(path: Path) -> None:
+    rule = _rule(path)
+    unknown = _numbers_of(rule) - _clause_numbers().get(rule.clause, frozenset())
+    assert not unknown, f"{rule.clause} has no such numbers"
+
+
+@each_rule
+@pytest.mark.parametrize("outcome", ["pass", "fail"])
+def test_a_rule_has_a_fixture_of_each_outcome(path: Path, outcome: str) -> None:
+    folder = FIXTURES / path.stem
+    assert list(folder.glob(f"{outcome}_*.*")), f"none in {folder.relative_to(ROOT)}"
+
+
+def test_each_fixture_folder_belongs_to_a_rule() -> None:
+    names = {path.stem for path in RULE_FILES}
+    orphans = [path.name for path in FIXTURES.iterdir() if path.name not in names]
+    assert not orphans
+
+
+@pytest.mark.parametrize(
+    "folder", sorted({path.parent for path in RULE_FILES}), ids=_name
+)
+def test_an_area_says_what_it_is_about(folder: Path) -> None:
+    assert ast.get_docstring(_tree(folder / "__init__.py"))
+
+
+def test_rules_use_the_numbers_of_their_clauses(remarks: list[str]) -> None:
+    """A number that no rule reads is a remark: it may be there for the text alone."""
+    read: dict[str, set[str]] = {}
+    for path in RULE_FILES:
+        rule = _rule(path)
+        read.setdefault(rule.clause, set()).update(_numbers_of(rule))
+    for clause, names in sorted(read.items()):
+        idle = _clause_numbers().get(clause, frozenset()) - names
+        if idle:
+            remarks.append(f"{clause}: no rule reads {', '.join(sorted(idle))}")

@@ -1,0 +1,243 @@
+"""Slurm batch scripts."""
+
+import pytest
+
+from corpus import corpus_folder, needs_corpus
+from script_text import ReadScript, format_of, read_by_all, read_script
+from speccheck.validator.sources.formats.slurm import (
+    READER,
+    gpu_counts,
+    gres_counts,
+    wall_time_seconds,
+)
+from speccheck.validator.sources.source import Source
+
+TRAINING = """\
+#!/bin/bash
+#SBATCH --job-name=pt-30b
+#SBATCH --nodes=64
+#SBATCH --ntasks-per-node=1
+#SBATCH --gpus-per-node=8
+#SBATCH --cpus-per-task=112
+#SBATCH --time=7-00:00:00
+#SBATCH --exclusive
+#SBATCH --requeue
+#SBATCH --signal=B:USR1@300
+
+srun --kill-on-bad-exit=1 torchrun --nnodes=64 --nproc-per-node=8 pretrain.py
+"""
+
+
+def read(text: str) -> ReadScript:
+    return read_script(READER, text)
+
+
+def batch(*lines: str, command: str = "srun python train.py") -> ReadScript:
+    """A batch script of these options, one a line, and a command."""
+    head = "".join(f"#SBATCH {line}\n" for line in lines)
+    return read(f"#!/bin/bash\n{head}{command}\n")
+
+
+def test_states_what_the_job_asks_for() -> None:
+    script = read(TRAINING)
+    assert script.values("stated", "derived", "default") == {
+        "cluster.nodes": 64,
+        "cluster.gpus_per_node": 8,
+        "recovery.tasks_per_node": 1,
+        "recovery.walltime_seconds": 604_800.0,
+        "recovery.requeue": True,
+        "recovery.exit_before_walltime": True,
+    }
+    assert script.line("cluster.nodes") == 3
+    assert script.line("recovery.walltime_seconds") == 7
+
+
+@pytest.mark.parametrize(
+    ("lines", "leaf", "value"),
+    [
+        (["-N 4"], "cluster.nodes", 4),
+        (["-N4"], "cluster.nodes", 4),
+        (["-N 4 -t 10"], "recovery.walltime_seconds", 600.0),
+        (['--nodes="4"'], "cluster.nodes", 4),
+        (["--nodes=4-4"], "cluster.nodes", 4),
+        (["--nodes=2", "--nodes=4"], "cluster.nodes", 4),
+        (["--ntasks=32", "--ntasks-per-node=8"], "cluster.nodes", 4),
+        (["-n 32", "-N 4"], "recovery.tasks_per_node", 8),
+        (["-n 30", "-N 4"], "recovery.tasks_per_node", None),
+        (["-N 4", "--ntasks-per-node=8*"], "recovery.tasks_per_node", 8),
+        (["-N 4"], "recovery.tasks_per_node", 1),
+        (["--gres=gpu:8"], "cluster.gpus_per_node", 8),
+        (["--gres=gpu:h100:8"], "cluster.gpus_per_node", 8),
+        (["--gres=nvme:1,gpu:a100:4(S:0-1)"], "cluster.gpus_per_node", 4),
+        (["--gres=gpu"], "cluster.gpus_per_node", 1),
+        (["--gres=gpu:h100"], "cluster.gpus_per_node", 1),
+        (["--gres=gpu:a100:2,gpu:v100:2"], "cluster.gpus_per_node", 4),
+        (["--gres=fpga:2"], "cluster.gpus_per_node", None),
+        (["--gpus-per-node=a100:4"], "cluster.gpus_per_node", 4),
+        (["-G 32"], "cluster.world_size", 32),
+        (["--gpus=h100:16"], "cluster.world_size", 16),
+        (["-N 4", "-n 4", "--gpus-per-task=8"], "cluster.gpus_per_node", 8),
+        (
+            ["-N 4", "--ntasks-per-node=8", "--gpus-per-task=1"],
+            "cluster.gpus_per_node",
+            8,
+        ),
+        (["-n 30", "-N 4", "--gpus-per-task=1"], "cluster.gpus_per_node", None),
+        (["-n 32", "--gpus-per-task=1"], "cluster.world_size", 32),
+        (["-n 32", "-N 4", "--gpus-per-task=1"], "cluster.world_size", None),
+        (["--requeue", "--no-requeue"], "recovery.requeue", False),
+        (["--nodes=4"], "recovery.requeue", None),
+        (["--time=0"], "recovery.walltime_seconds", None),
+        (["--time=UNLIMITED"], "recovery.walltime_seconds", None),
+    ],
+)
+def test_options_in_all_their_forms(lines: list[str], leaf: str, value: object) -> None:
+    assert batch(*lines).value(leaf) == value
+
+
+def test_a_range_of_nodes_is_the_choice_of_the_scheduler() -> None:
+    script = batch("--nodes=2-4", "--gpus-per-node=8")
+    assert script.note("cluster.nodes") == "2-4 nodes: as many as Slurm can grant"
+    assert script.value("recovery.minimum_nodes") == 2
+    assert script.value("recovery.maximum_nodes") == 4
+
+
+def test_what_cannot_be_read_is_said() -> None:
+    script = batch("--nodes=$NODES", "--gpus-per-node={{ gpus }}")
+    assert script.note("cluster.nodes") == "'$NODES' is no number of nodes"
+    assert script.status("cluster.gpus_per_node") == "unknown"
+    script = batch("--nodes=4")
+    assert script.note("recovery.requeue").endswith("slurm.conf decides")
+
+
+def test_the_type_of_a_gres_names_the_gpu() -> None:
+    script = batch("--gres=gpu:h100:8")
+    assert script.value("cluster.accelerator_family") == "nvidia"
+    assert script.value("cluster.compute_capability") == (9, 0)
+    for name in ("gpu:big:8", "gpu:1g.10gb:2", "gpu:a100:2,gpu:v100:2"):
+        script = batch(f"--gres={name}")
+        assert script.status("cluster.accelerator_family") is None, name
+        assert script.status("cluster.gpus_per_node") == "stated", name
+
+
+def test_components_of_a_heterogeneous_job_are_no_conflict() -> None:
+    script = batch("--nodes=1 --gpus-per-node=1", "hetjob", "--nodes=16")
+    assert script.note("cluster.nodes") == "the job has several components"
+    assert script.status("cluster.nodes") == "unknown"
+
+
+def test_the_training_step_counts_before_the_job() -> None:
+    options = ("-N 4", "--ntasks-per-node=8", "--gpus-per-node=8")
+    command = (
+        "srun --nodes=1 --ntasks=1 hostname\n"
+        "srun -N 2 --ntasks-per-node=1 torchrun --nnodes=2 train.py"
+    )
+    script = batch(*options, command=command)
+    assert script.value("recovery.tasks_per_node") == 1
+    assert script.value("cluster.nodes") == 2
+    command = "srun --nodes=64 --ntasks-per-node=8 --gpus-per-node=8 python train.py"
+    script = batch("-J gpt", command=command)
+    assert script.value("cluster.nodes") == 64
+    assert script.value("recovery.tasks_per_node") == 8
+    assert script.line("cluster.nodes") == 3
+
+
+def test_a_script_whose_srun_alone_says_what_it_asks_for() -> None:
+    text = "srun -N 64 --ntasks-per-node=8 --gpus-per-node=8 python pretrain.py\n"
+    script = read_by_all(text)
+    assert format_of(text) == "slurm"
+    assert script.value("cluster.nodes") == 64
+    assert script.value("cluster.gpus_per_node") == 8
+    assert script.status("recovery.requeue") is None
+    assert format_of("srun -N 1 hostname\n") is None
+
+
+def test_a_launcher_outside_srun_runs_once() -> None:
+    options = ("-N 1", "--ntasks-per-node=8", "--gres=gpu:8")
+    script = batch(*options, command="torchrun --nproc_per_node 8 train.py")
+    assert script.value("recovery.tasks_per_node") == 1
+    script = batch(*options, command='srun bash -c "torchrun --nproc_per_node 8 t.py"')
+    assert script.value("recovery.tasks_per_node") == 8
+    script = batch(*options, command="bash run.sh")
+    assert script.status("recovery.tasks_per_node") is None
+
+
+def test_variables_of_the_allocation_reach_the_launcher() -> None:
+    script = read_by_all(
+        "#SBATCH --nodes=4\n#SBATCH --gres=gpu:8\n"
+        "srun torchrun --nnodes=$SLURM_NNODES --nproc_per_node=$SLURM_GPUS_ON_NODE "
+        "train.py\n"
+    )
+    assert script.value("cluster.nodes") == 4
+    assert script.value("cluster.gpus_per_node") == 8
+    assert script.value("recovery.processes_per_node") == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90", 5_400.0),
+        ("30:00", 1_800.0),
+        ("72:00:00", 259_200.0),
+        ("2-0", 172_800.0),
+        ("1-12:30", 131_400.0),
+        ("7-00:00:00", 604_800.0),
+        ("0", None),
+        ("INFINITE", None),
+        ("$TIME", None),
+        ("1-", None),
+    ],
+)
+def test_wall_times(text: str, seconds: float | None) -> None:
+    assert wall_time_seconds(text) == seconds
+
+
+def test_requests_for_gpus() -> None:
+    assert gpu_counts("8") == [("", 8)]
+    assert gpu_counts("a100:4,h100:4") == [("a100", 4), ("h100", 4)]
+    assert gpu_counts("$N") == [("", None)]
+    assert gres_counts("nvme:1") == []
+    assert gres_counts("gres/gpu:h100:8") == [("h100", 8)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#SBATCH --gres=gpu:1\npython train.py\n",
+        "#SBATCH -N 4\nsrun python train.py\n",
+        "#SBATCH -N 4\nsrun --container-image=x.sqsh bash train.sh\n",
+        "#SBATCH -p gpu\npython train.py\n",
+        "#SBATCH -N 1\naccelerate launch train.py\n",
+        "#SBATCH -N 2 --constraint=a100\nbash train.sh\n",
+    ],
+)
+def test_jobs_that_may_train(text: str) -> None:
+    assert format_of(f"#!/bin/bash\n{text}") in {"slurm", "torchrun"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#SBATCH -n 64 -t 12:00:00\nmpirun ./solver -in case.in\n",
+        "#SBATCH --cpus-per-task=64\npython tools/preprocess_data.py --workers 64\n",
+        "#SBATCH -N 1\nrsync -av /a /b\n",
+        "##SBATCH --gres=gpu:8\npython train.py\n",
+    ],
+)
+def test_other_jobs(text: str) -> None:
+    assert format_of(f"#!/bin/bash\n{text}") is None
+
+
+@needs_corpus
+def test_published_scripts_state_their_nodes() -> None:
+    paths = [
+        path
+        for path in sorted(corpus_folder("cases").rglob("*"))
+        if path.suffix in {".sbatch", ".slurm"}
+    ]
+    assert len(paths) == 13
+    for path in paths:
+        source = Source("job", path.read_text(encoding="utf-8"))
+        assert READER.detect(source) >= 0.6, path
+        facts = {fact.name: fact.value for fact in READER.read(source).facts.facts}
+        assert isinstance(facts["cluster.nodes"], int), path

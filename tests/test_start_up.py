@@ -1,0 +1,97 @@
+"""A run imports what its files need, and no more."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from speccheck.validator.sources.reader import (
+    SCRIPT_MODULES,
+    document_readers,
+    readers,
+    script_readers,
+)
+
+ROOT = Path(__file__).resolve().parents[1]
+FORMATS = ROOT / "validator" / "sources" / "formats"
+DEEPSPEED = '{"train_batch_size": 64, "zero_optimization": {"stage": 3}}'
+_RUN = """
+import sys
+from speccheck.validator.cli.main import main
+code = main(sys.argv[1:])
+sys.stderr.write("\\n".join(sys.modules))
+sys.exit(code)
+"""
+SHELL = "speccheck.validator.sources.static_shell.flow"
+YAML = "yaml"
+TOML = "tomllib"
+HARDWARE = "speccheck.validator.spec.hardware"
+
+
+def modules(path: Path, *options: str) -> set[str]:
+    ended = subprocess.run(
+        [sys.executable, "-c", _RUN, str(path), "--output", "json", *options],
+        env={"PYTHONPATH": str(ROOT / ".imports")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    report = json.loads(ended.stdout)
+    assert [file["status"] for file in report["files"]] == ["judged"]
+    return set(ended.stderr.split())
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_json_needs_neither_yaml_nor_toml_nor_the_shell(tmp_path: Path) -> None:
+    loaded = modules(written(tmp_path, "ds_config.json", DEEPSPEED))
+    assert loaded.isdisjoint({YAML, TOML, SHELL, HARDWARE, "dataclasses", "inspect"})
+
+
+def test_yaml_needs_no_shell(tmp_path: Path) -> None:
+    text = "output_dir: out\nper_device_train_batch_size: 4\nreport_to: wandb\n"
+    loaded = modules(written(tmp_path, "train.yaml", text + "bf16: true\n"))
+    assert YAML in loaded
+    assert loaded.isdisjoint({TOML, SHELL, HARDWARE, "dataclasses"})
+
+
+def test_a_script_needs_no_yaml(tmp_path: Path) -> None:
+    text = "#!/bin/bash\nexport NCCL_DEBUG=WARN\ntorchrun --nnodes 2 train.py\n"
+    loaded = modules(written(tmp_path, "run.sh", text))
+    assert SHELL in loaded
+    assert loaded.isdisjoint({YAML, TOML, HARDWARE})
+
+
+def test_a_gpu_needs_the_hardware_catalogue(tmp_path: Path) -> None:
+    path = written(tmp_path, "ds_config.json", DEEPSPEED)
+    assert HARDWARE in modules(path, "--gpu", "H100")
+
+
+def test_rules_of_clauses_that_do_not_apply_are_not_imported(tmp_path: Path) -> None:
+    path = written(tmp_path, "ds_config.json", DEEPSPEED)
+    rule = "speccheck.rules.communication.ring_forced_at_scale"
+    assert rule not in modules(path, "--nodes", "1", "--gpus-per-node", "8")
+    assert rule in modules(path, "--nodes", "64", "--gpus-per-node", "8")
+
+
+def test_the_modules_of_script_readers_are_told_apart() -> None:
+    named = {
+        path.stem
+        for path in FORMATS.glob("[!_]*.py")
+        if "READER = ScriptReader(" in path.read_text(encoding="utf-8")
+    }
+    assert named == SCRIPT_MODULES
+    assert len(script_readers()) == len(SCRIPT_MODULES)
+
+
+@pytest.mark.parametrize("name", [path.stem for path in FORMATS.glob("[!_]*.py")])
+def test_every_module_of_formats_has_a_reader(name: str) -> None:
+    found = [one for one in readers().values() if one.read.__module__.endswith(name)]
+    assert len(found) == 1
+    assert (found[0].format in document_readers()) == (name not in SCRIPT_MODULES)

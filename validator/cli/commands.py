@@ -1,0 +1,126 @@
+"""The commands beside `speccheck FILE...`: spec, rules, explain, schema."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from speccheck.validator.report.explain import UnknownTopic, explain, rules_table
+from speccheck.validator.rule_index import built_in_rules
+from speccheck.validator.spec.edition import (
+    Edition,
+    UnknownEdition,
+    load_edition,
+)
+from speccheck.validator.spec.show import clause_text, list_text
+
+SpecOption = Annotated[str, typer.Option(help="edition, or a folder that holds one")]
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+)
+spec_app = typer.Typer(no_args_is_help=True, help="The edition of the specification.")
+app.add_typer(spec_app, name="spec")
+
+
+class CommandError(Exception):
+    """A command cannot do what it was asked; the message says why and what to do."""
+
+
+def run_command(words: list[str]) -> int:
+    """Run one of the commands; returns the exit code."""
+    try:
+        app(words, standalone_mode=False, prog_name="speccheck")
+    except (CommandError, UnknownTopic, UnknownEdition) as error:
+        sys.stderr.write(f"speccheck: {error}\n")
+        return 2
+    except typer.Exit as ending:
+        return ending.exit_code
+    except Exception as error:
+        if type(error).__module__.startswith(("typer", "click")):
+            sys.stderr.write(f"speccheck: {error}\n")
+            return 2
+        raise
+    return 0
+
+
+def _edition(spec: str) -> Edition:
+    return load_edition(spec)
+
+
+@spec_app.command("list")
+def spec_list(spec: SpecOption = "1.0") -> None:
+    """List all clauses of the edition by area."""
+    sys.stdout.write(list_text(_edition(spec)))
+
+
+@spec_app.command("show")
+def spec_show(
+    clause: Annotated[str | None, typer.Argument(help="such as COMM-001")] = None,
+    spec: SpecOption = "1.0",
+) -> None:
+    """Show the edition, or one clause with its numbers and their sources."""
+    edition = _edition(spec)
+    if clause is None:
+        sys.stdout.write(edition_text(edition))
+    elif clause.upper() in edition.clauses:
+        sys.stdout.write(clause_text(edition, clause.upper()))
+    else:
+        sys.stdout.write(explain(clause, edition, built_in_rules()))
+
+
+def edition_text(edition: Edition) -> str:
+    """The edition in a screen: what it is, whose it is, how much is in it."""
+    from speccheck.validator.report.style import wrap  # noqa: PLC0415
+
+    clauses = edition.clauses.values()
+    counts = [
+        f"{sum(one.level == level for one in clauses)} {level}"
+        for level in ("must", "should", "may")
+    ]
+    core = sum(one.status == "core" for one in clauses)
+    lines = [
+        f"{edition.title} (edition {edition.id}, {edition.stage})",
+        f"sha256 {edition.sha256}",
+        "",
+        wrap(edition.statement, 80, ""),
+        "",
+        f"{len(clauses)} clauses: {', '.join(counts)}",
+        f"{core} of them core, {len(clauses) - core} proposed",
+        "speccheck spec list shows them, speccheck spec show COMM-001 shows one",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+@app.command("rules")
+def rules(spec: SpecOption = "1.0") -> None:
+    """List all rules with the clause and the level that they judge by."""
+    sys.stdout.write(rules_table(_edition(spec), built_in_rules()))
+
+
+@app.command("explain")
+def explain_topic(
+    topic: Annotated[str, typer.Argument(help="a rule's name or a clause's id")],
+    spec: SpecOption = "1.0",
+) -> None:
+    """Explain a rule or a clause: requirement, reason, example, source."""
+    sys.stdout.write(explain(topic, _edition(spec), built_in_rules()))
+
+
+@app.command("schema")
+def schema(
+    name: Annotated[str, typer.Argument(help="native or report")],
+) -> None:
+    """Print a JSON Schema, for editors and other tools."""
+    from speccheck.validator.report.json_schemas import (  # noqa: PLC0415
+        SCHEMAS,
+        schema_text,
+    )
+
+    if name not in SCHEMAS:
+        message = f"schema {name}: must be one of {', '.join(SCHEMAS)}"
+        raise CommandError(message)
+    sys.stdout.write(schema_text(name))

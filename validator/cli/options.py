@@ -1,0 +1,157 @@
+"""The options of `speccheck FILE...`: one table for parsing, help and completion."""
+
+from typing import Literal
+
+from speccheck.validator.evidence.record import Record
+
+Kind = Literal["switch", "text", "integer", "number"]
+
+
+class Option(Record):
+    """One option; `metavar` is what help shows for its value."""
+
+    flag: str
+    help: str
+    kind: Kind = "text"
+    metavar: str = ""
+    repeatable: bool = False
+    group: str = "Report"
+
+    @property
+    def name(self) -> str:
+        """The name under which the parsed value is kept."""
+        return self.flag.lstrip("-").replace("-", "_")
+
+
+class UsageError(Exception):
+    """The command line is wrong; the message says what and how to mend it."""
+
+
+_JOB = "Facts of the job that files seldom state"
+_SPEC = "What is judged"
+_FILES = "Files"
+_REPORT = "Report"
+
+
+def _job(flag: str, help_text: str, kind: Kind, metavar: str) -> Option:
+    return Option(flag, help_text, kind, metavar, group=_JOB)
+
+
+def _names(flag: str, help_text: str, metavar: str, group: str) -> Option:
+    return Option(flag, help_text, "text", metavar, repeatable=True, group=group)
+
+
+def _file(flag: str, help_text: str, kind: Kind = "text", metavar: str = "") -> Option:
+    return Option(flag, help_text, kind, metavar, group=_FILES)
+
+
+OPTIONS: tuple[Option, ...] = (
+    _job("--nodes", "nodes of the job", "integer", "N"),
+    _job("--gpus-per-node", "GPUs on each node", "integer", "N"),
+    _job("--gpu", "GPU as people write it: H100, H100-80GB", "text", "NAME"),
+    _job("--instance", "provider's name: p5.48xlarge", "text", "NAME"),
+    _job("--fabric", "infiniband, roce, efa, mrc, ...", "text", "NAME"),
+    _job("--nvlink-domain", "GPUs that NVLink joins", "integer", "N"),
+    _job("--role", "pretrain, continued, sft, lora, rl, debug", "text", "ROLE"),
+    _job("--hours", "expected run time", "number", "H"),
+    _job("--step-seconds", "time of one optimizer step", "number", "S"),
+    _job("--mtbf-hours", "mean time between job failures", "number", "H"),
+    _job("--framework-version", 'such as "transformers 4.57.1"', "text", "V"),
+    _job("--nccl-version", "such as 2.27.3", "text", "V"),
+    _names("--profile", "ci (default), preflight, certify, size/L, ...", "P", _SPEC),
+    Option("--spec", "edition, or a folder with one", "text", "EDITION", group=_SPEC),
+    _names("--select", "judge only these clauses, areas or rules", "NAMES", _SPEC),
+    _names("--ignore", "do not judge these", "NAMES", _SPEC),
+    _file("--format", "read every file as this format", "text", "FORMAT"),
+    _file("--stdin-filename", "name of the file that `-` reads", "text", "NAME"),
+    _file("--skip-unknown", "files of other kinds are no error", "switch"),
+    _file("--show-files", "list what each file was taken for, and stop", "switch"),
+    _names("--output", "text, concise or json", "FORMAT[=FILE]", _REPORT),
+    Option("--full", "show every finding, also what holds", "switch"),
+    Option("--fail-on", "error (default), warning, info or never", "text", "LEVEL"),
+    Option("--color", "auto (default), always or never", "text", "WHEN"),
+)
+_BY_FLAG = {option.flag: option for option in OPTIONS}
+
+Value = str | int | float | bool | list[str]
+
+
+class Parsed(Record):
+    """The command line, taken apart."""
+
+    files: tuple[str, ...]
+    values: dict[str, Value]
+
+
+def parse(arguments: list[str]) -> Parsed:
+    """Take the command line apart; raises UsageError."""
+    files: list[str] = []
+    values: dict[str, Value] = {}
+    rest = iter(arguments)
+    for argument in rest:
+        if argument == "--":
+            files.extend(rest)
+        elif argument == "-" or not argument.startswith("-"):
+            files.append(argument)
+        else:
+            flag, equal, text = argument.partition("=")
+            option = _BY_FLAG.get(flag)
+            if option is None:
+                raise UsageError(_unknown(flag))
+            if option.kind != "switch" and not equal:
+                following = next(rest, None)
+                if following is None:
+                    message = f"{flag} needs a value: {flag} {option.metavar}"
+                    raise UsageError(message)
+                text = following
+            elif option.kind == "switch" and equal:
+                message = f"{flag} takes no value"
+                raise UsageError(message)
+            _put(values, option, text)
+    return Parsed(tuple(files), values)
+
+
+def _unknown(flag: str) -> str:
+    from speccheck.validator.evidence.nearest import nearest  # noqa: PLC0415 - rare
+
+    close = nearest(flag, _BY_FLAG)
+    hint = f"did you mean {close}?" if close else "see speccheck --help"
+    return f"no option {flag}: {hint}"
+
+
+def _put(values: dict[str, Value], option: Option, text: str) -> None:
+    if option.kind == "switch":
+        values[option.name] = True
+        return
+    if option.repeatable:
+        known = values.setdefault(option.name, [])
+        if isinstance(known, list):
+            known.append(text)
+        return
+    values[option.name] = _converted(option, text)
+
+
+def _converted(option: Option, text: str) -> Value:
+    if option.kind == "text":
+        return text
+    try:
+        number: int | float = int(text) if option.kind == "integer" else float(text)
+    except ValueError:
+        number = 0
+    if not 0 < number < 1e12:  # noqa: PLR2004 - also refuses nan and infinity
+        wanted = "a whole number" if option.kind == "integer" else "a number"
+        message = f"{option.flag} {text}: must be {wanted} above zero"
+        raise UsageError(message)
+    return number
+
+
+def options_help() -> str:
+    """The help of all options, by group."""
+    lines: list[str] = []
+    for group in dict.fromkeys(option.group for option in OPTIONS):
+        lines.append(f"\n{group}:")
+        for option in OPTIONS:
+            if option.group == group:
+                left = f"{option.flag} {option.metavar}".rstrip()
+                lines.append(f"  {left:<26} {option.help}")
+    return "\n".join(lines)

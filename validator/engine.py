@@ -1,0 +1,364 @@
+"""Judges the evidence of plans: rules give verdicts, verdicts become findings."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from speccheck.validator.evidence.finding import Finding, Level, Outcome
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.value import MissingEvidence
+from speccheck.validator.rule import Confidence, Numbers, Rule, Verdict
+from speccheck.validator.spec.compose import ComposedEdition, JudgedClause, size_class
+from speccheck.validator.spec.edition import Condition
+
+_LEVELS: dict[str, Level] = {"must": "error", "should": "warning", "may": "info"}
+_MAY_BE_ERRORS = ("exact", "lower_bound")
+
+EvidenceByType = Mapping[type, object]
+
+
+class Gate(Record):
+    """Whether a clause applies to a plan: yes, no, or not known for want of facts."""
+
+    applies: bool
+    reason: str = ""
+    missing: tuple[str, ...] = ()
+
+
+_OPEN = Gate(applies=True)
+
+
+def judge(
+    evidence: EvidenceByType,
+    edition: ComposedEdition,
+    rules: Mapping[str, Sequence[Rule]],
+) -> list[Finding]:
+    """Judge one plan by every selected clause, as a `Judge` does."""
+    return Judge(edition, rules)(evidence)
+
+
+class Judge:
+    """Judges plans by one composed edition.
+
+    What does not depend on a plan is made once: the numbers of each clause, and the
+    findings of clauses and rules that do not apply, which are most of all findings.
+    """
+
+    __slots__ = ("_clauses", "_edition")
+
+    def __init__(
+        self, edition: ComposedEdition, rules: Mapping[str, Sequence[Rule]]
+    ) -> None:
+        """Take the edition to judge by.
+
+        Args:
+            edition: the clauses with levels and numbers of the profiles in force.
+            rules: by clause id; a clause is looked up when it first applies.
+
+        """
+        self._edition = edition
+        self._clauses = [
+            _ClauseJudge(judged, edition, rules)
+            for judged in edition.clauses
+            if judged.is_selected
+        ]
+
+    def __call__(self, evidence: EvidenceByType) -> list[Finding]:
+        """Judge one plan.
+
+        Args:
+            evidence: by type; holds at least the TrainingPlan and its sections.
+
+        Returns:
+            Findings in the order of the edition's clauses. A clause that applies and
+            has no rule is unknown. A clause that needs a live node can fail by what the
+            files state, but it never passes by them.
+
+        """
+        plan = evidence[TrainingPlan]
+        if not isinstance(plan, TrainingPlan):
+            raise TypeError(plan)
+        under = _Under(
+            plan.value("cluster.nodes").value,
+            plan.value("precision.compute_dtype").value,
+        )
+        gates: dict[tuple[str, ...], Gate] = {(): _OPEN}
+        findings: list[Finding] = []
+        for clause in self._clauses:
+            gate = clause.always_closed or gates.get(clause.applies_when)
+            if gate is None:
+                gate = self._gate(clause.applies_when, plan, gates)
+            if gate.applies:
+                findings += clause.findings(evidence, under)
+            else:
+                findings += clause.closed(gate)
+        return findings
+
+    def _gate(
+        self,
+        applies_when: tuple[str, ...],
+        plan: TrainingPlan,
+        gates: dict[tuple[str, ...], Gate],
+    ) -> Gate:
+        """The gate of conditions, kept for the other clauses that have them."""
+        missing: tuple[str, ...] = ()
+        for name in applies_when:
+            gate = gates.get((name,))
+            if gate is None:
+                gate = _gate(self._edition.conditions[name], plan, self._edition)
+                gates[(name,)] = gate
+            if not gate.applies and not gate.missing:
+                break
+            missing += gate.missing
+        else:
+            gate = _unknown_gate(missing) if missing else _OPEN
+        gates[applies_when] = gate
+        return gate
+
+
+class _Under(Record):
+    """What the numbers of a clause may depend on, beside profiles."""
+
+    nodes: int | None
+    precision: str | None
+
+
+class _ClauseJudge:
+    """Judges plans by one clause."""
+
+    __slots__ = (
+        "_closed",
+        "_edition",
+        "_judged",
+        "_rules",
+        "_rules_by_clause",
+        "always_closed",
+        "applies_when",
+    )
+
+    def __init__(
+        self,
+        judged: JudgedClause,
+        edition: ComposedEdition,
+        rules: Mapping[str, Sequence[Rule]],
+    ) -> None:
+        self.applies_when = judged.clause.applies_when
+        reason = judged.not_applicable
+        self.always_closed = Gate(applies=False, reason=reason) if reason else None
+        self._judged = judged
+        self._edition = edition
+        self._rules_by_clause = rules
+        self._rules: list[_RuleJudge] | None = None  # until the clause first applies
+        self._closed: dict[Gate, list[Finding]] = {}
+
+    def closed(self, gate: Gate) -> list[Finding]:
+        """What is said of a plan to which the clause does not, or may not, apply."""
+        found = self._closed.get(gate)
+        if found is None:
+            outcome: Outcome = "unknown" if gate.missing else "not_applicable"
+            verdict = Verdict(outcome, gate.reason, missing=gate.missing)
+            found = self._kept([_finding(self._judged, None, verdict)])
+            self._closed[gate] = found
+        return found
+
+    def findings(self, evidence: EvidenceByType, under: _Under) -> list[Finding]:
+        """What the rules of the clause say of a plan."""
+        if self._rules is None:
+            rules = self._rules_by_clause.get(self._judged.clause.id, ())
+            self._rules = [
+                _RuleJudge(one, self._judged, self._edition) for one in rules
+            ]
+        if not self._rules:
+            verdict = Verdict("unknown", "no rule judges this clause yet")
+            return self._kept([_finding(self._judged, None, verdict)])
+        found: list[Finding] = []
+        for rule in self._rules:
+            found += rule.findings(evidence, under)
+        return self._kept(found)
+
+    def _kept(self, findings: list[Finding]) -> list[Finding]:
+        """Of a clause that needs a live machine, failures only."""
+        if not self._judged.live_only:
+            return findings
+        return [one for one in findings if one.outcome in {"fail", "error"}]
+
+
+class _RuleJudge:
+    """Runs one rule."""
+
+    __slots__ = (
+        "_edition",
+        "_judged",
+        "_kinds",
+        "_numbers",
+        "_rule",
+        "_silent",
+        "_unknown",
+    )
+
+    def __init__(
+        self, rule: Rule, judged: JudgedClause, edition: ComposedEdition
+    ) -> None:
+        self._rule = rule
+        self._judged = judged
+        self._edition = edition
+        self._kinds = tuple(kind for kind, _ in rule.evidence)
+        self._silent = [_finding(judged, rule, Verdict("not_applicable", ""))]
+        self._unknown: dict[str, list[Finding]] = {}
+        self._numbers: dict[_Under, Numbers] = {}
+
+    def findings(self, evidence: EvidenceByType, under: _Under) -> list[Finding]:
+        """What the rule says of a plan."""
+        verdicts: list[Verdict] = []
+        try:
+            verdicts.extend(self._rule.function(*self._arguments(evidence, under)))
+        except MissingEvidence as missing:
+            verdict = _missing(missing)
+            if not verdicts:
+                return self._kept_unknown(verdict)
+            verdicts.append(verdict)
+        except Exception as error:  # noqa: BLE001 - one broken rule must not stop a run
+            message = f"{self._rule.name} broke: {type(error).__name__}: {error}"
+            verdicts.append(Verdict("error", message))
+        if not verdicts:
+            return self._silent
+        return [_finding(self._judged, self._rule, one) for one in verdicts]
+
+    def _kept_unknown(self, verdict: Verdict) -> list[Finding]:
+        """The finding of a missing fact, made once for all plans that lack it."""
+        found = self._unknown.get(verdict.message)
+        if found is None:
+            found = [_finding(self._judged, self._rule, verdict)]
+            self._unknown[verdict.message] = found
+        return found
+
+    def _arguments(self, evidence: EvidenceByType, under: _Under) -> list[object]:
+        try:
+            arguments = [evidence[kind] for kind in self._kinds]
+        except KeyError:
+            arguments = self._where_some_lack(evidence)
+        if self._rule.numbers is not None:
+            numbers = self._numbers.get(under)
+            if numbers is None:
+                numbers = self._numbers_under(self._rule.numbers, under)
+                self._numbers[under] = numbers
+            arguments.insert(self._rule.numbers_at, numbers)
+        return arguments
+
+    def _where_some_lack(self, evidence: EvidenceByType) -> list[object]:
+        for kind, optional in self._rule.evidence:
+            if kind not in evidence and not optional:
+                raise MissingEvidence(kind.__name__, "no source gives it")
+        return [evidence.get(kind) for kind in self._kinds]
+
+    def _numbers_under(self, wanted: type[Numbers], under: _Under) -> Numbers:
+        clause = self._judged.clause.id
+        known = self._edition.numbers(
+            clause, nodes=under.nodes, precision=under.precision
+        )
+        numbers = {name: known[name] for name in wanted.__annotations__}
+        for name, number in numbers.items():
+            if number is None:
+                missing = f"{clause}.{name}"
+                reason = "the edition has no value for this cluster"
+                raise MissingEvidence(missing, reason)
+        return wanted(**numbers)
+
+
+def _missing(evidence: MissingEvidence) -> Verdict:
+    message = f"needs {evidence.name}"
+    if evidence.reason:
+        message += f" ({evidence.reason})"
+    return Verdict("unknown", message, missing=(evidence.name,))
+
+
+def _finding(judged: JudgedClause, rule: Rule | None, verdict: Verdict) -> Finding:
+    clause = judged.clause
+    confidence: Confidence = "exact" if rule is None else rule.confidence
+    level = _LEVELS[judged.level]
+    if level == "error" and confidence not in _MAY_BE_ERRORS:
+        level = "warning"
+    return Finding(
+        clause=clause.id,
+        title=clause.title,
+        clause_level=judged.level,
+        rule="" if rule is None else rule.name,
+        level=level,
+        outcome=verdict.outcome,
+        message=verdict.message,
+        places=verdict.places,
+        measured=verdict.measured,
+        required=verdict.required,
+        cost=verdict.cost,
+        remedy=verdict.remedy or (clause.remedy if verdict.outcome == "fail" else ""),
+        missing=verdict.missing,
+        note=verdict.note,
+        confidence=confidence,
+    )
+
+
+def _gate(condition: Condition, plan: TrainingPlan, edition: ComposedEdition) -> Gate:
+    if condition.fact == "profile.use":
+        found: object = edition.use
+    elif condition.fact == "cluster.size_class":
+        found = edition.size or plan_size_class(plan)
+    else:
+        found = plan.value(condition.fact).value
+    if condition.is_stated is not None:
+        holds = (found is not None) == condition.is_stated
+    elif found is None:
+        return _unknown_gate((condition.fact,))
+    else:
+        holds = condition.holds(found)
+    return Gate(holds, "" if holds else f"applies only where {condition.text}")
+
+
+@lru_cache(maxsize=256)
+def _unknown_gate(missing: tuple[str, ...]) -> Gate:
+    reason = f"whether it applies needs {', '.join(missing)}"
+    return Gate(applies=False, reason=reason, missing=missing)
+
+
+def plan_size_class(plan: TrainingPlan) -> str | None:
+    """XS to XXL by the GPUs of the job; None while they are not known."""
+    world_size = plan.value("cluster.world_size").value
+    nodes = plan.value("cluster.nodes").value
+    if world_size is None:
+        return "XS" if nodes == 1 else None
+    return size_class(world_size, nodes)
+
+
+class ClauseOutcome(Record):
+    """One clause with what all its rules say together."""
+
+    clause: str
+    clause_level: str
+    outcome: str
+    waived: bool
+
+
+_RANKS = {"error": 0, "fail": 1, "unknown": 2, "pass": 3, "not_applicable": 4}
+
+
+def by_clause(findings: Iterable[Finding]) -> list[ClauseOutcome]:
+    """The outcome of each clause: the worst of its findings; unknown beats pass.
+
+    A must that only advice speaks against is in doubt: it neither holds nor fails.
+    """
+    worst: dict[str, tuple[Outcome, Finding]] = {}
+    for finding in findings:
+        outcome = _weighed(finding)
+        known, _ = worst.setdefault(finding.clause, (outcome, finding))
+        if _RANKS[outcome] < _RANKS[known]:
+            worst[finding.clause] = outcome, finding
+    return [
+        ClauseOutcome(one.clause, one.clause_level, outcome, one.waived)
+        for outcome, one in worst.values()
+    ]
+
+
+def _weighed(finding: Finding) -> Outcome:
+    is_doubt = finding.clause_level == "must" and finding.level != "error"
+    if finding.outcome == "fail" and is_doubt:
+        return "unknown"
+    return finding.outcome

@@ -1,0 +1,31 @@
+"""Environment variables as written in launch scripts and environment files."""
+
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import Place
+
+
+class Variable(Record):
+    """One assignment that reaches the training process."""
+
+    name: str
+    value: str | None  # None: set, but to a text that could not be worked out
+    place: Place
+    raw: str = ""  # as written, blanks and quotes kept
+
+
+class Environment(Record):
+    """The variables that the files of a plan set, the last assignment of each.
+
+    `files` names the sources that were read: with none, a variable that is not here
+    is unknown and not unset.
+    """
+
+    variables: tuple[Variable, ...]
+    files: tuple[str, ...]
+
+    def find(self, name: str) -> Variable | None:
+        """The variable of that name, or None when no file sets it."""
+        for variable in self.variables:
+            if variable.name == name:
+                return variable
+        return None

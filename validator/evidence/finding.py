@@ -1,0 +1,36 @@
+"""What a run says of one clause at one place."""
+
+from typing import Literal
+
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import Place
+
+Level = Literal["error", "warning", "info"]
+ClauseLevel = Literal["must", "should", "may"]
+Outcome = Literal["pass", "fail", "unknown", "not_applicable", "error"]
+
+
+class Finding(Record):
+    """A verdict with its clause, level and remedy.
+
+    `level` is what the finding weighs when its outcome is fail; `rule` is empty where a
+    clause was decided without a rule. `note` tells where values come from that no file
+    states.
+    """
+
+    clause: str
+    title: str
+    clause_level: ClauseLevel
+    rule: str
+    level: Level
+    outcome: Outcome
+    message: str
+    places: tuple[Place, ...] = ()
+    measured: str | float | None = None
+    required: str | float | None = None
+    cost: str = ""
+    remedy: str = ""
+    missing: tuple[str, ...] = ()
+    note: str = ""
+    confidence: str = "exact"
+    waived: bool = False

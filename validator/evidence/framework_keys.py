@@ -1,0 +1,396 @@
+"""The keys that a training framework knows, and what it does with any other key."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from speccheck.validator.evidence.framework_version import (
+    FrameworkVersion,
+    is_in_range,
+    parse_version,
+)
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import KeyPath
+
+__all__ = [
+    "ExclusiveKeys",
+    "FrameworkKeys",
+    "FrameworkVersion",
+    "KeyRow",
+    "KnownDefault",
+    "Policy",
+    "Suggestion",
+    "dotted",
+    "parse_version",
+]
+
+UnknownKeyPolicy = Literal["reject", "ignore", "warn"]
+KeyValue: TypeAlias = (
+    "bool | int | float | str | Sequence[KeyValue] | Mapping[str, KeyValue] | None"
+)
+
+MILDEST_FIRST: tuple[UnknownKeyPolicy, ...] = ("ignore", "warn", "reject")
+_OLDEST = "<="  # begins `since` of a key that the oldest tabulated version has
+MINOR = 2  # parts of a number that name a minor release
+_KEPT = 4096  # paths whose rows are kept: files share keys, and five rules ask for each
+FEW_PLACES = 2  # a name that stands in more places says nothing by itself
+
+
+class KeyRow(Record):
+    """One tabulated key.
+
+    defaults: (tabulated version from which it holds, value), oldest first; a pair
+    without value where the framework computes it; empty where it is not known.
+    """
+
+    path: str
+    type: str = "any"
+    choices: Sequence[KeyValue] = ()
+    range: str = ""
+    since: str = ""
+    removed_in: str = ""
+    deprecated: bool = False
+    deprecated_by: Sequence[str] = ()
+    aliases: Sequence[str] = ()
+    required: bool = False
+    defaults: Sequence[Sequence[KeyValue]] = ()
+    defaults_by_group: Mapping[str, KeyValue] | None = None
+
+
+class Policy(Record):
+    """What happens to an unknown key below `section`, in `versions` or in all."""
+
+    section: str
+    policy: UnknownKeyPolicy
+    versions: str = ""
+
+
+class ExclusiveKeys(Record):
+    """Keys of which only one may be set: not null, not false, a number above `above`.
+
+    `refused` with an error, `warned`, or silently `overridden` by one of them; keys
+    that `must_agree` may both be set.
+    """
+
+    keys: tuple[str, ...]
+    effect: Literal["refused", "warned", "overridden", "must_agree"] = "refused"
+    above: int = 0
+    note: str = ""
+
+
+class KnownDefault(Record):
+    """A default that the table knows; the value may be None (null)."""
+
+    value: KeyValue
+
+
+class Suggestion(Record):
+    """What an unknown key was probably meant to be.
+
+    `spelling`: a sibling with a slip of the keyboard. `word`: a sibling with another
+    word in it. `level`: the same name at another place of the file.
+    """
+
+    path: str
+    kind: Literal["spelling", "word", "level"]
+
+
+@lru_cache(maxsize=_KEPT)
+def dotted(path: KeyPath) -> str:
+    """The path as tables write it: ("datasets", 0, "path") is `datasets[].path`."""
+    parts: list[str] = []
+    for part in path:
+        if isinstance(part, str):
+            parts.append(part)
+        elif parts:
+            parts[-1] += "[]"
+    return ".".join(parts)
+
+
+class FrameworkKeys(Record):
+    """The key table of one framework; only ever equal to itself.
+
+    Attributes:
+        framework: name of the table.
+        family: framework that a version without a name belongs to.
+        versions: the tabulated ones, oldest first; other releases exist in between.
+        rows: by tabulated path, where `*` is any one name, `**` anything below, and
+            `[]` marks the items of a list.
+        blocks: paths that only hold other keys and have no row.
+        policies: for sections; `default_policy` holds elsewhere.
+        open_at_top: see `is_open`.
+        opened_by: keys that open the table when they are set.
+    """
+
+    framework: str
+    family: str
+    versions: tuple[str, ...]
+    rows: Mapping[str, KeyRow]
+    blocks: frozenset[str]
+    aliases: Mapping[str, str]
+    patterns: Sequence[str]
+    default_policy: UnknownKeyPolicy
+    policies: tuple[Policy, ...] = ()
+    exclusive: tuple[ExclusiveKeys, ...] = ()
+    open_at_top: bool = False
+    opened_by: tuple[str, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def lookup(self, path: KeyPath) -> KeyRow | None:
+        """The row of a key, an alias, another flag spelling, or a free name; or None.
+
+        A block that has no row of its own is known and yet has no row.
+        """
+        return _row(self, dotted(path))
+
+    def is_known(self, path: KeyPath) -> bool:
+        """Whether the framework knew the key in any tabulated version."""
+        return _tabulated(self, dotted(path)) is not None
+
+    def policy(
+        self, path: KeyPath, version: FrameworkVersion | None
+    ) -> UnknownKeyPolicy:
+        """What the framework does with an unknown key at `path`.
+
+        Where that changed and the version does not decide it, the mildest of the
+        policies: what is not known never makes an error.
+        """
+        found = self._policies_for(path)
+        return _policy_at(found, self._own(version)) if found else self.default_policy
+
+    def is_open(self, path: KeyPath) -> bool:
+        """Whether a training script may define a key of its own at `path`.
+
+        An unknown key is a fault there only when it is a known one misspelt
+        (a suggestion of the kind `spelling`).
+        """
+        return self.open_at_top and not self._policies_for(path)
+
+    def suggest(self, path: KeyPath) -> Suggestion | None:
+        """What an unknown key was probably meant to be, or None."""
+        from speccheck.validator.evidence import spelling  # noqa: PLC0415 - rare
+
+        above, _, leaf = dotted(path).removesuffix("[]").rpartition(".")
+        parent = _tabulated(self, above) if above else ""
+        names = [*self.rows, *self.aliases, *self.blocks]
+        leaves = {name: _leaf(name) for name in names}
+        if parent is not None:
+            block = parent.removesuffix("[]")
+            words_of = spelling.words_of
+            siblings = (leaves[name] for name in names if _parent(name) == block)
+            match = spelling.closest(
+                leaf,
+                (name for name in siblings if "*" not in name),
+                lambda: {word for name in leaves.values() for word in words_of(name)},
+            )
+            if match is not None:
+                prefix = f"{above}." if above else ""
+                return Suggestion(prefix + match.name, match.kind)
+        elsewhere = [name for name in names if leaves[name] == leaf]
+        if not 0 < len(elsewhere) <= FEW_PLACES:
+            return None
+        nearest = min(elsewhere, key=lambda name: (name.count("."), name))
+        return Suggestion(nearest, "level")
+
+    def removed(self, path: KeyPath, version: FrameworkVersion | None) -> bool:
+        """Whether the key is surely gone in `version`; never for an unknown version."""
+        row, version = self.lookup(path), self._own(version)
+        if row is None or not row.removed_in or version is None:
+            return False
+        gone = parse_version(row.removed_in)
+        return self._same_family(version, gone) and (
+            version.at_least(gone) or self._is_whole_minor(version, gone)
+        )
+
+    def removed_everywhere(self, path: KeyPath) -> bool:
+        """Whether no tabulated version has the key: older ones may have had it."""
+        row = self.lookup(path)
+        if row is None or not row.removed_in:
+            return False
+        gone = parse_version(row.removed_in)
+        return self._version_before(gone) is None and self._same_family(None, gone)
+
+    def too_new(self, path: KeyPath, version: FrameworkVersion | None) -> bool:
+        """Whether the key surely came after `version`."""
+        row, version = self.lookup(path), self._own(version)
+        if row is None or not row.since or version is None:
+            return False
+        since = parse_version(row.since)
+        before = self._version_before(since)
+        if before is None or not self._same_family(version, since):
+            return False
+        return version.surely_before(since) and (
+            before.at_least(version) or before.number[:MINOR] == version.number[:MINOR]
+        )
+
+    def deprecated(self, path: KeyPath, version: FrameworkVersion | None) -> bool:
+        """Whether the key is surely deprecated.
+
+        It is not yet deprecated in a version that lacks each of its successors. Where
+        the version is not known, only a key counts whose successor every tabulated
+        version has: another one may still be the right key of the version in use.
+        """
+        row = self.lookup(path)
+        if row is None or not row.deprecated:
+            return False
+        successors = [tuple(name.split(".")) for name in row.deprecated_by]
+        if self._own(version) is None:
+            rows = [self.lookup(successor) for successor in successors]
+            return any(one and one.since.startswith(_OLDEST) for one in rows)
+        return not successors or not all(
+            self.too_new(successor, version) for successor in successors
+        )
+
+    def default(
+        self, path: KeyPath, version: FrameworkVersion | None, group: str = ""
+    ) -> KnownDefault | None:
+        """The default in `version`, or None when the table does not settle it.
+
+        Args:
+            path: of the key.
+            version: None where it is not known: then only a default that never changed.
+            group: the class that reads the file (`transformers`, `trl-dpo`), where
+                classes of the framework differ.
+        """
+        row, version = self.lookup(path), self._own(version)
+        if row is None or not row.defaults:
+            return None
+        if row.defaults_by_group is not None:
+            if not group:
+                return None
+            if group in row.defaults_by_group:
+                return KnownDefault(row.defaults_by_group[group])
+        if len(row.defaults) == 1:
+            return _known(row.defaults[0])
+        return self._changed_default(row, version) if version else None
+
+    def _changed_default(
+        self, row: KeyRow, version: FrameworkVersion
+    ) -> KnownDefault | None:
+        """The step of a default that changed; None where `version` does not tell."""
+        starts = [parse_version(str(since)) for since, *_ in row.defaults if since]
+        if not all(self._same_family(version, start) for start in starts):
+            return None
+        # a first step without version holds from before the oldest tabulated one
+        passed = sum(version.at_least(start) for start in starts)
+        step = passed - 1 + len(row.defaults) - len(starts)
+        if step < 0 or (version.or_newer and passed < len(starts)):
+            return None
+        return _known(row.defaults[step])
+
+    def _policies_for(self, path: KeyPath) -> list[Policy]:
+        """The policies of the innermost section around `path`."""
+        parents = dotted(path).split(".")[:-1]
+        for length in range(len(parents), -1, -1):
+            section = ".".join(parents[:length])
+            found = [row for row in self.policies if row.section == section]
+            if found:
+                return found
+        return []
+
+    def _own(self, version: FrameworkVersion | None) -> FrameworkVersion | None:
+        """The version, unless it is one of a framework that the table does not hold."""
+        if version is None or version.framework in {None, self.family, self.framework}:
+            return version
+        families = {parse_version(text).framework for text in self.versions}
+        return version if version.framework in families else None
+
+    def _same_family(
+        self, one: FrameworkVersion | None, other: FrameworkVersion
+    ) -> bool:
+        names = {self.framework: self.family, None: self.family}
+        first = one.framework if one else None
+        return names.get(first, first) == names.get(other.framework, other.framework)
+
+    def _version_before(self, version: FrameworkVersion) -> FrameworkVersion | None:
+        """The last tabulated version of the same family before `version`."""
+        tabulated = (parse_version(text) for text in self.versions)
+        earlier = [
+            one
+            for one in tabulated
+            if self._same_family(one, version) and not one.at_least(version)
+        ]
+        return earlier[-1] if earlier else None
+
+    def _is_whole_minor(
+        self, version: FrameworkVersion, gone: FrameworkVersion
+    ) -> bool:
+        """Whether `version` names the minor release in which a key went away."""
+        before = self._version_before(gone)
+        return (
+            before is not None
+            and version.number == gone.number[:MINOR] != before.number[:MINOR]
+        )
+
+
+@lru_cache(maxsize=_KEPT)
+def _row(table: FrameworkKeys, text: str) -> KeyRow | None:
+    return table.rows.get(_tabulated(table, text) or "")
+
+
+@lru_cache(maxsize=_KEPT)
+def _tabulated(table: FrameworkKeys, text: str) -> str | None:
+    """The tabulated name that `text` stands for, or None."""
+    if text in table.rows or text in table.blocks:
+        return text
+    if text.endswith("[]"):
+        return _tabulated(table, text[:-2])
+    bare = text.removeprefix("--")  # flags are written with dashes or underscores
+    for variant in (text, f"--{bare.replace('_', '-')}", f"--{bare.replace('-', '_')}"):
+        if variant in table.rows:
+            return variant
+        if variant in table.aliases:
+            return table.aliases[variant]
+    segments = text.split(".")
+    for length in range(len(segments) - 1, 0, -1):
+        head = table.aliases.get(".".join(segments[:length]))
+        if head is not None:
+            return _tabulated(table, ".".join([head, *segments[length:]]))
+    fitting = (name for name in table.patterns if _fits(name.split("."), segments))
+    return next(fitting, None)
+
+
+def _parent(name: str) -> str:
+    return name.rpartition(".")[0].removesuffix("[]")
+
+
+def _leaf(name: str) -> str:
+    return name.removesuffix("[]").rpartition(".")[2]
+
+
+def _fits(pattern: Sequence[str], segments: Sequence[str]) -> bool:
+    for index, part in enumerate(pattern):
+        if part == "**":
+            return len(segments) > index
+        if index >= len(segments):
+            return False
+        segment = segments[index]
+        if part.endswith("*"):
+            if not segment.startswith(part[:-1]):
+                return False
+        elif part not in {segment, segment.replace("[]", "")}:
+            return False
+    return len(pattern) == len(segments)
+
+
+def _policy_at(
+    rows: Sequence[Policy], version: FrameworkVersion | None
+) -> UnknownKeyPolicy:
+    fit = [(row, is_in_range(version, row.versions)) for row in rows if row.versions]
+    for row, inside in fit:
+        if inside:
+            return row.policy
+    possible = {row.policy for row, inside in fit if inside is None}
+    possible |= {row.policy for row in rows if not row.versions}
+    possible = possible or {row.policy for row in rows}
+    return next(policy for policy in MILDEST_FIRST if policy in possible)
+
+
+def _known(default: Sequence[KeyValue]) -> KnownDefault | None:
+    """The value of a step; None for a step that the framework computes."""
+    return KnownDefault(default[1]) if len(default) > 1 else None

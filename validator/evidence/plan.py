@@ -1,0 +1,350 @@
+"""The training plan: every configuration format is read into these sections.
+
+A field is a `Value`; its name is `section.field`. Units are in the names. The type in
+`Value[...]` is what a reader must deliver; tests/test_plan.py holds readers to it.
+Batches count samples, sizes of groups count ranks (one rank is one GPU).
+
+Sections are plain frozen classes whose class attributes are the unknown leaves: sixteen
+slots dataclasses of this size cost as much start-up time as the interpreter itself.
+"""
+
+from typing import Any, NoReturn
+
+from speccheck.validator.evidence.value import Value
+
+
+class Section:
+    """Holds the leaves that are known; the others are those of the class."""
+
+    def __init__(self, **known: Value[Any]) -> None:
+        """Take leaves by field name; raises AttributeError for another name."""
+        for name in known:
+            getattr(type(self), name)
+        self.__dict__.update(known)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        """Refuse: evidence is frozen."""
+        message = f"evidence is frozen: {type(self).__name__}.{name}"
+        raise AttributeError(message)
+
+
+class Cluster(Section):
+    """What the job runs on."""
+
+    nodes: Value[int] = Value("cluster.nodes")
+    gpus_per_node: Value[int] = Value("cluster.gpus_per_node")
+    world_size: Value[int] = Value("cluster.world_size")  # GPUs of the job
+    # row id of the hardware catalogue, or the name as written
+    accelerator: Value[str] = Value("cluster.accelerator")
+    # nvidia, amd, tpu, ...
+    accelerator_family: Value[str] = Value("cluster.accelerator_family")
+    # of one GPU
+    accelerator_memory_bytes: Value[int] = Value("cluster.accelerator_memory_bytes")
+    compute_capability: Value[tuple[int, int]] = Value("cluster.compute_capability")
+    has_nvlink: Value[bool] = Value("cluster.has_nvlink")
+    # GPUs that reach each other over NVLink
+    nvlink_domain_size: Value[int] = Value("cluster.nvlink_domain_size")
+    instance_type: Value[str] = Value("cluster.instance_type")
+    fabric: Value[str] = Value("cluster.fabric")  # profile id without the prefix
+    host_memory_bytes: Value[int] = Value("cluster.host_memory_bytes")
+    cpus_per_node: Value[int] = Value("cluster.cpus_per_node")
+    spare_nodes: Value[int] = Value("cluster.spare_nodes")
+    job_mtbf_hours: Value[float] = Value("cluster.job_mtbf_hours")
+
+
+class Parallelism(Section):
+    """How the model and the batch are cut."""
+
+    tensor_parallel_size: Value[int] = Value("parallelism.tensor_parallel_size")
+    pipeline_parallel_size: Value[int] = Value("parallelism.pipeline_parallel_size")
+    # model chunks on each pipeline rank
+    virtual_stages: Value[int] = Value("parallelism.virtual_stages")
+    layers_per_virtual_stage: Value[int] = Value("parallelism.layers_per_virtual_stage")
+    # a stated uneven layout of layers
+    pipeline_layout: Value[str] = Value("parallelism.pipeline_layout")
+    context_parallel_size: Value[int] = Value("parallelism.context_parallel_size")
+    # sequence parallelism by all-to-all
+    ulysses_size: Value[int] = Value("parallelism.ulysses_size")
+    # Megatron's, inside the tensor-parallel group
+    sequence_parallel: Value[bool] = Value("parallelism.sequence_parallel")
+    expert_parallel_size: Value[int] = Value("parallelism.expert_parallel_size")
+    expert_tensor_parallel_size: Value[int] = Value(
+        "parallelism.expert_tensor_parallel_size"
+    )
+    data_parallel_size: Value[int] = Value("parallelism.data_parallel_size")
+    # data-parallel replicas of a hybrid-sharded model
+    replicate_size: Value[int] = Value("parallelism.replicate_size")
+    # ranks over which states are sharded; -1 fills the mesh
+    shard_size: Value[int] = Value("parallelism.shard_size")
+    # 0 none, 1 optimizer, 2 + gradients, 3 + parameters
+    sharding_stage: Value[int] = Value("parallelism.sharding_stage")
+    # ddp, fsdp1, fsdp2, deepspeed, megatron
+    engine: Value[str] = Value("parallelism.engine")
+    # name of a pipeline engine, where one runs
+    pipeline_engine: Value[str] = Value("parallelism.pipeline_engine")
+
+
+class Batch(Section):
+    """Samples and tokens of an optimizer step."""
+
+    # samples a data-parallel rank works on at once
+    micro_batch_size: Value[int] = Value("batch.micro_batch_size")
+    gradient_accumulation_steps: Value[int] = Value("batch.gradient_accumulation_steps")
+    global_batch_size: Value[int] = Value("batch.global_batch_size")  # samples
+    sequence_length: Value[int] = Value("batch.sequence_length")  # tokens
+    packing: Value[bool] = Value("batch.packing")
+    mode: Value[str] = Value("batch.mode")  # fixed, elastic, rampup
+
+
+class Precision(Section):
+    """Number formats."""
+
+    # bf16, fp16, fp32, fp8
+    compute_dtype: Value[str] = Value("precision.compute_dtype")
+    bf16: Value[bool] = Value("precision.bf16")
+    fp16: Value[bool] = Value("precision.fp16")
+    fp8: Value[bool] = Value("precision.fp8")
+    fp8_recipe: Value[str] = Value("precision.fp8_recipe")
+    tf32: Value[bool] = Value("precision.tf32")
+    parameter_dtype: Value[str] = Value("precision.parameter_dtype")
+    gradient_reduce_dtype: Value[str] = Value("precision.gradient_reduce_dtype")
+    gradient_accumulate_dtype: Value[str] = Value("precision.gradient_accumulate_dtype")
+    optimizer_state_dtype: Value[str] = Value("precision.optimizer_state_dtype")
+    loss_scale: Value[float] = Value("precision.loss_scale")  # 0 means dynamic
+    loss_scale_window: Value[int] = Value("precision.loss_scale_window")  # steps
+    # exponent of two
+    initial_scale_power: Value[int] = Value("precision.initial_scale_power")
+    minimum_loss_scale: Value[float] = Value("precision.minimum_loss_scale")
+    hysteresis: Value[int] = Value("precision.hysteresis")
+
+
+class Memory(Section):
+    """Recomputation and offload."""
+
+    recompute_mode: Value[str] = Value("memory.recompute_mode")  # none, selective, full
+    recompute_method: Value[str] = Value("memory.recompute_method")
+    recompute_layers: Value[int] = Value("memory.recompute_layers")
+    activation_offload: Value[bool] = Value("memory.activation_offload")
+    # none, cpu, nvme
+    parameter_offload_device: Value[str] = Value("memory.parameter_offload_device")
+    parameter_offload_path: Value[str] = Value("memory.parameter_offload_path")
+    # none, cpu, nvme
+    optimizer_offload_device: Value[str] = Value("memory.optimizer_offload_device")
+    optimizer_offload_path: Value[str] = Value("memory.optimizer_offload_path")
+    offload_pin_memory: Value[bool] = Value("memory.offload_pin_memory")
+    # text of PYTORCH_CUDA_ALLOC_CONF
+    allocator_configuration: Value[str] = Value("memory.allocator_configuration")
+
+
+class Kernels(Section):
+    """Fused operations and compilation."""
+
+    # flash, fused, sdpa, flex, eager
+    attention_backend: Value[str] = Value("kernels.attention_backend")
+    fused_optimizer: Value[bool] = Value("kernels.fused_optimizer")
+    fused_normalization: Value[bool] = Value("kernels.fused_normalization")
+    fused_cross_entropy: Value[bool] = Value("kernels.fused_cross_entropy")
+    compiled: Value[bool] = Value("kernels.compiled")
+    cuda_graphs: Value[bool] = Value("kernels.cuda_graphs")
+
+
+class Optimizer(Section):
+    """Optimizer and schedule."""
+
+    name_of_optimizer: Value[str] = Value("optimizer.name_of_optimizer")
+    learning_rate: Value[float] = Value("optimizer.learning_rate")
+    minimum_learning_rate: Value[float] = Value("optimizer.minimum_learning_rate")
+    beta1: Value[float] = Value("optimizer.beta1")
+    beta2: Value[float] = Value("optimizer.beta2")
+    weight_decay: Value[float] = Value("optimizer.weight_decay")
+    clip_norm: Value[float] = Value("optimizer.clip_norm")  # 0 means off
+    schedule: Value[str] = Value("optimizer.schedule")
+    warmup_steps: Value[int] = Value("optimizer.warmup_steps")
+    warmup_ratio: Value[float] = Value("optimizer.warmup_ratio")
+    decay_steps: Value[int] = Value("optimizer.decay_steps")
+    # states sharded over data-parallel ranks
+    is_distributed: Value[bool] = Value("optimizer.is_distributed")
+
+
+class Communication(Section):
+    """Collectives: overlap, buckets, timeouts."""
+
+    overlap_gradient_reduce: Value[bool] = Value(
+        "communication.overlap_gradient_reduce"
+    )
+    overlap_parameter_gather: Value[bool] = Value(
+        "communication.overlap_parameter_gather"
+    )
+    overlap_tensor_parallel: Value[bool] = Value(
+        "communication.overlap_tensor_parallel"
+    )
+    gradient_bucket_bytes: Value[int] = Value("communication.gradient_bucket_bytes")
+    parameter_bucket_bytes: Value[int] = Value("communication.parameter_bucket_bytes")
+    # lossy gradient compression method
+    compression: Value[str] = Value("communication.compression")
+    compression_warmup_steps: Value[int] = Value(
+        "communication.compression_warmup_steps"
+    )
+    # steady-state collective timeout
+    timeout_seconds: Value[float] = Value("communication.timeout_seconds")
+    initialization_timeout_seconds: Value[float] = Value(
+        "communication.initialization_timeout_seconds"
+    )
+
+
+class Checkpoint(Section):
+    """What is saved, when and where."""
+
+    enabled: Value[bool] = Value("checkpoint.enabled")
+    directory: Value[str] = Value("checkpoint.directory")
+    interval_steps: Value[int] = Value("checkpoint.interval_steps")
+    interval_seconds: Value[float] = Value("checkpoint.interval_seconds")
+    # steps, epoch, seconds, never
+    interval_unit: Value[str] = Value("checkpoint.interval_unit")
+    asynchronous: Value[bool] = Value("checkpoint.asynchronous")
+    format: Value[str] = Value("checkpoint.format")  # sharded, full, local
+    keep_last: Value[int] = Value("checkpoint.keep_last")  # 0 means all
+    save_optimizer: Value[bool] = Value("checkpoint.save_optimizer")
+    save_random_state: Value[bool] = Value("checkpoint.save_random_state")
+    # a restart continues from the newest checkpoint
+    resume: Value[bool] = Value("checkpoint.resume")
+    # first tier on the node
+    local_directory: Value[str] = Value("checkpoint.local_directory")
+    local_interval_steps: Value[int] = Value("checkpoint.local_interval_steps")
+    saves_best_model: Value[bool] = Value("checkpoint.saves_best_model")
+    evaluation_interval_steps: Value[int] = Value(
+        "checkpoint.evaluation_interval_steps"
+    )
+    # time that training stands still for a save
+    save_seconds: Value[float] = Value("checkpoint.save_seconds")
+    size_bytes: Value[int] = Value("checkpoint.size_bytes")
+
+
+class Recovery(Section):
+    """What happens after a fault."""
+
+    launcher: Value[str] = Value("recovery.launcher")
+    max_restarts: Value[int] = Value("recovery.max_restarts")
+    requeue: Value[bool] = Value("recovery.requeue")
+    restart_policy: Value[str] = Value("recovery.restart_policy")
+    rendezvous_backend: Value[str] = Value("recovery.rendezvous_backend")
+    rendezvous_endpoint: Value[str] = Value("recovery.rendezvous_endpoint")
+    heartbeat_seconds: Value[float] = Value("recovery.heartbeat_seconds")
+    in_process_restart: Value[bool] = Value("recovery.in_process_restart")
+    non_finite_guard: Value[bool] = Value("recovery.non_finite_guard")
+    walltime_seconds: Value[float] = Value("recovery.walltime_seconds")
+    # a signal or a duration ends the run in time to save
+    exit_before_walltime: Value[bool] = Value("recovery.exit_before_walltime")
+    minimum_nodes: Value[int] = Value("recovery.minimum_nodes")
+    maximum_nodes: Value[int] = Value("recovery.maximum_nodes")
+    detect_seconds: Value[float] = Value("recovery.detect_seconds")
+    replace_seconds: Value[float] = Value("recovery.replace_seconds")
+    initialize_seconds: Value[float] = Value("recovery.initialize_seconds")
+    load_seconds: Value[float] = Value("recovery.load_seconds")
+    # ranks that the launcher starts on each node
+    processes_per_node: Value[int] = Value("recovery.processes_per_node")
+    # launchers that the scheduler starts on each node
+    tasks_per_node: Value[int] = Value("recovery.tasks_per_node")
+
+
+class Data(Section):
+    """Input pipeline."""
+
+    workers: Value[int] = Value("data.workers")  # loader processes of one rank
+    pin_memory: Value[bool] = Value("data.pin_memory")
+    prefetch_factor: Value[int] = Value("data.prefetch_factor")
+    persistent_workers: Value[bool] = Value("data.persistent_workers")
+    streaming: Value[bool] = Value("data.streaming")
+    resumable: Value[bool] = Value("data.resumable")
+    drop_last: Value[bool] = Value("data.drop_last")
+    group_by_length: Value[bool] = Value("data.group_by_length")
+    seed: Value[int] = Value("data.seed")
+
+
+class Telemetry(Section):
+    """Logs and metrics."""
+
+    log_interval_steps: Value[int] = Value("telemetry.log_interval_steps")
+    log_interval_seconds: Value[float] = Value("telemetry.log_interval_seconds")
+    sinks: Value[tuple[str, ...]] = Value("telemetry.sinks")
+    throughput: Value[bool] = Value("telemetry.throughput")
+    profiler: Value[bool] = Value("telemetry.profiler")
+    # per-phase timers that synchronize the GPU
+    time_breakdown: Value[bool] = Value("telemetry.time_breakdown")
+    hardware_interval_seconds: Value[float] = Value(
+        "telemetry.hardware_interval_seconds"
+    )
+    metrics: Value[tuple[str, ...]] = Value("telemetry.metrics")
+
+
+class Model(Section):
+    """Dimensions of the model."""
+
+    name_of_model: Value[str] = Value("model.name_of_model")
+    family: Value[str] = Value("model.family")  # transformer, cnn, ssm, ...
+    parameters: Value[int] = Value("model.parameters")
+    layers: Value[int] = Value("model.layers")
+    hidden_size: Value[int] = Value("model.hidden_size")
+    feed_forward_size: Value[int] = Value("model.feed_forward_size")
+    attention_heads: Value[int] = Value("model.attention_heads")
+    key_value_heads: Value[int] = Value("model.key_value_heads")
+    head_dimension: Value[int] = Value("model.head_dimension")
+    vocabulary_size: Value[int] = Value("model.vocabulary_size")
+    vocabulary_multiple: Value[int] = Value("model.vocabulary_multiple")
+    maximum_positions: Value[int] = Value("model.maximum_positions")
+    tied_embeddings: Value[bool] = Value("model.tied_embeddings")
+    gated_feed_forward: Value[bool] = Value("model.gated_feed_forward")
+    experts: Value[int] = Value("model.experts")
+    experts_per_token: Value[int] = Value("model.experts_per_token")
+    expert_feed_forward_size: Value[int] = Value("model.expert_feed_forward_size")
+    adapter: Value[str] = Value("model.adapter")  # none, lora, qlora, ...
+    quantized_bits: Value[int] = Value("model.quantized_bits")
+
+
+class Run(Section):
+    """The run as a whole."""
+
+    framework: Value[str] = Value("run.framework")
+    framework_version: Value[str] = Value("run.framework_version")
+    nccl_version: Value[str] = Value("run.nccl_version")
+    # one of pretrain, continued, sft, lora, rl, debug and conversion
+    role: Value[str] = Value("run.role")
+    steps: Value[int] = Value("run.steps")
+    epochs: Value[float] = Value("run.epochs")
+    hours: Value[float] = Value("run.hours")
+    step_seconds: Value[float] = Value("run.step_seconds")
+    seed: Value[int] = Value("run.seed")
+    deterministic: Value[bool] = Value("run.deterministic")
+    uses_torch: Value[bool] = Value("run.uses_torch")
+    shared_capacity: Value[bool] = Value("run.shared_capacity")
+    generations_per_prompt: Value[int] = Value("run.generations_per_prompt")
+
+
+class Security(Section):
+    """Stores and loading."""
+
+    crosses_trust_boundary: Value[bool] = Value("security.crosses_trust_boundary")
+    store_addresses: Value[tuple[str, ...]] = Value("security.store_addresses")
+    trusts_remote_code: Value[bool] = Value("security.trusts_remote_code")
+
+
+SECTIONS: dict[str, type[Section]] = {
+    section.__name__.lower(): section
+    for section in (
+        Cluster,
+        Parallelism,
+        Batch,
+        Precision,
+        Memory,
+        Kernels,
+        Optimizer,
+        Communication,
+        Checkpoint,
+        Recovery,
+        Data,
+        Telemetry,
+        Model,
+        Run,
+        Security,
+    )
+}

@@ -1,0 +1,112 @@
+"""Which texts are credentials, by the shapes that their issuers publish."""
+
+import re
+from functools import cache
+
+SHOWN_LETTERS = 3  # of a credential, in a message
+LEAST_LETTERS = 16  # shorter texts are no token of these kinds
+LEAST_DISTINCT = 8  # hf_xxxxxxxx and 00000000 are placeholders
+
+# Kind, letters that each one holds, shape. Few texts hold any of these letters, and the
+# shapes are not even compiled for the others.
+_SHAPES = (
+    ("Hugging Face token", "hf_", r"hf_[A-Za-z0-9]{30,}"),
+    ("Anthropic key", "sk-", r"sk-ant-[A-Za-z0-9_-]{32,}"),
+    ("OpenAI key", "sk-", r"sk-(?:proj-|svcacct-)?[A-Za-z0-9_-]{32,}"),
+    ("AWS access key", "IA", r"(?:AKIA|ASIA)[0-9A-Z]{16}"),
+    ("GitHub token", "gh", r"gh[pousr]_[A-Za-z0-9]{36,}"),
+    ("GitHub token", "github_pat_", r"github_pat_[A-Za-z0-9_]{50,}"),
+    ("GitLab token", "glpat-", r"glpat-[A-Za-z0-9_-]{20,}"),
+    ("Slack token", "xox", r"xox[abprs]-[A-Za-z0-9-]{20,}"),
+    ("Google key", "AIza", r"AIza[0-9A-Za-z_-]{35}"),
+    ("NVIDIA key", "nvapi-", r"nvapi-[A-Za-z0-9_-]{50,}"),
+    ("private key", "KEY-", r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
+    (
+        "password in an address",
+        "@",
+        r"[a-z][a-z0-9+.-]*://[^/\s:@$]+:[^/\s:@${}]{6,}@",
+    ),
+)
+_MARKS = tuple(dict.fromkeys(mark for _, mark, _ in _SHAPES))
+# Under these names a bare token of that length is a credential, too.
+_KEYED_LETTERS = 40
+_KEYED = (
+    ("Weights & Biases key", r"(?i)wandb.*key|^api_key$", r"[0-9a-f]{40}"),
+    ("AWS secret key", r"(?i)secret_access_key", r"[A-Za-z0-9/+]{40}"),
+)
+_PLACEHOLDERS = ("example", "xxxx", "your", "****", "<", "${", "changeme")
+
+
+@cache
+def _shapes() -> re.Pattern[str]:
+    return re.compile(
+        r"(?<![A-Za-z0-9])(?:"
+        + "|".join(
+            f"(?P<kind{number}>{shape})" for number, (*_, shape) in enumerate(_SHAPES)
+        )
+        + ")"
+    )
+
+
+def secret_kind(key: str, text: str) -> str | None:
+    """What kind of credential a text holds, or None.
+
+    Args:
+        key: the last part of the name that the text stands under.
+        text: the value.
+    """
+    if len(text) < LEAST_LETTERS or _is_placeholder(text):
+        return None
+    match = _shapes().search(text) if _is_marked(text) else None
+    if match is not None and not _is_dull(match[0]):
+        return _SHAPES[int((match.lastgroup or "kind0")[4:])][0]
+    if len(text) != _KEYED_LETTERS:
+        return None
+    for kind, names, shape in _KEYED:
+        if re.search(names, key) and re.fullmatch(shape, text) and not _is_dull(text):
+            return kind
+    return None
+
+
+def hidden(text: str) -> str:
+    """A text with every credential in it replaced by stars, of the same length.
+
+    Keyed shapes have no prefix to know them by: any run of that shape is starred, since
+    a report loses nothing by a hash that it does not show.
+    """
+    if len(text) < LEAST_LETTERS:
+        return text
+    if _is_marked(text):
+        text = _shapes().sub(_starred, text)
+    if len(text) < _KEYED_LETTERS:
+        return text
+    return _bare_shapes().sub(_starred, text)
+
+
+def _is_marked(text: str) -> bool:
+    return any(mark in text for mark in _MARKS)
+
+
+def _starred(match: re.Match[str]) -> str:
+    token = match[0]
+    return token[:SHOWN_LETTERS] + "*" * (len(token) - SHOWN_LETTERS)
+
+
+@cache
+def _bare_shapes() -> re.Pattern[str]:
+    shapes = "|".join(shape for _, _, shape in _KEYED)
+    return re.compile(rf"(?<![A-Za-z0-9/+])(?:{shapes})(?![A-Za-z0-9/+])")
+
+
+def masked(text: str) -> str:
+    """The first letters of a credential and its length."""
+    return f"{text[:SHOWN_LETTERS]}... ({len(text)} characters)"
+
+
+def _is_placeholder(text: str) -> bool:
+    lower = text.lower()
+    return any(one in lower for one in _PLACEHOLDERS)
+
+
+def _is_dull(token: str) -> bool:
+    return len(set(token)) < LEAST_DISTINCT

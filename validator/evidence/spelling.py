@@ -1,0 +1,139 @@
+"""Which known name a misspelt one was most likely meant to be."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Literal
+
+from speccheck.validator.evidence.nearest import distance
+from speccheck.validator.evidence.record import Record
+
+LETTERS_PER_EDIT = 7  # names longer than two edits' worth may differ by one more
+SHORT_NAME = 5  # up to so many letters one edit, above two or more
+SHORT_WORD = 5  # shorter words are too near to each other to tell a slip
+LETTERS_PER_SLIP = 4  # a word of eight letters may hold two slips, a shorter one one
+PREFIX_LETTERS = 3  # a shortened word keeps at least so many letters
+FIRST_WORD_LETTERS = 4  # so long a first word may link two names by itself
+
+
+class Match(Record):
+    """A known name near the written one.
+
+    `spelling`: surely the same name, with a slip of the keyboard or other separators.
+    `word`: near, but the writer may have meant something else.
+    """
+
+    name: str
+    kind: Literal["spelling", "word"]
+
+
+def closest(
+    written: str, known: Iterable[str], vocabulary: Callable[[], Collection[str]]
+) -> Match | None:
+    """The known name that `written` most likely stands for, or None.
+
+    Args:
+        written: the name that nobody knows.
+        known: the names that may stand in its place.
+        vocabulary: gives the words that occur in known names; a difference that is
+            itself such a word is taken for a choice, not for a slip.
+    """
+    names = sorted(set(known) - {written})
+    near = _nearest(written, names)
+    if near is not None:
+        return Match(
+            near, "spelling" if _is_slip(written, near, vocabulary()) else "word"
+        )
+    ours = words_of(written)
+    start = ours[0][:2]
+    others = [name for name in names if name.lstrip("-").lower().startswith(start)]
+    shortened = [name for name in others if _is_shortened(ours, words_of(name))]
+    if shortened:
+        return Match(min(shortened, key=len), "word")
+    related = [name for name in others if _shares_first_word(ours, words_of(name))]
+    return Match(related[0], "word") if len(related) == 1 else None
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name: `--lr-warmup_iters` has lr, warmup and iters."""
+    return name.lower().replace("-", "_").replace(".", "_").strip("_").split("_")
+
+
+def _nearest(written: str, names: Iterable[str]) -> str | None:
+    plain = _plain(written)
+    letters, numbers = set(plain), _digits(plain)
+    limit = _allowed_edits(plain)
+    near: list[tuple[int, int, str]] = []
+    for name in names:
+        other = _plain(name)
+        if abs(len(other) - len(plain)) > limit or _digits(other) != numbers:
+            continue
+        # an edit takes away one letter at most, and brings in one at most
+        lost = sum(max(0, plain.count(one) - other.count(one)) for one in letters)
+        if lost > limit or lost + len(other) - len(plain) > limit:
+            continue
+        edits = distance(*_differing_parts(plain, other))
+        if edits <= limit:
+            near.append((edits, distance(written, name), name))
+    return min(near)[2] if near else None
+
+
+def _differing_parts(left: str, right: str) -> tuple[str, str]:
+    """Both without their common beginning and end, which cost no edit."""
+    end = min(len(left), len(right))
+    start = next((i for i in range(end) if left[i] != right[i]), end)
+    left, right = left[start:], right[start:]
+    end = min(len(left), len(right))
+    tail = next((i for i in range(end) if left[-1 - i] != right[-1 - i]), end)
+    return left[: len(left) - tail], right[: len(right) - tail]
+
+
+def _allowed_edits(name: str) -> int:
+    if len(name) <= SHORT_NAME:
+        return 1 if len(name) >= PREFIX_LETTERS else 0
+    return max(2, len(name) // LETTERS_PER_EDIT)
+
+
+def _is_slip(written: str, name: str, words: Collection[str]) -> bool:
+    """Whether the names differ by separators or case only, or by slips within words."""
+    if _plain(written) == _plain(name):
+        return True
+    ours, theirs = words_of(written), words_of(name)
+    if len(ours) != len(theirs):
+        return False
+    pairs = [(a, b) for a, b in zip(ours, theirs, strict=True) if a != b]
+    return all(a not in words and _is_misspelt_word(a, b) for a, b in pairs)
+
+
+def _is_misspelt_word(written: str, word: str) -> bool:
+    """Slips seldom hit the first letter, and a plural is a choice."""
+    short, long = sorted((written, word), key=len)
+    if len(short) < SHORT_WORD or short[0] != long[0] or long == short + "s":
+        return False
+    return distance(written, word) <= max(1, len(short) // LETTERS_PER_SLIP)
+
+
+def _is_shortened(ours: Sequence[str], theirs: Sequence[str]) -> bool:
+    """Whether each word of one is the word of the other or its beginning."""
+    return len(ours) == len(theirs) > 1 and all(
+        a == b
+        or (
+            min(len(a), len(b)) >= PREFIX_LETTERS
+            and (a.startswith(b) or b.startswith(a))
+        )
+        for a, b in zip(ours, theirs, strict=True)
+    )
+
+
+def _shares_first_word(ours: Sequence[str], theirs: Sequence[str]) -> bool:
+    return (
+        len(ours) == len(theirs) > 1
+        and ours[0] == theirs[0]
+        and len(ours[0]) >= FIRST_WORD_LETTERS
+    )
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "").replace(".", "")
+
+
+def _digits(name: str) -> str:
+    return "".join(letter for letter in name if letter.isdigit())

@@ -1,0 +1,128 @@
+"""What a rule or a clause asks, why, and how to meet it: on a terminal and as pages."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from speccheck.validator.evidence.nearest import nearest
+from speccheck.validator.report.style import wrap
+from speccheck.validator.rule import Rule
+from speccheck.validator.spec.edition import Clause, Edition
+from speccheck.validator.spec.show import clause_text
+
+_WIDTH = 80
+_LEVEL_IN_REPORT = {"must": "error", "should": "warning", "may": "info"}
+
+
+class UnknownTopic(Exception):  # noqa: N818 - a usage error with its own message
+    """`speccheck explain` was asked for something that is no rule and no clause."""
+
+
+class RuleText(NamedTuple):
+    """A rule's docstring, taken apart at its headings."""
+
+    title: str
+    body: str
+
+
+def rule_text(rule: Rule) -> RuleText:
+    """The title and the body of the rule module's docstring."""
+    import sys  # noqa: PLC0415 - only to reach the module of the rule
+
+    module = sys.modules[rule.function.__module__]
+    title, _, body = (module.__doc__ or rule.name).strip().partition("\n")
+    return RuleText(title.strip(), body.strip("\n"))
+
+
+def explain(topic: str, edition: Edition, rules: Sequence[Rule]) -> str:
+    """The explanation of a rule (by name) or a clause (by id); raises UnknownTopic."""
+    for rule in rules:
+        if rule.name == topic.lower():
+            return _rule(rule, edition)
+    clause = edition.clauses.get(topic.upper())
+    if clause is not None:
+        return _clause(clause, edition, rules)
+    known = [rule.name for rule in rules] + list(edition.clauses)
+    close = nearest(topic, known) or nearest(topic.upper(), known)
+    hint = f"did you mean {close}?" if close else "see speccheck rules"
+    message = f"{topic}: no such rule or clause: {hint}"
+    raise UnknownTopic(message)
+
+
+def _rule(rule: Rule, edition: Edition) -> str:
+    clause = edition.clauses[rule.clause]
+    text = rule_text(rule)
+    lines = [
+        f"{rule.name}: {text.title}",
+        f"clause {clause.id} ({clause.level}): {clause.title}",
+        "",
+        text.body,
+        "",
+        "Requirement",
+        wrap(clause.requirement_text(), _WIDTH, "    "),
+        "",
+        "Why",
+        wrap(clause.rationale, _WIDTH, "    "),
+        "",
+        "What to change",
+        wrap(clause.remedy, _WIDTH, "    "),
+        "",
+        *_certainty(rule),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _certainty(rule: Rule) -> Iterator[str]:
+    words = {
+        "exact": "arithmetic, or what the framework itself refuses",
+        "lower_bound": "a lower bound that the real value cannot undercut",
+        "calibrated": "a model held against published measurements; a warning at most",
+        "advisory": "advice; a warning at most",
+    }
+    yield "How sure"
+    yield wrap(f"{rule.confidence}: {words[rule.confidence]}", _WIDTH, "    ")
+
+
+def _clause(clause: Clause, edition: Edition, rules: Sequence[Rule]) -> str:
+    names = [rule for rule in rules if rule.clause == clause.id]
+    lines = [clause_text(edition, clause.id).rstrip(), "", "Rules that judge it"]
+    lines.extend(f"    {rule.name}: {rule_text(rule).title}" for rule in names)
+    if not names:
+        lines.append("    none yet: the clause is reported as unknown where it applies")
+    return "\n".join(lines) + "\n"
+
+
+def rules_table(edition: Edition, rules: Sequence[Rule]) -> str:
+    """All rules by area, one line each."""
+    width = max(len(rule.name) for rule in rules)
+    lines: list[str] = []
+    for area in dict.fromkeys(rule.area for rule in rules):
+        lines.append(f"{area}:")
+        for rule in rules:
+            if rule.area == area:
+                clause = edition.clauses[rule.clause]
+                lines.append(f"  {rule.name:<{width}}  {clause.id:<10} {clause.level}")
+                lines.append(f"      {rule_text(rule).title}")
+    lines.append(f"{len(rules)} rules; speccheck explain RULE tells more")
+    return "\n".join(lines) + "\n"
+
+
+def rule_page(rule: Rule, edition: Edition) -> str:
+    """The documentation page of a rule, in Markdown."""
+    clause = edition.clauses[rule.clause]
+    text = rule_text(rule)
+    level = _LEVEL_IN_REPORT[clause.level]
+    parts = [
+        f"# {rule.name}",
+        f"{text.title}",
+        f"Clause **{clause.id}**, {clause.title}: {clause.level}, in a report {level}.",
+        f"Confidence: {rule.confidence}.",
+        "## Requirement",
+        clause.requirement_text(),
+        "## Why",
+        clause.rationale,
+        "## The rule",
+        text.body,
+        "## What to change",
+        clause.remedy,
+    ]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,66 @@
+"""Code frames: the lines of a finding with a caret under what is meant."""
+
+from collections.abc import Iterator, Sequence
+
+from speccheck.validator.report.style import Style, printable, wrap
+from speccheck.validator.run import Location
+
+_MOST_FRAMES = 4
+
+
+def frames(locations: Sequence[Location], style: Style) -> Iterator[str]:
+    """The frames of all locations of a finding, file by file, the first few in full."""
+    framed = [one for one in locations if one.line]
+    shown = framed[:_MOST_FRAMES]
+    digits = max((len(str(one.line)) for one in shown), default=1)
+    file = ""
+    for number, location in enumerate(shown):
+        if location.file != file:
+            file = location.file
+            yield f"    {file}:{location.line}:{location.column}"
+        yield from _frame(location, _label(number, len(framed)), digits, style)
+    if len(framed) > _MOST_FRAMES:
+        yield wrap(
+            f"also at {_elsewhere(framed[_MOST_FRAMES:], file)}", style.width, "    "
+        )
+    without_line: dict[str, list[str]] = {}
+    for location in locations:
+        if not location.line and location.file:
+            without_line.setdefault(location.file, []).append(location.key)
+    for name, keys in without_line.items():
+        yield f"    {name} {', '.join(keys)}".rstrip()
+
+
+def _label(number: int, count: int) -> str:
+    if count == 1:
+        return ""
+    return "stated here" if number == 0 else "and here"
+
+
+def _elsewhere(locations: Sequence[Location], file: str) -> str:
+    """`lines 4 and 7, other.json:2`, cut after a few."""
+    here = [str(one.line) for one in locations if one.file == file]
+    there = [f"{one.file}:{one.line}" for one in locations if one.file != file]
+    parts = [f"line {line}" for line in here] + there
+    if len(parts) > _MOST_FRAMES + 1:
+        rest = len(parts) - _MOST_FRAMES
+        return ", ".join(parts[:_MOST_FRAMES]) + f" and {rest} more places"
+    return ", ".join(parts)
+
+
+def _frame(location: Location, label: str, digits: int, style: Style) -> Iterator[str]:
+    bar = style.paint("|", "dim")
+    text, start = _window(location, style.width - digits - 8)
+    caret = "^" * max(1, min(location.length, len(text) - start))
+    yield f"     {style.paint(f'{location.line:>{digits}}', 'dim')} {bar} {text}"
+    pointer = style.paint(f"{caret} {label}".rstrip(), "warning")
+    yield f"     {' ' * digits} {bar} {' ' * start}{pointer}"
+
+
+def _window(location: Location, width: int) -> tuple[str, int]:
+    """The part of a line that shows the marked text, and where that begins in it."""
+    before = printable(location.text[: location.column - 1])
+    marked = printable(location.text[location.column - 1 :])
+    cut = max(0, len(before) - width // 2) if len(before) + len(marked) > width else 0
+    text = (before[cut:] + marked)[:width]
+    return text, len(before) - cut

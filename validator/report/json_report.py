@@ -1,0 +1,130 @@
+"""The report as one JSON document, `speccheck-report/1`.
+
+The shape never depends on what was found: every list and every field is there, empty
+or null, also when the run ends with exit code 2 or 3. Fields are only ever added.
+"""
+
+import json
+from collections.abc import Iterator
+
+from speccheck.validator import VERSION
+from speccheck.validator.report.summary import Exit, Summary, summarize
+from speccheck.validator.run import JudgedPlan, LocatedFinding, Location, Run
+
+SCHEMA = "speccheck-report/1"
+_ALWAYS = {"fail", "error", "unknown"}
+
+
+def json_report(run: Run, summary: Summary, ending: Exit, *, full: bool) -> str:
+    """The whole report; `full` adds what holds and what does not apply."""
+    document = {
+        "schema": SCHEMA,
+        "tool": {"name": "speccheck", "version": VERSION},
+        "edition": {
+            "id": run.edition.id,
+            "stage": run.edition.stage,
+            "sha256": run.edition.sha256,
+        },
+        "profile": {"use": run.use},
+        "verdict": ending.verdict,
+        "reason": ending.reason,
+        "exit_code": ending.code,
+        "summary": _summary(summary),
+        "errors": [],
+        "files": [
+            {
+                "path": file.path,
+                "format": file.format or None,
+                "confidence": round(file.confidence, 3),
+                "status": file.state,
+                "message": file.message or None,
+            }
+            for file in run.files
+        ],
+        "plans": [_plan(plan) for plan in run.plans],
+        "findings": [
+            _finding(located, index, run.edition.id)
+            for index, plan in enumerate(run.plans)
+            for located in plan.findings
+            if full or located.finding.outcome in _ALWAYS
+        ],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def failure_report(message: str, code: int) -> str:
+    """The same document for a run that could not begin."""
+    document = {
+        "schema": SCHEMA,
+        "tool": {"name": "speccheck", "version": VERSION},
+        "edition": None,
+        "profile": None,
+        "verdict": "error",
+        "reason": message,
+        "exit_code": code,
+        "summary": _summary(summarize(())),
+        "errors": [message],
+        "files": [],
+        "plans": [],
+        "findings": [],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _summary(summary: Summary) -> dict[str, object]:
+    coverage = summary.coverage
+    return {
+        "clauses": summary.clauses,
+        "failed": summary.failed,
+        "coverage": None if coverage is None else round(coverage, 4),
+    }
+
+
+def _plan(plan: JudgedPlan) -> dict[str, object]:
+    names = ("cluster.nodes", "cluster.gpus_per_node", "cluster.world_size")
+    nodes, local, world = (plan.plan.value(name).value for name in names)
+    return {
+        "files": [file.path for file in plan.files],
+        "formats": list(dict.fromkeys(file.format for file in plan.files)),
+        "nodes": nodes,
+        "gpus_per_node": local,
+        "world_size": world,
+        "size": plan.size,
+        "summary": _summary(summarize((plan,))),
+    }
+
+
+def _finding(located: LocatedFinding, plan: int, edition: str) -> dict[str, object]:
+    finding = located.finding
+    return {
+        "rule": finding.rule or None,
+        "clause": finding.clause,
+        "title": finding.title,
+        "clause_level": finding.clause_level,
+        "level": finding.level,
+        "outcome": finding.outcome,
+        "message": finding.message,
+        "cost": finding.cost or None,
+        "remedy": finding.remedy or None,
+        "note": finding.note or None,
+        "places": list(_places(located.locations)),
+        "measured": finding.measured,
+        "required": finding.required,
+        "missing": list(finding.missing),
+        "confidence": finding.confidence,
+        "spec": edition,
+        "waived": finding.waived,
+        "plan": plan,
+    }
+
+
+def _places(locations: tuple[Location, ...]) -> Iterator[dict[str, object]]:
+    for place in locations:
+        end = place.column + place.length if place.line else None
+        yield {
+            "file": place.file,
+            "key": place.key,
+            "line": place.line or None,
+            "column": place.column or None,
+            "end_column": end,
+        }

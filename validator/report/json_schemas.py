@@ -1,0 +1,104 @@
+"""The JSON Schemas that speccheck publishes: its own config format and its report.
+
+Run `python -m speccheck.validator.report.json_schemas` to write them to schemas/json.
+"""
+
+import ast
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from speccheck.validator.evidence import plan
+from speccheck.validator.evidence.plan import SECTIONS
+from speccheck.validator.report.report_model import Report
+from speccheck.validator.sources.formats.native import ENVIRONMENT, MARKER, leaf_type
+
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_TYPES: dict[object, dict[str, Any]] = {
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    tuple[int, int]: {"type": ["string", "number"], "examples": ["9.0"]},
+    tuple[str, ...]: {"type": "array", "items": {"type": "string"}},
+}
+
+
+def native_schema() -> dict[str, Any]:
+    """The schema of `config.yaml`, made of the plan's sections."""
+    comments = leaf_comments()
+    properties: dict[str, Any] = {
+        MARKER: {"const": 1, "description": "version of this format"},
+        ENVIRONMENT: {
+            "type": "object",
+            "description": "environment variables of the job, such as NCCL_ALGO",
+            "additionalProperties": {"type": ["string", "number", "boolean"]},
+        },
+    }
+    for name, section in SECTIONS.items():
+        fields: dict[str, Any] = {}
+        for field in section.__annotations__:
+            fields[field] = dict(_TYPES[leaf_type(name, field)])
+            if comment := comments.get(f"{name}.{field}"):
+                fields[field]["description"] = comment
+        properties[name] = {
+            "type": "object",
+            "description": (section.__doc__ or "").strip(),
+            "properties": fields,
+            "additionalProperties": False,
+        }
+    return {
+        "$schema": _DRAFT,
+        "title": "speccheck config.yaml",
+        "description": "A training job as speccheck's plan states it; every key may "
+        "be left out, and what is left out is not judged.",
+        "type": "object",
+        "properties": properties,
+        "required": [MARKER],
+        "additionalProperties": False,
+    }
+
+
+def leaf_comments() -> dict[str, str]:
+    """The comments beside the leaves in plan.py: they are the documentation."""
+    lines = Path(plan.__file__).read_text(encoding="utf-8").splitlines()
+    comments: dict[str, str] = {}
+    for node in ast.parse("\n".join(lines)).body:
+        if not isinstance(node, ast.ClassDef):
+            continue
+        for leaf in node.body:
+            if isinstance(leaf, ast.AnnAssign) and isinstance(leaf.target, ast.Name):
+                above = lines[leaf.lineno - 2].strip()
+                beside = lines[(leaf.end_lineno or leaf.lineno) - 1].partition("#")[2]
+                text = beside or (above[1:] if above.startswith("#") else "")
+                if text:
+                    name = f"{node.name.lower()}.{leaf.target.id}"
+                    comments[name] = text.strip()
+    return comments
+
+
+def report_schema() -> dict[str, Any]:
+    """The schema of `speccheck-report/1`."""
+    return {"$schema": _DRAFT, **Report.model_json_schema(by_alias=True)}
+
+
+SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
+    "native": native_schema,
+    "report": report_schema,
+}
+
+
+def schema_text(name: str) -> str:
+    """A schema as the text of its file."""
+    return json.dumps(SCHEMAS[name](), indent=2) + "\n"
+
+
+def write_all(folder: Path) -> None:
+    """Write every schema to its file."""
+    for name in SCHEMAS:
+        (folder / f"{name}.schema.json").write_text(schema_text(name), "utf-8")
+
+
+if __name__ == "__main__":
+    write_all(Path(__file__).resolve().parents[2] / "schemas" / "json")

@@ -1,0 +1,44 @@
+"""The same fault in forty plans is one finding with forty places."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.run import JudgedPlan, Location
+
+
+class Shown(NamedTuple):
+    """A finding as a reader meets it: once, with all its places."""
+
+    finding: Finding
+    locations: tuple[Location, ...]
+    plan_name: str
+    plans: int
+    repeats: int  # plans without a place of their own that say the same
+
+
+def shown_findings(plans: Iterable[JudgedPlan]) -> list[Shown]:
+    """Failed and broken findings, the same rule and message joined over plans."""
+    joined: dict[tuple[str, str, str], Shown] = {}
+    for plan in plans:
+        for located in plan.findings:
+            finding = located.finding
+            if finding.outcome not in {"fail", "error"} or finding.waived:
+                continue
+            key = (finding.clause, finding.rule, finding.message)
+            known = joined.get(key)
+            if known is None:
+                name = plan.files[0].path
+                joined[key] = Shown(finding, located.locations, name, 1, 0)
+            else:
+                joined[key] = _with(known, located.locations)
+    return list(joined.values())
+
+
+def _with(known: Shown, locations: tuple[Location, ...]) -> Shown:
+    framed = tuple(location for location in locations if location.line)
+    return known._replace(
+        locations=known.locations + framed,
+        plans=known.plans + 1,
+        repeats=known.repeats + (not framed),
+    )

@@ -1,0 +1,118 @@
+"""The shape of `speccheck-report/1`, for its JSON Schema and for whoever reads one.
+
+Writing a report does not import this module: json_report.py writes plain data, and a
+test holds the two together.
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Level = Literal["error", "warning", "info"]
+ClauseLevel = Literal["must", "should", "may"]
+Outcome = Literal["pass", "fail", "unknown", "not_applicable", "error"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Tool(_Part):
+    """The program that wrote the report."""
+
+    name: Literal["speccheck"]
+    version: str
+
+
+class EditionName(_Part):
+    """The compiled edition that was judged by."""
+
+    id: str
+    stage: str
+    sha256: str
+
+
+class Profile(_Part):
+    """The use that the run was judged for: ci, preflight or certify."""
+
+    use: str
+
+
+class Totals(_Part):
+    """Clauses by level and outcome, failed findings by level, coverage of the musts."""
+
+    clauses: dict[ClauseLevel, dict[str, int]]
+    failed: dict[Level, int]
+    coverage: float | None
+
+
+class File(_Part):
+    """One file of the run and what it was taken for."""
+
+    path: str
+    format: str | None
+    confidence: float
+    status: Literal["judged", "unrecognised", "template", "unreadable"]
+    message: str | None
+
+
+class Plan(_Part):
+    """One plan: files that were judged together."""
+
+    files: list[str]
+    formats: list[str]
+    nodes: int | None
+    gpus_per_node: int | None
+    world_size: int | None
+    size: str | None
+    summary: Totals
+
+
+class ReportPlace(_Part):
+    """A place in a file; line and column count from 1, null without a position."""
+
+    file: str
+    key: str
+    line: int | None
+    column: int | None
+    end_column: int | None
+
+
+class ReportFinding(_Part):
+    """What one rule says of one plan."""
+
+    rule: str | None
+    clause: str
+    title: str
+    clause_level: ClauseLevel
+    level: Level
+    outcome: Outcome
+    message: str
+    cost: str | None
+    remedy: str | None
+    note: str | None
+    places: list[ReportPlace]
+    measured: str | float | None
+    required: str | float | None
+    missing: list[str]
+    confidence: str
+    spec: str
+    waived: bool
+    plan: int
+
+
+class Report(_Part):
+    """The whole document."""
+
+    schema_name: Literal["speccheck-report/1"] = Field(alias="schema")
+    tool: Tool
+    edition: EditionName | None
+    profile: Profile | None
+    verdict: Literal["pass", "fail", "inconclusive", "error"]
+    reason: str
+    exit_code: int
+    summary: Totals
+    errors: list[str]
+    files: list[File]
+    plans: list[Plan]
+    findings: list[ReportFinding]

@@ -1,0 +1,45 @@
+"""Writes docs/rules: a page for each rule, made of its clause and its docstring.
+
+Run `python -m speccheck.validator.report.rule_pages`; a test holds the pages equal.
+"""
+
+from pathlib import Path
+
+from speccheck.validator.report.explain import rule_page, rule_text
+from speccheck.validator.rule_index import built_in_rules
+from speccheck.validator.spec.edition import load_edition
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "rules"
+
+
+def pages() -> dict[str, str]:
+    """All pages by file name, with an index."""
+    edition = load_edition()
+    rules = built_in_rules()
+    texts = {f"{rule.name}.md": rule_page(rule, edition) for rule in rules}
+    index = ["# Rules", "", f"{len(rules)} rules judge edition {edition.id}.", ""]
+    for area in dict.fromkeys(rule.area for rule in rules):
+        index.extend((f"## {area}", ""))
+        index.extend(
+            f"- [{rule.name}]({rule.name}.md) ({rule.clause}): {rule_text(rule).title}"
+            for rule in rules
+            if rule.area == area
+        )
+        index.append("")
+    texts["README.md"] = "\n".join(index).rstrip() + "\n"
+    return texts
+
+
+def write_pages(folder: Path) -> None:
+    """Write every page, and remove those of rules that are gone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = pages()
+    for old in folder.glob("*.md"):
+        if old.name not in texts:
+            old.unlink()
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_pages(FOLDER)

@@ -1,0 +1,73 @@
+"""Colour and characters of a terminal report; plain text elsewhere."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+_CODES = {
+    "error": "1;31",
+    "warning": "1;33",
+    "info": "1;36",
+    "unknown": "1;35",
+    "good": "1;32",
+    "dim": "2",
+    "bold": "1",
+}
+
+
+class Style(NamedTuple):
+    """How to draw: with or without colour, in Unicode or in ASCII, how wide."""
+
+    colour: bool = False
+    unicode: bool = False
+    width: int = 80
+
+    def paint(self, text: str, name: str) -> str:
+        """The text in the colour of that name."""
+        if not self.colour or not text:
+            return text
+        return f"\x1b[{_CODES[name]}m{text}\x1b[0m"
+
+    @property
+    def dot(self) -> str:
+        """The separator between facts on one line."""
+        return "·" if self.unicode else "-"
+
+    @property
+    def times(self) -> str:
+        """The multiplication sign."""
+        return "\u00d7" if self.unicode else "x"
+
+
+def wrap(text: str, width: int, indent: str) -> str:
+    """The text in lines of at most `width`, each after `indent`."""
+    lines: list[str] = []
+    line = indent
+    for word in text.split():
+        if line != indent and len(line) + 1 + len(word) > width:
+            lines.append(line)
+            line = indent
+        line += word if line == indent else f" {word}"
+    lines.append(line)
+    return "\n".join(lines)
+
+
+def joined(parts: Iterable[str], separator: str, width: int) -> str:
+    """The parts on as few lines of at most `width` as they need."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and len(lines[-1]) + len(separator) + len(part) <= width:
+            lines[-1] += separator + part
+        else:
+            lines.append(part)
+    return "\n".join(lines)
+
+
+def printable(text: str) -> str:
+    """The text without control characters, which a hostile file could smuggle in."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else _escaped(one) for one in text)
+
+
+def _escaped(character: str) -> str:
+    return "  " if character == "\t" else f"\\x{ord(character):02x}"

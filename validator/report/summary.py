@@ -1,0 +1,132 @@
+"""Counts of a run, its verdict and its exit code."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from speccheck.validator.engine import by_clause
+from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.run import JudgedPlan, Run
+
+LEVELS = ("must", "should", "may")
+OUTCOMES = ("pass", "fail", "unknown", "not_applicable", "error", "waived")
+_WEIGHTS = {"info": 1, "warning": 2, "error": 3}
+
+
+class Summary(NamedTuple):
+    """Clauses by level and outcome, and findings that failed by their level."""
+
+    clauses: dict[str, dict[str, int]]
+    failed: dict[str, int]
+
+    @property
+    def judged_musts(self) -> int:
+        """Musts that were seen to hold or to fail."""
+        must = self.clauses["must"]
+        return must["pass"] + must["fail"] + must["waived"]
+
+    @property
+    def coverage(self) -> float | None:
+        """Share of the musts that apply which were judged; None when none applies."""
+        must = self.clauses["must"]
+        applying = self.judged_musts + must["unknown"] + must["error"]
+        return self.judged_musts / applying if applying else None
+
+
+class Exit(NamedTuple):
+    """The exit code with the reason that every report prints."""
+
+    code: int
+    verdict: str
+    reason: str
+
+
+def summarize(plans: Sequence[JudgedPlan]) -> Summary:
+    """Count the clauses of all plans; a clause counts once in each plan."""
+    clauses: dict[str, dict[str, int]] = {level: _zeros(OUTCOMES) for level in LEVELS}
+    failed = _zeros(("error", "warning", "info"))
+    for plan in plans:
+        findings = [located.finding for located in plan.findings]
+        for clause in by_clause(findings):
+            outcome = "waived" if clause.waived else clause.outcome
+            clauses[clause.clause_level][outcome] += 1
+        for finding in _failed(findings):
+            failed[finding.level] += 1
+    return Summary(clauses, failed)
+
+
+def _zeros(names: Iterable[str]) -> dict[str, int]:
+    return dict.fromkeys(names, 0)
+
+
+def _failed(findings: Iterable[Finding]) -> list[Finding]:
+    return [one for one in findings if one.outcome == "fail" and not one.waived]
+
+
+def exit_of(
+    run: Run, summary: Summary, fail_on: str, *, skip_unknown: bool = False
+) -> Exit:
+    """The exit code: our own bug, bad input, findings, inconclusive, or all holds.
+
+    The first that is true counts, in the order 4, 2, 1, 3, 0: a file that could not be
+    read must never hide behind the findings of another.
+    """
+    broken = sum(row["error"] for row in summary.clauses.values())
+    if broken:
+        return Exit(4, "error", f"{_count(broken, 'clause')} hit a bug of speccheck")
+    if skip_unknown and not run.plans and _are_unknown(run):
+        return Exit(0, "pass", "no file is a training configuration")
+    return (
+        _bad_input(run, skip_unknown=skip_unknown)
+        or _findings(summary, fail_on)
+        or _inconclusive(run, summary)
+        or Exit(0, "pass", "every must that was judged holds")
+    )
+
+
+def _are_unknown(run: Run) -> bool:
+    return bool(run.files) and all(file.state == "unrecognised" for file in run.files)
+
+
+def _bad_input(run: Run, *, skip_unknown: bool) -> Exit | None:
+    bad = [
+        file
+        for file in run.files
+        if _is_bad_input(file.state, named=file.named)
+        and not (skip_unknown and file.state == "unrecognised")
+    ]
+    if bad and (run.plans or any(file.state == "unreadable" for file in bad)):
+        return Exit(2, "error", f"{_count(len(bad), 'file')} could not be judged")
+    return None
+
+
+def _findings(summary: Summary, fail_on: str) -> Exit | None:
+    threshold = _WEIGHTS.get(fail_on)
+    if threshold is None:
+        return None
+    found = [
+        _count(number, level)
+        for level, number in summary.failed.items()
+        if number and _WEIGHTS[level] >= threshold
+    ]
+    return Exit(1, "fail", " and ".join(found)) if found else None
+
+
+def _inconclusive(run: Run, summary: Summary) -> Exit | None:
+    if not run.plans:
+        return Exit(3, "inconclusive", "nothing to judge")
+    if not summary.judged_musts and not any(summary.failed.values()):
+        return Exit(3, "inconclusive", "no must could be judged")
+    missing = summary.clauses["must"]["unknown"]
+    if run.use != "ci" and missing:
+        reason = f"{_count(missing, 'must')} without the evidence that {run.use} needs"
+        return Exit(3, "inconclusive", reason)
+    return None
+
+
+def _is_bad_input(state: str, *, named: bool) -> bool:
+    """A folder may hold other tools' files and templates; a named file may not."""
+    return state == "unreadable" or (named and state != "judged")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,0 +1,78 @@
+"""What could not be judged, by what would let it be judged."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from speccheck.validator.report.style import Style, wrap
+from speccheck.validator.run import JudgedPlan
+from speccheck.validator.sources.context import FLAGS
+
+_SCALE = "--nodes and --gpus-per-node"
+_GPU = "--gpu or --instance"
+# Leaves that follow from others: the options that let them follow.
+_OPTIONS = {
+    **FLAGS,
+    "cluster.nodes": _SCALE,
+    "cluster.world_size": _SCALE,
+    "cluster.size_class": _SCALE,
+    "parallelism.data_parallel_size": _SCALE,
+    "cluster.accelerator_memory_bytes": _GPU,
+    "cluster.compute_capability": _GPU,
+    "cluster.has_nvlink": _GPU,
+    "cluster.accelerator_family": _GPU,
+    "cluster.nvlink_domain_size": "--nvlink-domain or --instance",
+}
+_FILES = {
+    "environment": "the launch script or environment file",
+    "parallelism": "the file that states the parallel sizes",
+    "model": "the model's config.json or its dimensions",
+    "recovery": "the launch script",
+    "checkpoint": "the file that states how checkpoints are saved",
+}
+_MOST_GROUPS = 5
+
+
+def unknown_lines(
+    plans: Iterable[JudgedPlan], style: Style, *, full: bool
+) -> Iterator[str]:
+    """One line for each missing fact with the clauses that wait for it."""
+    groups: dict[str, set[str]] = {}
+    levels: dict[str, str] = {}
+    for plan in plans:
+        knows_scale = plan.plan.value("cluster.world_size").value is not None
+        for located in plan.findings:
+            finding = located.finding
+            if finding.outcome == "unknown":
+                levels[finding.clause] = finding.clause_level
+                need = _need(finding.missing, finding.message, knows_scale=knows_scale)
+                groups.setdefault(need, set()).add(finding.clause)
+    if not groups:
+        return
+    musts = sum(level == "must" for level in levels.values())
+    head = f"{len(levels)} clauses not judged, {musts} of them musts"
+    yield f"{style.paint('unknown', 'unknown')} {head}"
+    ranked = sorted(groups.items(), key=lambda one: (-len(one[1]), one[0]))
+    for need, clauses in ranked if full else ranked[:_MOST_GROUPS]:
+        yield wrap(f"{need}: {', '.join(sorted(clauses))}", style.width, "  ")
+    if not full and len(ranked) > _MOST_GROUPS:
+        yield _others(dict(ranked[_MOST_GROUPS:]))
+
+
+def _others(groups: Mapping[str, set[str]]) -> str:
+    clauses = {clause for group in groups.values() for clause in group}
+    return f"  {len(clauses)} clauses for {len(groups)} other reasons: --full"
+
+
+def _need(missing: tuple[str, ...], message: str, *, knows_scale: bool) -> str:
+    wanted: dict[str, None] = {}
+    for name in missing:
+        option = _OPTIONS.get(name)
+        if option == _SCALE and knows_scale:
+            option = None
+        section = name.partition(".")[0]
+        if option:
+            wanted[f"add {option}"] = None
+        elif section in _FILES:
+            wanted[f"pass {_FILES[section]} as well"] = None
+        else:
+            wanted[f"needs {name}"] = None
+    return ", ".join(wanted) or message

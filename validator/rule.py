@@ -1,0 +1,158 @@
+"""What a rule is: a pure function from typed evidence to verdicts on one clause.
+
+The engine fills the parameters of a rule by their types: a section of the plan, another
+kind of evidence, `X | None` for evidence that may be missing, or the rule's own
+parameter class, whose annotated names are numbers of the clause.
+"""
+
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal
+
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import Place, Value
+
+Outcome = Literal["pass", "fail", "unknown", "not_applicable", "error"]
+Confidence = Literal["exact", "calibrated", "lower_bound", "advisory"]
+Where = Place | Value[Any] | Iterable[Place | Value[Any]]
+
+
+class Verdict(Record):
+    """What a rule says of one subject.
+
+    message: what was found, with the number, then what is required, with the
+    arithmetic. cost: what it costs the user. remedy: the concrete change, when the rule
+    knows better than its clause.
+    """
+
+    outcome: Outcome
+    message: str
+    places: tuple[Place, ...] = ()
+    measured: str | float | None = None
+    required: str | float | None = None
+    cost: str = ""
+    remedy: str = ""
+    missing: tuple[str, ...] = ()
+    note: str = ""
+
+
+Verdicts = Iterator[Verdict]
+
+
+class Numbers:
+    """Base of a rule's parameters: each annotated name is a number of the clause."""
+
+    def __init__(self, **numbers: Any) -> None:  # noqa: ANN401 - any unit's type
+        """Take the numbers by name."""
+        self.__dict__.update(numbers)
+
+
+class Rule(Record):
+    """A rule as the engine sees it."""
+
+    name: str
+    clause: str
+    area: str
+    confidence: Confidence
+    function: Callable[..., Verdicts]
+    evidence: tuple[tuple[type, bool], ...]  # in order; True: may be missing
+    numbers: type[Numbers] | None
+    numbers_at: int  # position of the numbers among the parameters, -1 for none
+
+
+def rule(
+    *, clause: str, confidence: Confidence = "exact"
+) -> Callable[[Callable[..., Verdicts]], Rule]:
+    """Make a rule of a function; the module's name is the rule's name.
+
+    Args:
+        clause: the clause of the edition that the rule judges.
+        confidence: how sure a failure is. Only exact and lower_bound failures may be
+            errors; calibrated and advisory ones are warnings at most.
+
+    """
+
+    def decorate(function: Callable[..., Verdicts]) -> Rule:
+        evidence: list[tuple[type, bool]] = []
+        numbers: type[Numbers] | None = None
+        numbers_at = -1
+        for name, kind in function.__annotations__.items():
+            if name == "return":
+                continue
+            optional = isinstance(kind, types.UnionType)
+            wanted = kind.__args__[0] if isinstance(kind, types.UnionType) else kind
+            if issubclass(wanted, Numbers):
+                numbers, numbers_at = wanted, len(evidence)
+            else:
+                evidence.append((wanted, optional))
+        *_, area, module = function.__module__.split(".")
+        return Rule(
+            name=module,
+            clause=clause,
+            area=area,
+            confidence=confidence,
+            function=function,
+            evidence=tuple(evidence),
+            numbers=numbers,
+            numbers_at=numbers_at,
+        )
+
+    return decorate
+
+
+def fail(
+    message: str,
+    *,
+    at: Where = (),
+    measured: str | float | None = None,
+    required: str | float | None = None,
+    cost: str = "",
+    remedy: str = "",
+) -> Verdict:
+    """The clause does not hold; `at` names all places, the one to change first."""
+    return Verdict(
+        "fail", message, places_of(at), measured, required, cost, remedy, note=notes(at)
+    )
+
+
+def passed(
+    message: str = "",
+    *,
+    at: Where = (),
+    measured: str | float | None = None,
+    required: str | float | None = None,
+) -> Verdict:
+    """The clause holds for this subject, on evidence that was seen."""
+    return Verdict("pass", message, places_of(at), measured, required)
+
+
+def unknown(message: str, *, missing: Iterable[str], at: Where = ()) -> Verdict:
+    """The clause cannot be judged; `missing` names the leaves that would let it be."""
+    return Verdict("unknown", message, places_of(at), missing=tuple(missing))
+
+
+def places_of(where: Where) -> tuple[Place, ...]:
+    """All places of a place, a value, or several of them, each once."""
+    if isinstance(where, Place):
+        return (where,)
+    if isinstance(where, Value):
+        return where.places
+    found: list[Place] = []
+    for one in _several(where):
+        found.extend(place for place in places_of(one) if place not in found)
+    return tuple(found)
+
+
+def _several(where: Iterable[object]) -> Iterator[Place | Value[Any]]:
+    """The places and values of a collection; Place and Value are tuples themselves."""
+    return (one for one in where if isinstance(one, Place | Value))
+
+
+def notes(where: Where) -> str:
+    """Why values that no file states are as they are: defaults and derivations."""
+    if isinstance(where, Value):
+        return where.note if where.status in {"default", "derived"} else ""
+    if isinstance(where, Place):
+        return ""
+    texts = (notes(one) for one in _several(where))
+    return "; ".join(dict.fromkeys(text for text in texts if text))

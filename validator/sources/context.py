@@ -1,0 +1,138 @@
+"""Facts that the user states on the command line."""
+
+from typing import TYPE_CHECKING
+
+from speccheck.validator.evidence.framework_version import parse_version
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import Place
+from speccheck.validator.sources.facts import FactSheet
+
+# The hardware catalogue is imported where a name is looked up: few runs give one.
+if TYPE_CHECKING:
+    from speccheck.validator.spec.hardware import Accelerator
+
+COMMAND_LINE = "command line"
+ROLES = ("pretrain", "continued", "sft", "lora", "rl", "debug", "conversion")
+FLAGS = {
+    "cluster.nodes": "--nodes",
+    "cluster.gpus_per_node": "--gpus-per-node",
+    "cluster.accelerator": "--gpu",
+    "cluster.accelerator_memory_bytes": "--gpu",
+    "cluster.compute_capability": "--gpu",
+    "cluster.instance_type": "--instance",
+    "cluster.fabric": "--fabric",
+    "cluster.nvlink_domain_size": "--nvlink-domain",
+    "cluster.job_mtbf_hours": "--mtbf-hours",
+    "run.role": "--role",
+    "run.hours": "--hours",
+    "run.step_seconds": "--step-seconds",
+    "run.framework_version": "--framework-version",
+    "run.nccl_version": "--nccl-version",
+}
+
+
+class Context(Record):
+    """What the command line says of the job; None where it says nothing."""
+
+    nodes: int | None = None
+    gpus_per_node: int | None = None
+    gpu: str | None = None
+    instance: str | None = None
+    fabric: str | None = None
+    nvlink_domain: int | None = None
+    role: str | None = None
+    hours: float | None = None
+    step_seconds: float | None = None
+    mtbf_hours: float | None = None
+    framework_version: str | None = None
+    nccl_version: str | None = None
+
+
+def context_facts(context: Context) -> FactSheet:
+    """The facts of the command line; raises UnknownName for a name nobody knows."""
+    sheet = FactSheet(COMMAND_LINE)
+    plain = {
+        "cluster.nodes": context.nodes,
+        "cluster.gpus_per_node": context.gpus_per_node,
+        "cluster.nvlink_domain_size": context.nvlink_domain,
+        "cluster.job_mtbf_hours": context.mtbf_hours,
+        "run.role": context.role,
+        "run.hours": context.hours,
+        "run.step_seconds": context.step_seconds,
+        "run.nccl_version": context.nccl_version,
+    }
+    for name, value in plain.items():
+        if value is not None:
+            sheet.state(name, value, _flag(name))
+    if context.framework_version is not None:
+        _version_facts(sheet, context.framework_version)
+    _hardware_facts(sheet, context)
+    return sheet
+
+
+def _hardware_facts(sheet: FactSheet, context: Context) -> None:
+    if context.gpu is not None:
+        gpu_facts(sheet, context.gpu, _flag("cluster.accelerator"))
+    if context.fabric is not None:
+        fabric_facts(sheet, context.fabric, _flag("cluster.fabric"))
+    if context.instance is not None:
+        instance_facts(sheet, context.instance, _flag("cluster.instance_type"))
+
+
+def _flag(name: str) -> Place:
+    return Place(COMMAND_LINE, FLAGS[name])
+
+
+def _version_facts(sheet: FactSheet, text: str) -> None:
+    version = parse_version(text)
+    place = _flag("run.framework_version")
+    sheet.state("run.framework_version", text, place)
+    if version.framework:
+        sheet.derive("run.framework", version.framework, text, place)
+
+
+def gpu_facts(sheet: FactSheet, text: str, place: Place) -> None:
+    """What follows from the name of a GPU; raises UnknownName."""
+    from speccheck.validator.spec.hardware import resolve_accelerator  # noqa: PLC0415
+
+    accelerator_facts(sheet, resolve_accelerator(text), place)
+
+
+def fabric_facts(sheet: FactSheet, text: str, place: Place) -> None:
+    """The fabric that a name stands for; raises UnknownName."""
+    from speccheck.validator.spec.hardware import resolve_fabric  # noqa: PLC0415
+
+    sheet.state("cluster.fabric", resolve_fabric(text), place)
+
+
+def accelerator_facts(sheet: FactSheet, gpu: "Accelerator", place: Place) -> None:
+    """What follows from a GPU; parts that its name leaves open stay so."""
+    known = {
+        "cluster.accelerator": gpu.id,
+        "cluster.accelerator_family": gpu.family,
+        "cluster.accelerator_memory_bytes": gpu.memory_bytes,
+        "cluster.compute_capability": gpu.compute_capability,
+        "cluster.has_nvlink": gpu.has_nvlink,
+    }
+    for name, value in known.items():
+        if value is not None:
+            sheet.derive(name, value, f"{gpu.name} in the hardware catalogue", place)
+
+
+def instance_facts(sheet: FactSheet, text: str, place: Place) -> None:
+    """What follows from a provider's instance type; raises UnknownName."""
+    from speccheck.validator.spec.hardware import resolve_instance  # noqa: PLC0415
+
+    instance = resolve_instance(text)
+    sheet.state("cluster.instance_type", instance.id, place)
+    note = f"{instance.id} in the hardware catalogue"
+    known = {
+        "cluster.gpus_per_node": instance.gpus_per_node,
+        "cluster.nvlink_domain_size": instance.nvlink_domain_size,
+        "cluster.fabric": instance.fabric,
+        "cluster.host_memory_bytes": instance.host_memory_bytes,
+    }
+    for name, value in known.items():
+        if value is not None:
+            sheet.derive(name, value, note, place)
+    accelerator_facts(sheet, instance.accelerator, place)

@@ -1,0 +1,290 @@
+"""What flags of Megatron-LM mean beside each other.
+
+Sources: NVIDIA/Megatron-LM megatron/training/arguments.py (validate_args) and
+training.py; microsoft/Megatron-DeepSpeed megatron/arguments.py.
+"""
+
+from collections.abc import Mapping
+
+from speccheck.validator.evidence.value import Place
+from speccheck.validator.models.parameters import megatron_feed_forward_size
+from speccheck.validator.sources.convert import integer_text, one_of, text
+from speccheck.validator.sources.facts import Fact, FactSheet
+from speccheck.validator.sources.formats._megatron import TIMEOUT, TIMEOUT_AFTER
+from speccheck.validator.sources.mapping import without_place
+from speccheck.validator.sources.script_options import (
+    Leaf,
+    is_sure,
+    option_place,
+    state_option,
+    unresolved,
+)
+from speccheck.validator.sources.shell import Option
+
+Given = Mapping[str, Option]
+_HYBRID = ("--hybrid-override-pattern", "--hybrid-layer-pattern", "--is-hybrid-model")
+_RECOMPUTE = (
+    "--recompute-granularity",
+    "--recompute-activations",
+    "--checkpoint-activations",
+    "--deepspeed-activation-checkpointing",
+)
+_FSDP = {
+    "--use-torch-fsdp2": "fsdp2",
+    "--use-megatron-fsdp": "megatron-fsdp",
+    "--use-custom-fsdp": "megatron-fsdp",
+}
+_STRATEGIES: Mapping[str, object] = {
+    "no_shard": 0,
+    "optim": 1,
+    "optim_grads": 2,
+    "optim_grads_params": 3,
+}
+_SINKS = {
+    "--tensorboard-dir": "tensorboard",
+    "--wandb-project": "wandb",
+    "--wandb-exp-name": "wandb",
+}
+_INTERVALS = ("--save-interval", "--persistent-save-interval")
+_DECAY = {"--lr-decay-iters", "--lr-decay-samples"}
+_REDUCE = "precision.gradient_reduce_dtype"
+_ACCUMULATE = "precision.gradient_accumulate_dtype"
+_FP32_BYTES, _BF16_BYTES = 4, 2
+
+
+def state_combinations(sheet: FactSheet, given: Given, *, is_whole: bool) -> None:
+    """State what follows from several flags, or from one beside the lack of another.
+
+    Args:
+        sheet: takes the facts.
+        given: the flags of one command.
+        is_whole: there are no others, so that the lack of one means something.
+    """
+    _choose_recompute(sheet, given)
+    _state_engine(sheet, given)
+    _state_family(sheet, given)
+    if is_whole:
+        _state_feed_forward(sheet, given)
+        _state_timeout(sheet, given)
+    if is_whole or "--group-query-attention" in given:
+        _state_key_value_heads(sheet, given)
+    _state_steps(sheet, given)
+    _state_checkpoints(sheet, given)
+    _state_sinks(sheet, given)
+    if "--deepspeed" not in given:
+        _state_gradients(sheet, given)
+
+
+def _number(given: Given, flag: str) -> int | None:
+    """The whole number that an option states, if it can be worked out."""
+    option = given.get(flag)
+    if option is None or not is_sure(option):
+        return None
+    _, values, _ = option
+    if not values or not values[0].resolved:
+        return None
+    count = integer_text(values[0].text)
+    return count if isinstance(count, int) else None
+
+
+def _places(sheet: FactSheet, given: Given, *flags: str) -> list[Place]:
+    return [option_place(sheet.file, given[flag]) for flag in flags if flag in given]
+
+
+def _choose_recompute(sheet: FactSheet, given: Given) -> None:
+    """--recompute-activations overwrites --recompute-granularity with selective."""
+    leaf = "memory.recompute_mode"
+    if "--recompute-activations" in given and "--recompute-granularity" in given:
+        sheet.facts[:] = [fact for fact in sheet.facts if fact.name != leaf]
+        option = given["--recompute-activations"]
+        state_option(sheet, Leaf(leaf, text, "selective"), option)
+    if "--activations-checkpoint-method" in given and not any(
+        flag in given for flag in _RECOMPUTE
+    ):
+        note = "--activations-checkpoint-method recomputes whole layers"
+        sheet.derive(
+            leaf,
+            "full",
+            note,
+            *_places(sheet, given, "--activations-checkpoint-method"),
+        )
+
+
+def _state_engine(sheet: FactSheet, given: Given) -> None:
+    """Megatron-DeepSpeed runs DeepSpeed's pipeline engine unless told not to."""
+    leaf = "parallelism.engine"
+    if "--deepspeed" in given:
+        state_option(sheet, Leaf(leaf, text, "deepspeed"), given["--deepspeed"])
+        if "--no-pipeline-parallel" not in given:
+            name = "parallelism.pipeline_engine"
+            state_option(sheet, Leaf(name, text, "deepspeed"), given["--deepspeed"])
+        return
+    for flag, engine in _FSDP.items():
+        if flag in given:
+            state_option(sheet, Leaf(leaf, text, engine), given[flag])
+            _state_sharding(sheet, given, flag)
+            return
+    sheet.default(leaf, "megatron", "no FSDP or DeepSpeed flag is given")
+
+
+def _state_sharding(sheet: FactSheet, given: Given, flag: str) -> None:
+    """What an FSDP of Megatron-LM shards; the default of its own changed in 0.18."""
+    leaf = "parallelism.sharding_stage"
+    if flag == "--use-torch-fsdp2":
+        note = "torch's FSDP2 shards parameters, gradients and optimizer"
+        sheet.derive(leaf, 3, note, *_places(sheet, given, flag))
+        return
+    name = "--data-parallel-sharding-strategy"
+    if name in given:
+        state_option(sheet, Leaf(leaf, one_of(_STRATEGIES)), given[name])
+
+
+def _state_family(sheet: FactSheet, given: Given) -> None:
+    family = "hybrid" if any(flag in given for flag in _HYBRID) else "transformer"
+    sheet.default("model.family", family, f"Megatron-LM trains a {family} model")
+
+
+def _state_feed_forward(sheet: FactSheet, given: Given) -> None:
+    """Without its flag the feed-forward size follows from the hidden size."""
+    hidden = _number(given, "--hidden-size")
+    if not hidden or "--ffn-hidden-size" in given:
+        return
+    is_gated = "--swiglu" in given
+    if is_gated and not is_sure(given["--swiglu"]):
+        return
+    size = megatron_feed_forward_size(hidden, is_gated=is_gated)
+    how = "8/3 x hidden in steps of 64, with --swiglu" if is_gated else "4 x hidden"
+    note = f"without --ffn-hidden-size: {how} = {size:,}"
+    places = _places(sheet, given, "--hidden-size", "--swiglu")
+    sheet.derive("model.feed_forward_size", size, note, *places)
+
+
+def _state_key_value_heads(sheet: FactSheet, given: Given) -> None:
+    """--num-query-groups counts only with --group-query-attention."""
+    leaf = "model.key_value_heads"
+    grouped, groups = "--group-query-attention", "--num-query-groups"
+    if "--multi-latent-attention" in given:
+        return
+    if grouped in given:
+        if not is_sure(given[grouped]):
+            state_option(sheet, Leaf(leaf, text, 1), given[grouped])
+        elif groups in given:
+            state_option(sheet, Leaf(leaf, integer_text), given[groups])
+        else:
+            sheet.default(leaf, 1, "--num-query-groups is not given: 1")
+        return
+    heads = _number(given, "--num-attention-heads")
+    if heads:
+        note = "without --group-query-attention each head has its own keys and values"
+        places = _places(sheet, given, "--num-attention-heads", groups)
+        sheet.derive(leaf, heads, note, *places)
+
+
+def _state_steps(sheet: FactSheet, given: Given) -> None:
+    """Lengths in samples as steps, and the decay that lasts the whole run."""
+    batch = _number(given, "--global-batch-size")
+    is_fixed = not any(fact.name == "batch.mode" for fact in sheet.facts)
+    lengths = (
+        ("--train-samples", "run.steps"),
+        ("--lr-decay-samples", "optimizer.decay_steps"),
+        ("--lr-warmup-samples", "optimizer.warmup_steps"),
+    )
+    for flag, leaf in lengths:
+        samples = _number(given, flag)
+        if samples and batch and is_fixed:
+            note = f"{samples:,} samples / {batch:,} a step = {samples // batch:,}"
+            places = _places(sheet, given, flag, "--global-batch-size")
+            sheet.derive(leaf, samples // batch, note, *places)
+    steps = [fact for fact in sheet.facts if fact.name == "run.steps"]
+    if steps and steps[0].value and not given.keys() & _DECAY:
+        note = "the learning rate decays over the whole run"
+        decay = steps[0]._replace(
+            name="optimizer.decay_steps", status="default", note=note
+        )
+        sheet.facts.append(decay)
+
+
+def _state_checkpoints(sheet: FactSheet, given: Given) -> None:
+    """Megatron-LM saves every --save-interval steps, and only with --save."""
+    leaf = "checkpoint.enabled"
+    if "--save" in given and any(flag in given for flag in _INTERVALS):
+        places = (*_places(sheet, given, "--save", *_INTERVALS),)
+        note = "--save and --save-interval"
+        fact = Fact(leaf, value=True, status="derived", places=places, note=note)
+        sheet.facts.append(fact)
+        sheet.default("checkpoint.interval_unit", "steps", "--save-interval")
+    elif "--save" not in given:
+        sheet.default(leaf, value=False, note="--save is not given")
+    else:
+        reason = "--save without an interval saves at the end of the run only"
+        sheet.unusable(leaf, reason, _places(sheet, given, "--save")[0])
+    _state_resume(sheet, given)
+    if "--save-retain-interval" in given:
+        reason = "--save-retain-interval deletes what lies between"
+        without_place(sheet, "checkpoint.keep_last", reason)
+
+
+def _state_resume(sheet: FactSheet, given: Given) -> None:
+    """A restart takes the newest checkpoint where --load names the folder of --save."""
+    if "--load" not in given or "--save" not in given:
+        return
+    leaf, source, target = "checkpoint.resume", given["--load"][1], given["--save"][1]
+    if not is_sure(given["--load"]) or not source or not target:
+        return
+    places = _places(sheet, given, "--load", "--save")
+    same = source[0].text.rstrip("/") == target[0].text.rstrip("/")
+    if same or (source[0].resolved and target[0].resolved):
+        which = "the folder" if same else "another folder than that"
+        note = f"--load names {which} of --save"
+        sheet.derive(leaf, same, note, *places)
+    else:
+        unknown = source[0] if not source[0].resolved else target[0]
+        sheet.unusable(leaf, unresolved(unknown), places[0])
+
+
+def _state_timeout(sheet: FactSheet, given: Given) -> None:
+    """Without the second flag, the start-up timeout holds for the whole run."""
+    if TIMEOUT not in given or TIMEOUT_AFTER in given:
+        return
+    start = "communication.initialization_timeout_seconds"
+    for fact in list(sheet.facts):
+        if fact.name == start and fact.value is not None:
+            note = "the start-up timeout holds for the whole run"
+            sheet.derive(
+                "communication.timeout_seconds", fact.value, note, *fact.places
+            )
+
+
+def _state_sinks(sheet: FactSheet, given: Given) -> None:
+    sinks = [flag for flag in _SINKS if flag in given]
+    if sinks:
+        names = tuple(dict.fromkeys(_SINKS[flag] for flag in sinks))
+        sheet.state("telemetry.sinks", names, _places(sheet, given, *sinks)[0])
+
+
+def _state_gradients(sheet: FactSheet, given: Given) -> None:
+    """The dtype of gradient sums, and the size of their buckets.
+
+    Gradients are accumulated in the buffer that is reduced. With bf16 validate_args
+    makes it fp32; with fp16 it stays fp16 until it is told otherwise.
+    """
+    spoken_of = {fact.name for fact in sheet.facts}
+    in_bf16, in_fp32 = "--grad-reduce-in-bf16", "--accumulate-allreduce-grads-in-fp32"
+    in_half = "--fp16" in given and in_fp32 not in given
+    note = "Megatron-LM sums gradients in fp32"
+    if "--fp16" in given:
+        note = f"--fp16 {'without' if in_half else 'with'} {in_fp32}"
+    if in_bf16 in given and is_sure(given[in_bf16]) and _ACCUMULATE not in spoken_of:
+        why = "accumulated in the buffer that is reduced"
+        sheet.derive(_ACCUMULATE, "bf16", why, *_places(sheet, given, in_bf16))
+        spoken_of.add(_ACCUMULATE)
+    for leaf in (_REDUCE, _ACCUMULATE):
+        if leaf not in spoken_of:
+            sheet.default(leaf, "fp16" if in_half else "fp32", note)
+    elements = _number(given, "--ddp-bucket-size")
+    if elements:
+        size = _BF16_BYTES if "--grad-reduce-in-bf16" in given else _FP32_BYTES
+        note = f"{elements:,} elements x {size} bytes"
+        places = _places(sheet, given, "--ddp-bucket-size")
+        leaf = "communication.gradient_bucket_bytes"
+        sheet.derive(leaf, elements * size, note, *places)

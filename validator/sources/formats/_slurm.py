@@ -1,0 +1,156 @@
+"""What a batch script asks of Slurm: its `#SBATCH` lines, and the srun that trains.
+
+Source of the options: https://slurm.schedmd.com/sbatch.html and srun.html.
+"""
+
+import re
+from collections.abc import Iterator
+
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import Place, Span
+from speccheck.validator.sources.launch_commands import (
+    base_name,
+    launch_of,
+    mentions_only,
+    python_program,
+)
+from speccheck.validator.sources.script_options import word_place
+from speccheck.validator.sources.shell import Command, Word, options
+from speccheck.validator.sources.source import Source
+
+_SHORT = {"-N": "--nodes", "-n": "--ntasks", "-t": "--time", "-G": "--gpus"}
+# The options of srun that say how the training starts; a step takes the others from
+# the job.
+_OF_STEPS = frozenset(
+    {
+        "--nodes",
+        "--ntasks",
+        "--ntasks-per-node",
+        "--gpus-per-node",
+        "--gpus-per-task",
+        "--gres",
+    }
+)
+_COMPONENT = lazy_pattern(r"^#SBATCH[ \t]+(?:het|pack)job\b", re.MULTILINE)
+_SCRIPT_SUFFIXES = (".sh", ".bash")
+
+
+class Asked(Record):
+    """One option: its text without quotes, and where it is written."""
+
+    text: str
+    place: Place
+
+
+class Request(Record):
+    """The options of the job by long name, and those of its training step.
+
+    Of equal options sbatch takes the last. `has_components`: a heterogeneous job, whose
+    components ask for different nodes.
+    """
+
+    job: dict[str, Asked]
+    step: dict[str, Asked]
+    has_components: bool
+
+    def find(self, name: str) -> Asked | None:
+        """What the training step gets: its own option before that of the job."""
+        return self.step.get(name) or self.job.get(name)
+
+
+def request_of(source: Source) -> Request:
+    """What a script asks of Slurm."""
+    job: dict[str, Asked] = {}
+    for one in source.script.directives:
+        name = _SHORT.get(one.name, one.name)
+        span = Span(one.line, one.column, max(1, one.length))
+        place = Place(source.name, name, span=span)
+        job[name] = Asked(one.value.strip("\"'"), place)
+    has_components = _COMPONENT.search(source.text) is not None
+    return Request(job, _training_step(source), has_components)
+
+
+def _training_step(source: Source) -> dict[str, Asked]:
+    """The options of the srun that trains; none where several differ in them."""
+    steps = list(_steps(source))
+    trains = [one for one, command in steps if _is_training(command)]
+    if not trains and len(steps) == 1:
+        runs_script = any(
+            word.text.endswith(_SCRIPT_SUFFIXES) for word in steps[0][1].words
+        )
+        trains = [steps[0][0]] if runs_script else []
+    if not trains:
+        return {}
+    first, *others = trains
+    return {
+        name: asked
+        for name, asked in first.items()
+        if all(name in one and one[name].text == asked.text for one in others)
+    }
+
+
+def _steps(source: Source) -> Iterator[tuple[dict[str, Asked], Command]]:
+    for command in source.script.commands:
+        step = _srun_of(command)
+        if step is None or mentions_only(command):
+            continue
+        found: dict[str, Asked] = {}
+        for flag, values, word in options(_own_words(step)):
+            name = _SHORT.get(flag[:2], flag) if flag[1:2] != "-" else flag
+            if name not in _OF_STEPS:
+                continue
+            attached = flag[2:] if flag[1:2] != "-" else ""
+            written = values[0] if values and not attached else word
+            text = attached or (written.text if values else "")
+            if written.resolved:
+                found[name] = Asked(text, word_place(source.name, name, written))
+        yield found, command
+
+
+def _srun_of(command: Command) -> Command | None:
+    """The command whose srun starts it: itself, or one that holds it."""
+    one: Command | None = command
+    while one is not None:
+        if any(base_name(word) == "srun" for word in one.words):
+            return one
+        one = one.outer
+    return None
+
+
+def _own_words(command: Command) -> tuple[Word, ...]:
+    """The words of srun itself, up to the program that it starts."""
+    names = [base_name(word) for word in command.words]
+    start = names.index("srun") + 1
+    for position in range(start, len(names)):
+        name = names[position]
+        if name.startswith(_PROGRAMS) or name.endswith((".py", *_SCRIPT_SUFFIXES)):
+            return command.words[start:position]
+    return command.words[start:]
+
+
+_PROGRAMS = ("python", "bash", "torchrun", "deepspeed", "accelerate", "ft_launcher")
+
+
+def _is_training(command: Command) -> bool:
+    return launch_of(command) is not None or python_program(command) is not None
+
+
+def tasks_per_node(source: Source) -> int | None:
+    """Tasks on each node; Slurm starts one unless it is told otherwise."""
+    request = request_of(source)
+    asked = request.find("--ntasks-per-node")
+    if asked is not None:
+        return count_of(asked.text.partition("*")[0])
+    tasks, nodes = request.find("--ntasks"), request.find("--nodes")
+    if tasks is None:
+        return 1
+    total = count_of(tasks.text)
+    hosts = count_of(nodes.text) if nodes is not None else None
+    return total // hosts if total and hosts and total % hosts == 0 else None
+
+
+def count_of(text: str) -> int | None:
+    """A whole number above zero, or None."""
+    digits = text.strip()
+    return int(digits) if digits.isdecimal() and int(digits) > 0 else None

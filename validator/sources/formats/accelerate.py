@@ -1,0 +1,284 @@
+"""The file of `accelerate launch --config_file`, YAML or JSON.
+
+Keys and defaults: schemas/catalogues/frameworks/accelerate.yaml. Blocks are copied into
+environment variables (accelerate/commands/launch.py), so texts count as numbers here.
+"""
+
+from collections.abc import Mapping
+
+from speccheck.validator.sources.context import instance_facts
+from speccheck.validator.sources.convert import (
+    Unusable,
+    boolean,
+    integer_text,
+    lower_text,
+    number,
+    placeholder,
+    text,
+)
+from speccheck.validator.sources.document import Document
+from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.formats._huggingface import (
+    FULL_SHARD,
+    fsdp_version,
+    state_fsdp,
+)
+from speccheck.validator.sources.keyed import keyed_file
+from speccheck.validator.sources.mapping import (
+    Fields,
+    add_defaults,
+    apply,
+    derive_switch,
+    fixed_defaults,
+    put,
+    section,
+    weak_default,
+    words_loaded_as_false,
+)
+from speccheck.validator.sources.reader import Reader, Reading, Reference
+from speccheck.validator.spec.frameworks import keys_of_format
+from speccheck.validator.spec.names import UnknownName
+
+_FORMAT = "accelerate"
+_COMPANIONS = frozenset(
+    {
+        "num_machines",
+        "num_processes",
+        "mixed_precision",
+        "fsdp_config",
+        "deepspeed_config",
+        "machine_rank",
+        "main_process_ip",
+    }
+)
+_FEWEST_COMPANIONS = 2
+
+
+def _count(value: object) -> object:
+    """A number of processes or machines; -1 stands for not set."""
+    count = integer_text(value)
+    if isinstance(count, int) and count < 1:
+        return Unusable(f"{count}: not set")
+    return count
+
+
+def _word(value: object) -> object:
+    """A text, where YAML 1.1 may have read `no` as false."""
+    return "no" if value is False else lower_text(value)
+
+
+_FIELDS: Fields = {
+    "num_machines": ("cluster.nodes", _count),
+    "num_processes": ("cluster.world_size", _count),
+    "deepspeed_config": {
+        "zero_stage": ("parallelism.sharding_stage", integer_text),
+        "gradient_accumulation_steps": (
+            "batch.gradient_accumulation_steps",
+            integer_text,
+        ),
+        "gradient_clipping": ("optimizer.clip_norm", number),
+        "offload_optimizer_device": ("memory.optimizer_offload_device", lower_text),
+        "offload_optimizer_nvme_path": ("memory.optimizer_offload_path", text),
+        "offload_param_device": ("memory.parameter_offload_device", lower_text),
+        "offload_param_nvme_path": ("memory.parameter_offload_path", text),
+    },
+    "parallelism_config": {
+        "parallelism_config_tp_size": (
+            "parallelism.tensor_parallel_size",
+            integer_text,
+        ),
+        "parallelism_config_cp_size": (
+            "parallelism.context_parallel_size",
+            integer_text,
+        ),
+        "parallelism_config_sp_size": ("parallelism.ulysses_size", integer_text),
+        "parallelism_config_dp_replicate_size": (
+            "parallelism.replicate_size",
+            integer_text,
+        ),
+        "parallelism_config_dp_shard_size": ("parallelism.shard_size", integer_text),
+    },
+    "megatron_lm_config": {
+        "megatron_lm_tp_degree": ("parallelism.tensor_parallel_size", integer_text),
+        "megatron_lm_pp_degree": ("parallelism.pipeline_parallel_size", integer_text),
+        "megatron_lm_context_parallel_size": (
+            "parallelism.context_parallel_size",
+            integer_text,
+        ),
+        "megatron_lm_expert_model_parallel_size": (
+            "parallelism.expert_parallel_size",
+            integer_text,
+        ),
+        "megatron_lm_expert_tensor_parallel_size": (
+            "parallelism.expert_tensor_parallel_size",
+            integer_text,
+        ),
+        "megatron_lm_sequence_parallelism": ("parallelism.sequence_parallel", boolean),
+        "megatron_lm_num_micro_batches": (
+            "batch.gradient_accumulation_steps",
+            integer_text,
+        ),
+        "megatron_lm_gradient_clipping": ("optimizer.clip_norm", number),
+        "megatron_lm_use_distributed_optimizer": ("optimizer.is_distributed", boolean),
+        "megatron_lm_recompute_granularity": ("memory.recompute_mode", lower_text),
+        "megatron_lm_recompute_method": ("memory.recompute_method", lower_text),
+        "megatron_lm_recompute_num_layers": ("memory.recompute_layers", integer_text),
+        "megatron_lm_attention_backend": ("kernels.attention_backend", lower_text),
+    },
+}
+# Flags of the launch command replace these, which `accelerate config` always writes.
+_WEAK_FIELDS: Fields = {"rdzv_backend": ("recovery.rendezvous_backend", lower_text)}
+_NO_MODEL_PARALLELISM = fixed_defaults(
+    "not set; every size is 1 in accelerate",
+    {
+        "parallelism.tensor_parallel_size": 1,
+        "parallelism.pipeline_parallel_size": 1,
+        "parallelism.context_parallel_size": 1,
+        "parallelism.ulysses_size": 1,
+    },
+)
+_LAUNCHED = fixed_defaults(
+    "a configuration of accelerate launch",
+    {
+        "run.framework": "accelerate",
+        "run.uses_torch": True,
+        "recovery.launcher": "accelerate",
+    },
+)
+_FULLY_SHARDED = fixed_defaults(
+    "FSDP shards fully unless told otherwise",
+    {"parallelism.sharding_stage": FULL_SHARD},
+)
+# With DDP every rank holds the whole model.
+_NOT_SHARDED = fixed_defaults(
+    "data parallel without sharding", {"parallelism.sharding_stage": 0}
+)
+_HALF = ("bf16", "fp16")
+_PRECISIONS = frozenset({"no", *_HALF})
+
+
+def detect(document: Document) -> float:
+    """By `distributed_type`, which the file must have, and any of its companions."""
+    data = section(document.data)
+    if "distributed_type" not in data:
+        return 0.0
+    companions = len(_COMPANIONS.intersection(data))
+    if "compute_environment" in data or companions >= _FEWEST_COMPANIONS:
+        return 0.95
+    return 0.5 if companions else 0.2
+
+
+def read(document: Document) -> Reading:
+    """What the launcher's file states of cluster, engine and precision."""
+    sheet = FactSheet(document.name, document.index)
+    data = section(document.data)
+    apply(sheet, data, _FIELDS)
+    apply(sheet, data, _WEAK_FIELDS, weakly=True)
+    _rendezvous(sheet, data)
+    _instance(sheet, data.get("ec2_instance_type"))
+    _precision(sheet, data)
+    _engine(sheet, data)
+    if lower_text(section(data, "dynamo_config").get("dynamo_backend", "no")) != "no":
+        at = ("dynamo_config", "dynamo_backend")
+        derive_switch(sheet, "kernels.compiled", "a backend of torch.compile", at)
+    old = section(data, "megatron_lm_config").get("megatron_lm_recompute_activations")
+    if boolean(old) is True:
+        at = ("megatron_lm_config", "megatron_lm_recompute_activations")
+        sheet.state("memory.recompute_mode", "selective", at)
+    add_defaults(sheet, _LAUNCHED)
+    add_defaults(sheet, _NO_MODEL_PARALLELISM)
+    keyed = keyed_file(document, _FORMAT, keys_of_format(_FORMAT))
+    # Launching calls .lower() on it (accelerate/utils/launch.py); a distributed_type
+    # of false does no harm.
+    loaded_as = words_loaded_as_false(document, ("mixed_precision",), fatal=True)
+    return Reading(
+        sheet, keyed._replace(loaded_as=loaded_as), references=_references(sheet, data)
+    )
+
+
+def _rendezvous(sheet: FactSheet, data: Mapping[str, object]) -> None:
+    address, port = data.get("main_process_ip"), data.get("main_process_port")
+    if isinstance(address, str) and placeholder(address) is None:
+        endpoint = f"{address}:{port}" if isinstance(port, int | str) else address
+        leaf = "recovery.rendezvous_endpoint"
+        weak_default(sheet, leaf, endpoint, "main_process_ip", ("main_process_ip",))
+
+
+def _instance(sheet: FactSheet, name: object) -> None:
+    """SageMaker's names are those of EC2 after `ml.`."""
+    if not isinstance(name, str):
+        return
+    place = sheet.place(("ec2_instance_type",))
+    try:
+        instance_facts(sheet, name.removeprefix("ml."), place)
+    except UnknownName as error:
+        sheet.unusable("cluster.instance_type", str(error), place)
+
+
+def _precision(sheet: FactSheet, data: Mapping[str, object]) -> None:
+    """State the half precision of the launcher.
+
+    `no` says nothing for sure: the Trainer replaces it by its own bf16 and fp16.
+    """
+    at = ("mixed_precision",)
+    stated = data.get("mixed_precision")
+    if stated is None:
+        return
+    word = _word(stated)
+    if isinstance(word, Unusable):
+        sheet.unusable("precision.compute_dtype", word.reason, at)
+    elif word == "fp8":
+        derive_switch(sheet, "precision.fp8", "mixed_precision: fp8", at)
+        _fp8_recipe(sheet, section(data, "fp8_config"))
+    elif word in _PRECISIONS:
+        for name in _HALF:
+            if name == word:
+                derive_switch(
+                    sheet, f"precision.{name}", f"mixed_precision: {name}", at
+                )
+            else:
+                note = f"mixed_precision is {word}"
+                sheet.default(f"precision.{name}", value=False, note=note)
+
+
+def _fp8_recipe(sheet: FactSheet, block: Mapping[str, object]) -> None:
+    for key in ("fp8_backend", "backend"):
+        if block.get(key) is not None:
+            at = ("fp8_config", key)
+            put(sheet, "precision.fp8_recipe", lower_text(block[key]), at)
+
+
+def _engine(sheet: FactSheet, data: Mapping[str, object]) -> None:
+    at = ("distributed_type",)
+    kind = _word(data.get("distributed_type"))
+    leaf = "parallelism.engine"
+    if kind == "fsdp":
+        block = data.get("fsdp_config")
+        stated = fsdp_version(block)
+        version = stated if isinstance(stated, int) else 1
+        note = "fsdp_version" if stated == version else "fsdp_version 1 by default"
+        sheet.derive(leaf, f"fsdp{version}", note, at)
+        state_fsdp(sheet, block, version, ("fsdp_config",))
+        add_defaults(sheet, _FULLY_SHARDED)
+    elif kind == "deepspeed":
+        sheet.state(leaf, "deepspeed", at)
+    elif kind == "megatron_lm":
+        sheet.state(leaf, "megatron", at)
+    elif isinstance(kind, str) and kind.startswith("multi_"):
+        # The Trainer's own `deepspeed` or `fsdp` works under such a launcher.
+        weak_default(sheet, leaf, "ddp", f"distributed_type: {kind}", at)
+        add_defaults(sheet, _NOT_SHARDED)
+    elif kind == "no":
+        note = "distributed_type: NO runs one process"
+        sheet.default("cluster.world_size", 1, note)
+
+
+def _references(sheet: FactSheet, data: Mapping[str, object]) -> tuple[Reference, ...]:
+    target = section(data, "deepspeed_config").get("deepspeed_config_file")
+    if not isinstance(target, str) or not target:
+        return ()
+    place = sheet.place(("deepspeed_config", "deepspeed_config_file"))
+    return (Reference(target, place),)
+
+
+READER = Reader(format=_FORMAT, role="launcher", detect=detect, read=read)

@@ -1,0 +1,219 @@
+"""Environment variables: `.env` files, `export` lines of scripts, command prefixes."""
+
+from collections.abc import Iterator, Sequence
+
+from speccheck.validator.evidence.environment import Variable
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
+from speccheck.validator.evidence.value import Place, Span
+from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.formats import nccl_conf
+from speccheck.validator.sources.launch_commands import (
+    base_name,
+    launches,
+    mentions_only,
+    python_program,
+    starts_tasks,
+)
+from speccheck.validator.sources.reader import Reading, ScriptReader
+from speccheck.validator.sources.shell import Assignment, Command
+from speccheck.validator.sources.source import Source
+
+# Variables that only distributed training and its transports read.
+_FAMILIES = (
+    "DEEPSPEED_",
+    "FI_",
+    "GLOO_",
+    "NCCL_",
+    "NVSHMEM_",
+    "NVTE_",
+    "OFI_NCCL_",
+    "RCCL_",
+    "SHARP_",
+    "TORCH_DISTRIBUTED_",
+    "TORCH_FR_",
+    "TORCH_NCCL_",
+    "UCX_",
+)
+_NAMES = frozenset({"CUDA_DEVICE_MAX_CONNECTIONS"})
+# Other programs on GPUs set one of these as well; two of them tell training.
+_SHARED = frozenset(
+    {
+        "CUDA_LAUNCH_BLOCKING",
+        "CUDA_VISIBLE_DEVICES",
+        "MASTER_ADDR",
+        "MASTER_PORT",
+        "OMP_NUM_THREADS",
+        "PYTORCH_ALLOC_CONF",
+        "PYTORCH_CUDA_ALLOC_CONF",
+        "WORLD_SIZE",
+    }
+)
+_TELLING = 3
+# What builds of the same libraries are told: NCCL_HOME, UCX_VERSION.
+_OF_BUILDS = (
+    "_BRANCH",
+    "_DIR",
+    "_HOME",
+    "_INCLUDE",
+    "_LIB",
+    "_LIBRARY",
+    "_REPO",
+    "_ROOT",
+    "_TAG",
+    "_URL",
+    "_VER",
+    "_VERSION",
+)
+# Commands of scripts that build and test; what they export trains nothing.
+_BUILDING = lazy_pattern(r"bazel|cmake|ctest|g\+\+|gcc|make|ninja|nox|nvcc|pytest|tox")
+_ALLOCATOR = frozenset({"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"})
+_LINE = lazy_pattern(r"[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z_0-9]*)=(.*)")
+_COMMENT = lazy_pattern(r"[ \t]+#.*|[ \t\r]+$")
+_BLANK = lazy_pattern(r"[ \t;&|<>()]")
+_ALONE = 0.6
+_AMONG_COMMANDS = 0.55
+_BESIDE_OTHERS = 0.3  # read where a launch names the file, not enough by themselves
+
+
+def detect(source: Source) -> float:
+    """By variables of training; in a script with commands the commands name it."""
+    if nccl_conf.detect(source):
+        return 0.0
+    names = {one.name for one in variables(source)}
+    shared = len(names & _SHARED)
+    told = shared >= _TELLING or any(_tells_training(name) for name in names)
+    if not told and not shared:
+        return 0.0
+    if _is_plain(source):
+        return _ALONE if told else 0.0
+    if _builds_or_tests(source):
+        return 0.0
+    return _AMONG_COMMANDS if told else _BESIDE_OTHERS
+
+
+def _tells_training(name: str) -> bool:
+    return name in _NAMES or (
+        name.startswith(_FAMILIES) and not name.endswith(_OF_BUILDS)
+    )
+
+
+def _builds_or_tests(source: Source) -> bool:
+    """Whether a script builds or tests software, and starts nothing else."""
+    commands = source.script.commands
+    builds = any(_is_building(command) for command in commands)
+    return builds and not any(
+        starts_tasks(command) or python_program(command) for command in commands
+    )
+
+
+def _is_building(command: Command) -> bool:
+    names = [base_name(word) for word in command.words[:4]]
+    if any(_BUILDING.fullmatch(name) or name == "setup.py" for name in names):
+        return True
+    return names[:1] == ["docker"] and names[1:2] in (["build"], ["buildx"])
+
+
+def read(source: Source) -> Reading:
+    """The variables that reach the training process."""
+    sheet = FactSheet(source.name)
+    found = tuple(variables(source))
+    for variable in found:
+        if variable.name in _ALLOCATOR and variable.value is not None:
+            leaf = "memory.allocator_configuration"
+            sheet.state(leaf, variable.value, variable.place)
+    return Reading(sheet, variables=found)
+
+
+def _is_plain(source: Source) -> bool:
+    """Whether a file holds assignments and no commands."""
+    return _is_dotenv(source) or not source.script.commands
+
+
+def _is_dotenv(source: Source) -> bool:
+    base = source.name.rpartition("/")[2]
+    return base.endswith(".env") or base.startswith(".env")
+
+
+def variables(source: Source) -> list[Variable]:
+    """The variables that a training process sees, each once.
+
+    All of a file that is read as `.env`; of a script those that it exports, or all
+    where it does nothing but assign, and those that the training command is given.
+    """
+    if _is_dotenv(source):
+        return list(_of_lines(source).values())
+    script = source.script
+    shown = script.exports
+    if not script.commands and not shown:
+        shown = script.variables
+    found = {name: _variable(source.name, one) for name, one in shown.items()}
+    found.update(_given(source))
+    return list(found.values())
+
+
+def _variable(file: str, one: Assignment) -> Variable:
+    word = one.value
+    span = Span(word.line, word.column, max(1, word.length))
+    is_known = word.resolved and not one.conditional
+    place = Place(file, one.name, span=span)
+    return Variable(one.name, word.text if is_known else None, place, word.raw)
+
+
+def _given(source: Source) -> Iterator[tuple[str, Variable]]:
+    """What the training commands are given: `A=1 torchrun`, `env`, `docker run -e`."""
+    trains = _training_commands(source)
+    given: dict[str, list[Variable]] = {}
+    for command in trains:
+        for one in command.environment:
+            variable = _variable(source.name, one)
+            given.setdefault(variable.name, []).append(variable)
+    for name, found in given.items():
+        first = found[0]
+        values = {one.value for one in found}
+        is_shared = len(found) == len(trains) and len(values) == 1
+        yield name, first if is_shared else first._replace(value=None)
+
+
+def _training_commands(source: Source) -> Sequence[Command]:
+    """The commands that train, as far as they show; else all that set variables."""
+    launched = [launch.command for launch in launches(source)]
+    if launched:
+        return launched
+    commands = [one for one in source.script.commands if not mentions_only(one)]
+    started = [one for one in commands if python_program(one) or starts_tasks(one)]
+    return started or [one for one in commands if one.environment]
+
+
+def _of_lines(source: Source) -> dict[str, Variable]:
+    """The lines of a `.env` file, where all after `=` is the value.
+
+    What a shell reads alike is taken from it: quotes, `${NAME}`, several lines.
+    """
+    assigned = source.script.variables
+    found: dict[str, Variable] = {}
+    inside = 0  # the last line of a value that runs over several
+    for number, line in enumerate(source.text.split("\n"), 1):
+        match = _LINE.match(line)
+        if match is None or number <= inside:
+            continue
+        name, rest = match.groups()
+        written = _COMMENT.sub("", rest)
+        one = assigned.get(name)
+        is_word = not _BLANK.search(written)
+        if (
+            one is not None
+            and one.line == number
+            and (is_word or one.value.raw.startswith(written))
+        ):
+            found[name] = _variable(source.name, one)
+            inside = number + one.value.raw.count("\n")
+            continue
+        place = Place(
+            source.name, name, span=Span(number, match.start(2) + 1, len(written) or 1)
+        )
+        value = None if "$" in written else written.strip("\"'")
+        found[name] = Variable(name, value, place, written)
+    return found
+
+
+READER = ScriptReader(format="env", role="environment", detect=detect, read=read)

@@ -1,0 +1,239 @@
+"""Megatron-LM arguments in shell and batch scripts."""
+
+from collections.abc import Iterator, Sequence
+
+from speccheck.validator.evidence.framework_keys import FrameworkKeys
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, StatedKey
+from speccheck.validator.evidence.value import Place
+from speccheck.validator.sources.facts import Fact, FactSheet
+from speccheck.validator.sources.formats._megatron import (
+    ABSENT,
+    LEAVES,
+    SWITCHES,
+    SWITCHES_ENGINE,
+    TABULATED,
+    TABULATED_ENGINE,
+)
+from speccheck.validator.sources.formats._megatron_facts import (
+    Given,
+    state_combinations,
+)
+from speccheck.validator.sources.launch_commands import (
+    base_name,
+    launch_of,
+    mentions_only,
+)
+from speccheck.validator.sources.mapping import (
+    add_defaults,
+    fixed_defaults,
+    tabulated_defaults,
+)
+from speccheck.validator.sources.reader import Reading, ScriptReader
+from speccheck.validator.sources.script_options import (
+    last_options,
+    references,
+    shared_facts,
+    state_options,
+    word_place,
+)
+from speccheck.validator.sources.shell import Command, Option, Word, options
+from speccheck.validator.sources.source import Source
+from speccheck.validator.spec.frameworks import load_framework
+
+_FORMAT = "megatron-cli"
+_DEGREES = frozenset({"--tensor-model-parallel-size", "--model-parallel-size"})
+# Tools of the same repository that take the same sizes and do not train.
+_NO_TRAINING = ("convert", "export", "generat", "inference", "merge", "server", "util")
+
+
+class Arguments(Record):
+    """The options of one training command, and a word that may hold more of them."""
+
+    found: tuple[Option, ...]
+    hidden: str
+
+
+def detect(source: Source) -> float:
+    """A command with a parallel size of Megatron-LM, or its program and dimensions."""
+    return 0.95 if next(_commands(source), None) is not None else 0.0
+
+
+def _commands(source: Source) -> Iterator[Command]:
+    """The commands that train with arguments of Megatron-LM."""
+    for command in source.script.commands:
+        if mentions_only(command):
+            continue
+        flags = {word.text.partition("=")[0] for word in command.words}
+        has_degree = not flags.isdisjoint(_DEGREES)
+        if not has_degree and "--num-layers" not in flags:
+            continue
+        names = [base_name(word) for word in command.words if _is_program(word)]
+        is_tool = any(part in name for part in _NO_TRAINING for name in names)
+        if any(name.startswith("pretrain_") for name in names) or (
+            has_degree and not is_tool
+        ):
+            yield command
+
+
+def _is_program(word: Word) -> bool:
+    return word.text.endswith(".py")
+
+
+def read(source: Source) -> Reading:
+    """The plan that the arguments of the training program state.
+
+    Of several commands, as branches of a script make them, what they share counts.
+    """
+    catalogue = load_framework("megatron-lm")
+    found = [_arguments(command, catalogue) for command in _commands(source)]
+    found = [one for one in found if one.found]
+    sheet = FactSheet(source.name)
+    if not found:
+        return Reading(sheet)
+    parts = [_facts(source.name, arguments) for arguments in found]
+    sheet.facts.extend(shared_facts(parts, "training commands"))
+    keyed = _keyed(source.name, found, catalogue)
+    return Reading(sheet, keyed, references=references(source))
+
+
+def _arguments(command: Command, catalogue: FrameworkKeys) -> Arguments:
+    """The options after the training program; those before it are the launcher's."""
+    words = command.words
+    launch = launch_of(command)
+    start = len(words) - len(launch.program) if launch is not None else 0
+    for position, word in enumerate(words):
+        if position >= start and word.text.partition("=")[0] in LEAVES:
+            break
+        if _is_program(word):
+            start = position + 1
+    found = options(words[start:])
+    first = next((i for i in range(start, len(words)) if _is_flag(words[i])), start)
+    surplus = [*words[start:first], *_surplus(found, catalogue)]
+    hidden = next((word.text for word in surplus if _may_hold_options(word)), "")
+    return Arguments(found, hidden)
+
+
+def _is_flag(word: Word) -> bool:
+    return word.text.startswith("-")
+
+
+def _surplus(found: Sequence[Option], catalogue: FrameworkKeys) -> Iterator[Word]:
+    """The words after a flag that it does not take as its values."""
+    for flag, values, _ in found:
+        row = catalogue.lookup((flag,))
+        kind = row.type if row is not None else "any"
+        if kind == "flag":
+            yield from values
+        elif not kind.startswith("list"):
+            yield from values[1:]
+
+
+def _may_hold_options(word: Word) -> bool:
+    """Whether a word is a variable of the environment: `$EXTRA_ARGS`.
+
+    `"$@"` and `$1` are what the script is called with: it is read as called without.
+    """
+    name = word.text.strip('"${}')
+    is_argument = name[:1] in {"@", "*"} or name[:1].isdigit()
+    return not word.resolved and "$" in word.text and not is_argument
+
+
+def _facts(file: str, arguments: Arguments) -> list[Fact]:
+    """What one command states, and what the flags that it leaves out mean."""
+    sheet = FactSheet(file)
+    given = last_options(arguments.found)
+    state_options(sheet, given, LEAVES)
+    state_combinations(sheet, given, is_whole=not arguments.hidden)
+    add_defaults(sheet, _absent(given))
+    if arguments.hidden:
+        reason = f"may be given in {arguments.hidden[:60]}"
+        sheet.facts = [_open(fact, reason) for fact in sheet.facts]
+    add_defaults(sheet, _FIXED)
+    _, _, word = arguments.found[0]
+    place = word_place(file, word.text, word)
+    sheet.state("run.framework", "megatron-lm", place)
+    return sheet.facts
+
+
+def _open(fact: Fact, reason: str) -> Fact:
+    """A default is not known where a flag may be hidden."""
+    if fact.status != "default":
+        return fact
+    return fact._replace(value=None, status="unknown", note=reason)
+
+
+_FIXED = (
+    *fixed_defaults(
+        "Megatron-LM has no Ulysses groups", {"parallelism.ulysses_size": 1}
+    ),
+    *fixed_defaults("Megatron-LM keeps every checkpoint", {"checkpoint.keep_last": 0}),
+    *fixed_defaults("Megatron-LM runs on PyTorch", {"run.uses_torch": True}),
+)
+
+
+def _absent(given: Given) -> list[Fact]:
+    """What the flags that are not given mean."""
+    facts = list(tabulated_defaults(_FORMAT, TABULATED))
+    switches = dict(SWITCHES)
+    if "--deepspeed" not in given:
+        facts.extend(tabulated_defaults(_FORMAT, TABULATED_ENGINE))
+        switches.update(SWITCHES_ENGINE)
+    for flag, leaf in switches.items():
+        if flag not in given:
+            facts.append(_fact(leaf, value=False, note=f"{flag} is not given"))
+    facts.extend(_fact(name, value, note) for name, value, note in ABSENT)
+    if "--global-batch-size" not in given:
+        note = "without --global-batch-size a step is one micro-batch on each rank"
+        facts.append(_fact("batch.gradient_accumulation_steps", 1, note))
+    if "--fp16" in given:
+        note = "dynamic without --loss-scale"
+        facts.append(_fact("precision.loss_scale", 0.0, note))
+    return facts
+
+
+def _fact(leaf: str, value: object, note: str) -> Fact:
+    return Fact(leaf, value, "default", (), note)
+
+
+def _keyed(
+    file: str, found: Sequence[Arguments], catalogue: FrameworkKeys
+) -> KeyedFile:
+    """The flags of the commands, each place once."""
+    keys: dict[Place, StatedKey] = {}
+    refused: dict[LoadedAs, None] = {}
+    for arguments in found:
+        for flag, values, word in last_options(arguments.found).values():
+            place = word_place(file, flag, word)
+            texts = [one.text for one in values]
+            value = texts[0] if len(texts) == 1 else texts
+            keys[place] = StatedKey((flag,), value, place)
+            refused.update(_refused(file, (flag, values, word), catalogue))
+    return KeyedFile(
+        file, _FORMAT, tuple(keys.values()), catalogue, loaded_as=tuple(refused)
+    )
+
+
+def _refused(
+    file: str, option: Option, catalogue: FrameworkKeys
+) -> dict[LoadedAs, None]:
+    """A text of which argparse cannot make the number that its flag takes."""
+    flag, values, _ = option
+    row = catalogue.lookup((flag,))
+    if row is None or row.choices or len(values) != 1 or not values[0].resolved:
+        return {}
+    kinds = {"int": (int, "a whole number"), "float": (float, "a number")}
+    if row.type not in kinds:
+        return {}
+    number_of, expected = kinds[row.type]
+    written = values[0].text
+    try:
+        number_of(written)
+    except ValueError:
+        place = word_place(file, flag, values[0])
+        loaded = f"the text {written!r:.60}"
+        return {LoadedAs(flag, written, loaded, expected, place, fatal=True): None}
+    return {}
+
+
+READER = ScriptReader(format=_FORMAT, role="config", detect=detect, read=read)

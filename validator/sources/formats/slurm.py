@@ -1,0 +1,252 @@
+"""Slurm batch scripts: what `#SBATCH` lines and the training srun ask of the scheduler.
+
+Source of the options: https://slurm.schedmd.com/sbatch.html and srun.html.
+"""
+
+from contextlib import suppress
+
+from speccheck.validator.evidence.value import Place
+from speccheck.validator.sources.context import gpu_facts
+from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.formats._slurm import (
+    Asked,
+    Request,
+    count_of,
+    request_of,
+    tasks_per_node,
+)
+from speccheck.validator.sources.launch_commands import (
+    launches,
+    mentions_only,
+    python_program,
+    starts_tasks,
+)
+from speccheck.validator.sources.mapping import without_place
+from speccheck.validator.sources.reader import Reading, ScriptReader
+from speccheck.validator.sources.script_options import references
+from speccheck.validator.sources.source import Source
+from speccheck.validator.spec.names import UnknownName
+
+_DAY, _HOUR, _MINUTE = 86_400, 3_600, 60
+_GPU_OPTIONS = ("--gpus", "--gpus-per-node", "--gpus-per-task", "--gpus-per-socket")
+_GPU_WORDS = ("gpu", "dgx", "a100", "h100", "h200", "b200", "v100", "mi300", "mi250")
+_NODES, _TASKS = "cluster.nodes", "recovery.tasks_per_node"
+_GPUS = "cluster.gpus_per_node"
+
+
+def detect(source: Source) -> float:
+    """By a request for GPUs, or a launch; other jobs of Slurm are no training."""
+    if not source.script.directives and "srun" not in source.text:
+        return 0.0
+    request = request_of(source)
+    if not request.job and not request.step:
+        return 0.0
+    if _asks_for_gpus(request) or (request.job and launches(source)):
+        return 0.8
+    commands = [one for one in source.script.commands if not mentions_only(one)]
+    starts = any(starts_tasks(one) or python_program(one) for one in commands)
+    nodes = request.find("--nodes")
+    is_wide = nodes is not None and nodes.text.strip() != "1"
+    return 0.6 if starts and is_wide else 0.4
+
+
+def _asks_for_gpus(request: Request) -> bool:
+    if any(name in request.job or name in request.step for name in _GPU_OPTIONS):
+        return True
+    names = ("--gres", "--constraint", "--partition", "--tres-per-task")
+    texts = [asked.text.lower() for name in names if (asked := request.find(name))]
+    return any(word in text for text in texts for word in _GPU_WORDS)
+
+
+def read(source: Source) -> Reading:
+    """The allocation: nodes, GPUs, tasks, wall time, requeue."""
+    sheet = FactSheet(source.name)
+    request = request_of(source)
+    if request.has_components:
+        for leaf in (_NODES, _GPUS, "cluster.world_size"):
+            without_place(sheet, leaf, "the job has several components")
+    else:
+        _state_nodes(sheet, request)
+        _state_gpus(sheet, source, request)
+    _state_tasks(sheet, source, request)
+    _state_time(sheet, request)
+    return Reading(sheet, references=references(source))
+
+
+def _state_nodes(sheet: FactSheet, request: Request) -> None:
+    """`4`; of `2-4` the scheduler grants what is free."""
+    asked = request.find("--nodes")
+    if asked is not None:
+        least, dash, most = asked.text.partition("-")
+        bounds = (count_of(least), count_of(most if dash else least))
+        if None in bounds:
+            reason = f"{asked.text[:40]!r} is no number of nodes"
+            sheet.unusable(_NODES, reason, asked.place)
+        elif bounds[0] == bounds[1]:
+            sheet.state(_NODES, bounds[0], asked.place)
+        else:
+            sheet.state("recovery.minimum_nodes", bounds[0], asked.place)
+            sheet.state("recovery.maximum_nodes", bounds[1], asked.place)
+            reason = f"{asked.text} nodes: as many as Slurm can grant"
+            sheet.unusable(_NODES, reason, asked.place)
+        return
+    tasks, share = request.find("--ntasks"), request.find("--ntasks-per-node")
+    if tasks is not None and share is not None:
+        total, local = count_of(tasks.text), count_of(share.text)
+        if total and local and total % local == 0:
+            note = f"{total} tasks / {local} a node = {total // local}"
+            sheet.derive(_NODES, total // local, note, tasks.place, share.place)
+
+
+def _state_gpus(sheet: FactSheet, source: Source, request: Request) -> None:
+    """GPUs of a node as asked for by node, by task, or of the whole job."""
+    known = False
+    for name in ("--gpus-per-node", "--gres"):
+        asked = request.find(name)
+        if asked is None:
+            continue
+        counts = gres_counts(asked.text) if name == "--gres" else gpu_counts(asked.text)
+        if counts:
+            _state_count(sheet, _GPUS, counts, asked)
+            known = True
+    total = request.find("--gpus")
+    if total is not None:
+        _state_count(sheet, "cluster.world_size", gpu_counts(total.text), total)
+    share = request.find("--gpus-per-task")
+    if share is not None and not known:
+        _state_share(sheet, source, request, share)
+
+
+def _state_share(
+    sheet: FactSheet, source: Source, request: Request, asked: Asked
+) -> None:
+    """GPUs of a node, or of the job, where each task gets its own."""
+    counts = gpu_counts(asked.text)
+    each, tasks = _total(counts), tasks_per_node(source)
+    total = request.find("--ntasks")
+    every = count_of(total.text) if total is not None else None
+    if each is not None:
+        _state_type(sheet, counts, asked.place)
+    if each is not None and total is not None and every and not request.find("--nodes"):
+        note = f"{every} tasks x {each} GPUs = {every * each}"
+        places = (total.place, asked.place)
+        sheet.derive("cluster.world_size", every * each, note, *places)
+    if each is None or tasks is None:
+        reason = "the tasks of a node, or the GPUs of one, cannot be worked out"
+        sheet.unusable(_GPUS, reason, asked.place)
+        return
+    note = f"{tasks} tasks a node x {each} GPUs = {tasks * each}"
+    sheet.derive(_GPUS, tasks * each, note, asked.place)
+
+
+Counts = list[tuple[str, int | None]]
+"""Type and number of each request for GPUs; None for a number that cannot be read."""
+
+
+def gres_counts(text: str) -> Counts:
+    """The GPUs in `gpu:8`, `gpu:h100:8`, `gpu:8(S:0-1)`, `nvme:1,gpu:a100:4`."""
+    found: Counts = []
+    for part in text.split(","):
+        name, *rest = part.strip().partition("(")[0].removeprefix("gres/").split(":")
+        if name not in {"gpu", "gpus"}:
+            continue
+        if rest and rest[-1][:1].isalpha():
+            rest.append("1")  # `gpu:h100` is one of them
+        found.extend(gpu_counts(":".join(rest or ["1"])))
+    return found
+
+
+def gpu_counts(text: str) -> Counts:
+    """The GPUs in `8`, `h100:8`, `a100:4,h100:4`."""
+    found: Counts = []
+    for part in text.split(","):
+        kind, _, number = part.strip().rpartition(":")
+        found.append((kind, count_of(number)))
+    return found
+
+
+def _total(counts: Counts) -> int | None:
+    numbers = [number for _, number in counts if number is not None]
+    return sum(numbers) if numbers and len(numbers) == len(counts) else None
+
+
+def _state_count(sheet: FactSheet, leaf: str, counts: Counts, asked: Asked) -> None:
+    total = _total(counts)
+    if total is None:
+        sheet.unusable(leaf, f"{asked.text[:40]!r} is no number of GPUs", asked.place)
+        return
+    sheet.state(leaf, total, asked.place)
+    _state_type(sheet, counts, asked.place)
+
+
+def _state_type(sheet: FactSheet, counts: Counts, place: Place) -> None:
+    """What follows from the type of the GPUs; sites may use names of their own."""
+    types = {kind for kind, _ in counts}
+    if len(types) != 1 or types == {""}:
+        return
+    with suppress(UnknownName):
+        gpu_facts(sheet, types.pop(), place)
+
+
+def _state_tasks(sheet: FactSheet, source: Source, request: Request) -> None:
+    """Tasks on each node: how often the program that srun starts runs there."""
+    found = launches(source)
+    if found and not any(one.every_task for one in found):
+        note = f"{found[0].launcher} runs in the batch script itself, once"
+        sheet.derive(_TASKS, 1, note)
+        return
+    if not any(starts_tasks(one) for one in source.script.commands):
+        return
+    asked = request.find("--ntasks-per-node")
+    tasks = tasks_per_node(source)
+    if asked is not None and tasks is None:
+        reason = f"{asked.text[:40]!r} is no number of tasks"
+        sheet.unusable(_TASKS, reason, asked.place)
+    elif asked is not None:
+        sheet.state(_TASKS, tasks, asked.place)
+    elif tasks is not None and (total := request.find("--ntasks")) is not None:
+        sheet.derive(_TASKS, tasks, f"{total.text} tasks on all nodes", total.place)
+    elif tasks is not None:
+        note = "Slurm starts one task on a node unless it is asked for more"
+        sheet.default(_TASKS, tasks, note)
+
+
+def _state_time(sheet: FactSheet, request: Request) -> None:
+    """Wall time, the signal before its end, and whether the job is put back."""
+    if (asked := request.job.get("--time")) is not None:
+        seconds = wall_time_seconds(asked.text)
+        if seconds is not None:
+            sheet.state("recovery.walltime_seconds", seconds, asked.place)
+    if (asked := request.job.get("--signal")) is not None:
+        sheet.state("recovery.exit_before_walltime", value=True, at=asked.place)
+    leaf = "recovery.requeue"
+    wishes = [name for name in request.job if name in {"--requeue", "--no-requeue"}]
+    if wishes:
+        wish = wishes[-1]
+        sheet.state(leaf, wish == "--requeue", request.job[wish].place)
+    elif request.job:
+        reason = "not asked for: JobRequeue of the cluster's slurm.conf decides"
+        without_place(sheet, leaf, reason)
+
+
+def wall_time_seconds(text: str) -> float | None:
+    """The seconds of `minutes`, `m:s`, `h:m:s`, `d-h`, `d-h:m` or `d-h:m:s`.
+
+    None for no limit, which 0 and UNLIMITED ask for, and for what is no time.
+    """
+    days, dash, clock = text.strip().rpartition("-")
+    parts = clock.split(":")
+    if not all(part.isdecimal() for part in parts) or (dash and not days.isdecimal()):
+        return None
+    numbers = [int(part) for part in parts]
+    if dash:
+        hours, minutes, seconds = [*numbers, 0, 0][:3]
+    elif len(numbers) == 1:
+        hours, minutes, seconds = 0, numbers[0], 0
+    else:
+        hours, minutes, seconds = [0, *numbers][-3:]
+    total = int(days or 0) * _DAY + hours * _HOUR + minutes * _MINUTE + seconds
+    return float(total) or None
+
+
+READER = ScriptReader(format="slurm", role="launcher", detect=detect, read=read)

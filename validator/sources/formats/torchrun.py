@@ -1,0 +1,299 @@
+"""Launch commands in scripts: torchrun, deepspeed, accelerate launch.
+
+Sources of the flags and defaults: pytorch torch/distributed/run.py, deepspeed
+launcher/runner.py and launch.py, accelerate commands/launch.py.
+"""
+
+from collections.abc import Callable, Mapping
+
+from speccheck.validator.sources.convert import (
+    Unusable,
+    integer_text,
+    lower_text,
+    number,
+    one_of,
+    text,
+)
+from speccheck.validator.sources.facts import Fact, FactSheet
+from speccheck.validator.sources.formats._huggingface import SHARDING_STAGES
+from speccheck.validator.sources.formats._slurm import tasks_per_node
+from speccheck.validator.sources.launch_commands import (
+    ACCELERATE,
+    DEEPSPEED,
+    FT_LAUNCHER,
+    TORCHRUN,
+    Launch,
+    launches,
+)
+from speccheck.validator.sources.mapping import without_place
+from speccheck.validator.sources.reader import Reading, Reference, ScriptReader
+from speccheck.validator.sources.script_options import (
+    Leaf,
+    last_options,
+    references,
+    shared_facts,
+    state_option,
+    state_options,
+    unresolved,
+    word_place,
+)
+from speccheck.validator.sources.shell import Option, options
+from speccheck.validator.sources.source import Source
+
+_NODES = "cluster.nodes"
+_GPUS = "cluster.gpus_per_node"
+_PROCESSES = "recovery.processes_per_node"
+_RESTARTS = "recovery.max_restarts"
+_ENDPOINT = "recovery.rendezvous_endpoint"
+
+
+def _processes(value: object) -> object:
+    """A number; `gpu` and `auto` mean all GPUs that the node has."""
+    if value in {"gpu", "auto", "cpu"}:
+        return Unusable(f"{value}: as many as the node has")
+    return _count(value)
+
+
+def _count(value: object) -> object:
+    """A number of nodes or processes; -1 stands for all that there are."""
+    count = integer_text(value)
+    if isinstance(count, int) and count < 1:
+        return Unusable(f"{count}: as many as there are")
+    return count
+
+
+def _nodes(value: object) -> object:
+    """`4`, or `4:4`, which leaves no choice."""
+    least, _, most = str(value).partition(":")
+    return _count(least if most in {"", least} else value)
+
+
+_RUN = {
+    "--nproc-per-node": Leaf(_PROCESSES, _processes),
+    "--max-restarts": Leaf(_RESTARTS, integer_text),
+    "--rdzv-backend": Leaf("recovery.rendezvous_backend", lower_text),
+}
+_RUNNER = {
+    "--num_nodes": Leaf(_NODES, _count),
+    "--num_gpus": Leaf(_PROCESSES, _count),
+    "--num_accelerators": Leaf(_PROCESSES, _count),
+    # DSElasticAgent is made with max_restarts=100 (launcher/launch.py).
+    "--elastic_training": Leaf(_RESTARTS, text, 100),
+}
+_ACCELERATE = {
+    "--num_machines": Leaf(_NODES, _count),
+    "--num_processes": Leaf("cluster.world_size", _count),
+    "--max_restarts": Leaf(_RESTARTS, integer_text),
+    "--rdzv_backend": Leaf("recovery.rendezvous_backend", lower_text),
+    "--use_deepspeed": Leaf("parallelism.engine", text, DEEPSPEED),
+    "--zero_stage": Leaf("parallelism.sharding_stage", integer_text),
+    "--gradient_accumulation_steps": Leaf(
+        "batch.gradient_accumulation_steps", integer_text
+    ),
+    "--gradient_clipping": Leaf("optimizer.clip_norm", number),
+    "--fsdp_sharding_strategy": Leaf(
+        "parallelism.sharding_stage", one_of(SHARDING_STAGES)
+    ),
+}
+_PRECISIONS = (
+    "precision.bf16",
+    "precision.compute_dtype",
+    "precision.fp16",
+    "precision.fp8",
+)
+# torch/distributed/run.py: --nnodes 1:1, --max-restarts 0; accelerate as torchrun.
+_ONE_NODE = (_NODES, 1, "--nnodes defaults to 1")
+_DEFAULTS: Mapping[str, tuple[tuple[str, int, str], ...]] = {
+    TORCHRUN: (
+        _ONE_NODE,
+        (_RESTARTS, 0, "torchrun restarts nothing unless --max-restarts is given"),
+    ),
+    FT_LAUNCHER: (_ONE_NODE,),
+    ACCELERATE: (
+        (_RESTARTS, 0, "accelerate restarts nothing unless --max_restarts is given"),
+    ),
+    DEEPSPEED: (
+        (_RESTARTS, 0, "deepspeed restarts nothing without --elastic_training"),
+    ),
+}
+
+
+def detect(source: Source) -> float:
+    """Sure when a launch command stands in the script."""
+    if source.name.endswith((".conf", ".env")):
+        return 0.0
+    return 0.7 if launches(source) else 0.0
+
+
+def read(source: Source) -> Reading:
+    """Nodes, processes on each node, restarts and rendezvous of the launch commands.
+
+    A script may launch several programs; what they do not share is not a fact.
+    """
+    found = launches(source)
+    sheet = FactSheet(source.name)
+    parts = [_facts(source.name, launch) for launch in found]
+    sheet.facts.extend(shared_facts(parts, "launch commands"))
+    named = references(source)
+    if len(found) == 1:
+        _state_gpus(sheet, source, found[0])
+        named = tuple(_replacing(one, found[0], parts[0]) for one in named)
+    return Reading(sheet, references=named)
+
+
+def _replacing(named: Reference, launch: Launch, facts: list[Fact]) -> Reference:
+    """Options of accelerate launch win over the file that --config_file names."""
+    given = last_options(options(launch.options))
+    if launch.launcher != ACCELERATE or "--config_file" not in given:
+        return named
+    _, values, _ = given["--config_file"]
+    if not values or values[0].text != named.target:
+        return named
+    told = {fact.name for fact in facts if fact.status != "default"}
+    if "--mixed_precision" in given:
+        told.update(_PRECISIONS)
+    return named._replace(replaces=tuple(sorted(told)))
+
+
+def _facts(file: str, launch: Launch) -> list[Fact]:
+    sheet = FactSheet(file)
+    place = word_place(file, launch.launcher, launch.word)
+    sheet.state("recovery.launcher", launch.launcher, place)
+    note = f"{launch.launcher} starts PyTorch"
+    sheet.default("run.uses_torch", value=True, note=note)
+    given = last_options(
+        (_spelling(flag, launch.launcher), values, word)
+        for flag, values, word in options(launch.options)
+    )
+    _STATE[launch.launcher](sheet, given)
+    _default(sheet, launch)
+    return sheet.facts
+
+
+def _spelling(flag: str, launcher: str) -> str:
+    """Torchrun takes dashes and underscores alike."""
+    return flag.replace("_", "-") if launcher in {TORCHRUN, FT_LAUNCHER} else flag
+
+
+def _default(sheet: FactSheet, launch: Launch) -> None:
+    """What holds where the launcher is not told; it may be told out of our sight."""
+    spoken_of = {fact.name for fact in sheet.facts}
+    for leaf, value, note in _DEFAULTS.get(launch.launcher, ()):
+        if leaf in spoken_of:
+            continue
+        if launch.hidden:
+            without_place(sheet, leaf, f"may be given in {launch.hidden[:60]}")
+        else:
+            sheet.default(leaf, value, note)
+
+
+def _state_run(sheet: FactSheet, given: Mapping[str, Option]) -> None:
+    """State what torchrun and torch.distributed.launch are told."""
+    state_options(sheet, given, _RUN)
+    if "--nnodes" in given:
+        _state_nodes(sheet, given["--nnodes"])
+    elif "--standalone" in given:
+        sheet.default(_NODES, 1, "--standalone: one node")
+    if "--standalone" in given:
+        return
+    if "--rdzv-endpoint" in given:
+        state_option(sheet, Leaf(_ENDPOINT, text), given["--rdzv-endpoint"])
+    elif "--master-addr" in given:
+        state_option(sheet, Leaf(_ENDPOINT, text), given["--master-addr"])
+
+
+def _state_nodes(sheet: FactSheet, option: Option) -> None:
+    """`4`, or `2:4` of an elastic launch: it is judged as the full job."""
+    flag, values, _ = option
+    written = values[0].text if values else ""
+    least, colon, most = written.partition(":")
+    if not colon or least == most or not values[0].resolved:
+        state_option(sheet, Leaf(_NODES, _nodes), option)
+        return
+    place = word_place(sheet.file, flag, values[0])
+    bounds = (("minimum", _count(least)), ("maximum", _count(most)))
+    for name, count in bounds:
+        if isinstance(count, int):
+            sheet.state(f"recovery.{name}_nodes", count, place)
+    if isinstance(bounds[1][1], int):
+        note = f"elastic, {least} to {most} nodes: judged as the full job"
+        sheet.facts.append(Fact(_NODES, bounds[1][1], "default", (place,), note))
+
+
+def _state_runner(sheet: FactSheet, given: Mapping[str, Option]) -> None:
+    """State what the deepspeed launcher is told."""
+    state_options(sheet, given, _RUNNER)
+    if "--master_addr" in given:
+        state_option(sheet, Leaf(_ENDPOINT, text), given["--master_addr"])
+    for flag in ("--include", "-i"):
+        if flag in given:
+            _state_included(sheet, given[flag])
+
+
+def _state_included(sheet: FactSheet, option: Option) -> None:
+    """`host-1:0,1@host-2:0,1`: hosts and, after the colon, their GPUs."""
+    flag, values, _ = option
+    if not values or not values[0].resolved:
+        return
+    place = word_place(sheet.file, flag, values[0])
+    hosts = [one for one in values[0].text.split("@") if one]
+    counts = {len(host.partition(":")[2].split(",")) for host in hosts if ":" in host}
+    sheet.derive(_NODES, len(hosts), f"{len(hosts)} hosts in {flag}", place)
+    if len(counts) == 1 and all(":" in host for host in hosts):
+        sheet.derive(_PROCESSES, counts.pop(), f"the GPUs in {flag}", place)
+
+
+def _state_accelerate(sheet: FactSheet, given: Mapping[str, Option]) -> None:
+    """State what accelerate launch is told; it wins over the configuration file."""
+    state_options(sheet, given, _ACCELERATE)
+    if "--main_process_ip" in given:
+        state_option(sheet, Leaf(_ENDPOINT, text), given["--main_process_ip"])
+    if "--use_fsdp" in given:
+        version = given.get("--fsdp_version", ("", (), None))[1]
+        name = "fsdp2" if version and version[0].text == "2" else "fsdp1"
+        leaf = Leaf("parallelism.engine", text, name)
+        state_option(sheet, leaf, given["--use_fsdp"])
+    if "--mixed_precision" in given:
+        _state_precision(sheet, given["--mixed_precision"])
+
+
+def _state_precision(sheet: FactSheet, option: Option) -> None:
+    """`no` says nothing for sure: the Trainer replaces it by its own bf16 and fp16."""
+    flag, values, _ = option
+    if not values:
+        return
+    word = values[0].text.lower()
+    if not values[0].resolved:
+        place = word_place(sheet.file, flag, values[0])
+        sheet.unusable("precision.compute_dtype", unresolved(values[0]), place)
+    elif word in {"bf16", "fp16", "fp8"}:
+        place = word_place(sheet.file, flag, values[0])
+        sheet.derive(f"precision.{word}", True, f"{flag} {word}", place)  # noqa: FBT003
+
+
+_STATE: Mapping[str, Callable[[FactSheet, Mapping[str, Option]], None]] = {
+    TORCHRUN: _state_run,
+    FT_LAUNCHER: _state_run,
+    DEEPSPEED: _state_runner,
+    ACCELERATE: _state_accelerate,
+}
+
+
+def _state_gpus(sheet: FactSheet, source: Source, launch: Launch) -> None:
+    """A launcher that is alone on its node starts one process for each GPU there."""
+    shares_node = launch.every_task and tasks_per_node(source) != 1
+    picks_devices = any(
+        one.name == "CUDA_VISIBLE_DEVICES"
+        for one in (*source.script.assignments, *launch.command.environment)
+    )
+    for fact in list(sheet.facts):
+        if fact.name != _PROCESSES or fact.value is None:
+            continue
+        note = f"{launch.launcher} starts one process for each GPU"
+        if shares_node or picks_devices:
+            sheet.facts.append(Fact(_GPUS, fact.value, "default", fact.places, note))
+        else:
+            sheet.derive(_GPUS, fact.value, note, *fact.places)
+
+
+READER = ScriptReader(format="torchrun", role="launcher", detect=detect, read=read)

@@ -1,0 +1,230 @@
+"""Which key of a format states which leaf of the plan: tables, and what applies them.
+
+A table mirrors the nesting of the file: a key leads to a leaf and a conversion, or to
+the table of the section below it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import TypeAlias, cast
+
+from speccheck.validator.evidence.framework_keys import FrameworkKeys
+from speccheck.validator.evidence.framework_version import FrameworkVersion
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.stated_keys import LoadedAs, StatedKey
+from speccheck.validator.evidence.value import KeyPath
+from speccheck.validator.sources.convert import (
+    FALSE_TEXTS,
+    TRUE_TEXTS,
+    Convert,
+    Unusable,
+    number,
+    parse_number,
+)
+from speccheck.validator.sources.document import Document
+from speccheck.validator.sources.facts import Fact, FactSheet
+from speccheck.validator.spec.frameworks import keys_of_format
+
+Field = tuple[str, Convert]
+# As text: to make the union costs 1 ms at start-up.
+Fields: TypeAlias = "Mapping[str, Field | Fields]"
+
+_NUMBERS = frozenset({"int", "float"})
+_NUMBER_STARTS = frozenset("+-.0123456789")
+_SWITCH_WORDS = (TRUE_TEXTS | FALSE_TEXTS) - {"0", "1"}
+
+
+class TabulatedDefault(Record):
+    """A key whose default the format's table knows, and the leaf that it gives."""
+
+    key: str
+    leaf: str
+    convert: Convert
+
+
+def section(value: object, *names: str) -> Mapping[str, object]:
+    """The mapping at `value` or at the names below it; empty for anything else."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
+
+
+def items(value: object) -> list[object]:
+    """The items of a list; none for anything else."""
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def apply(
+    sheet: FactSheet,
+    data: object,
+    fields: Fields,
+    at: KeyPath = (),
+    *,
+    weakly: bool = False,
+) -> None:
+    """State the leaf of each key that stands in `data`; null states nothing.
+
+    Weakly: a statement of another file about the same leaf is no conflict and wins.
+    """
+    for key, value in section(data).items():
+        field = fields.get(key)
+        if field is None or value is None:
+            continue
+        if not isinstance(field, tuple):
+            apply(sheet, value, field, (*at, key), weakly=weakly)
+            continue
+        leaf, convert = field
+        converted = convert(value)
+        if not weakly:
+            put(sheet, leaf, converted, (*at, key))
+        elif not isinstance(converted, Unusable):
+            weak_default(sheet, leaf, converted, key, (*at, key))
+
+
+def put(sheet: FactSheet, leaf: str, converted: object, at: KeyPath) -> None:
+    """State what a conversion gave: the value, or that it is of no use."""
+    if isinstance(converted, Unusable):
+        sheet.unusable(leaf, converted.reason, at)
+    else:
+        sheet.state(leaf, converted, at)
+
+
+def derive_switch(
+    sheet: FactSheet, leaf: str, note: str, at: KeyPath, *, is_on: bool = True
+) -> None:
+    """Derive that something is on, or off."""
+    sheet.derive(leaf, is_on, note, at)
+
+
+def weak_default(
+    sheet: FactSheet, leaf: str, value: object, note: str, at: KeyPath
+) -> None:
+    """State what a key says as long as no other file says more: it loses quietly."""
+    sheet.facts.append(Fact(leaf, value, "default", (sheet.place(at),), note))
+
+
+def put_numbers(
+    sheet: FactSheet, leaves: tuple[str, ...], value: object, at: KeyPath
+) -> None:
+    """State one number of a list for each leaf; a text speaks of all of them."""
+    numbers = items(value)
+    if len(numbers) == len(leaves):
+        for index, (leaf, one) in enumerate(zip(leaves, numbers, strict=True)):
+            put(sheet, leaf, number(one), (*at, index))
+    elif value is not None:
+        for leaf in leaves:
+            put(sheet, leaf, number(value), at)
+
+
+def without_place(sheet: FactSheet, leaf: str, reason: str) -> None:
+    """Say why a leaf is unknown although nothing in the file speaks of it."""
+    sheet.facts.append(Fact(leaf, None, "unknown", (), reason))
+
+
+def add_defaults(sheet: FactSheet, defaults: Iterable[Fact]) -> None:
+    """Add the defaults of leaves of which the sheet says nothing yet."""
+    spoken_of = {fact.name for fact in sheet.facts}
+    sheet.facts.extend(fact for fact in defaults if fact.name not in spoken_of)
+
+
+def fixed_defaults(note: str, values: Mapping[str, object]) -> tuple[Fact, ...]:
+    """Defaults that need no table: the framework cannot do otherwise."""
+    return tuple(
+        Fact(leaf, value, "default", (), note) for leaf, value in values.items()
+    )
+
+
+@cache
+def tabulated_defaults(
+    format_id: str,
+    rows: tuple[TabulatedDefault, ...],
+    version: FrameworkVersion | None = None,
+    group: str = "",
+) -> tuple[Fact, ...]:
+    """The defaults that hold in `version`, or in every tabulated one when it is None.
+
+    A default of null is handed to the conversion like any other.
+    """
+    catalogue = keys_of_format(format_id)
+    if catalogue is None:
+        return ()
+    facts: list[Fact] = []
+    for key, leaf, convert in rows:
+        known = catalogue.default(tuple(key.split(".")), version, group)
+        if known is None:
+            continue
+        value = convert(known.value)
+        if not isinstance(value, Unusable):
+            written = "null" if known.value is None else str(known.value).lower()
+            note = f"{key} is not set: {written} in {_versions(catalogue, version)}"
+            facts.append(Fact(leaf, value, "default", (), note))
+    return tuple(facts)
+
+
+def _versions(catalogue: FrameworkKeys, version: FrameworkVersion | None) -> str:
+    if version is None:
+        return f"every tabulated version of {catalogue.family}"
+    number = ".".join(str(part) for part in version.number)
+    return f"{catalogue.family} {number}" + (" and later" if version.or_newer else "")
+
+
+def texts_for_values(
+    keys: Iterable[StatedKey],
+    catalogue: FrameworkKeys | None,
+    is_fatal: Callable[[KeyPath], bool | None],
+) -> tuple[LoadedAs, ...]:
+    """Texts where the framework's table expects a number or a switch.
+
+    Args:
+        keys: of the file, as its own loader reads them.
+        catalogue: the key table with the expected types.
+        is_fatal: whether such a text at a path stops the framework or falsifies its
+            arithmetic; None where the framework converts it.
+    """
+    found: list[LoadedAs] = []
+    for key in keys:
+        text = key.value
+        if not isinstance(text, str) or catalogue is None:
+            continue
+        expected = _expected(text, key.path, catalogue)
+        fatal = is_fatal(key.path) if expected else None
+        if fatal is not None:
+            loaded = f"the text {text!r:.60}"
+            one = LoadedAs(key.place.key, text, loaded, expected, key.place, fatal)
+            found.append(one._replace(place=key.place._replace(part="value")))
+    return tuple(found)
+
+
+def _expected(text: str, path: KeyPath, catalogue: FrameworkKeys) -> str:
+    """What the table expects instead of a text that reads like it; else nothing."""
+    if text[:1] in _NUMBER_STARTS and parse_number(text) is not None:
+        wanted = _types(path, catalogue)
+        if wanted == {"int"}:
+            return "a whole number"
+        if wanted and wanted <= _NUMBERS:
+            return "a number"
+    elif text.lower() in _SWITCH_WORDS and _types(path, catalogue) == {"bool"}:
+        return "true or false"
+    return ""
+
+
+def _types(path: KeyPath, catalogue: FrameworkKeys) -> set[str]:
+    row = catalogue.lookup(path)
+    return set(row.type.split("|")) - {"null"} if row is not None else set()
+
+
+def words_loaded_as_false(
+    document: Document, keys: Iterable[str], *, fatal: bool
+) -> tuple[LoadedAs, ...]:
+    """Top-level keys where YAML 1.1 reads the word `no` as false."""
+    data = section(document.data)
+    found: list[LoadedAs] = []
+    for key in keys:
+        if data.get(key) is not False:
+            continue
+        raw = document.raw((key,))
+        if raw is not None and raw.text.lower() == "no":
+            place = FactSheet(document.name, document.index).place((key,))
+            written, expected = raw.text, "the word 'no' in quotes"
+            found.append(LoadedAs(key, written, "false", expected, place, fatal))
+    return tuple(found)

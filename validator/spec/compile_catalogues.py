@@ -1,0 +1,71 @@
+"""Writes the compiled catalogues.
+
+Run it as `python -m speccheck.validator.spec.compile_catalogues`.
+
+The YAML files under schemas/catalogues are the truth, with a source for each fact; a
+run reads only the JSON made from them here. A test holds the two equal.
+"""
+
+import json
+import os.path
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from speccheck.validator.spec.catalogue_files import CATALOGUES, compiled_path
+from speccheck.validator.spec.compile_frameworks import compile_framework
+from speccheck.validator.spec.compile_hardware import compile_hardware
+
+FRAMEWORKS = (
+    "accelerate",
+    "axolotl",
+    "deepspeed",
+    "hf-training-arguments",
+    "launchers",
+    "megatron-lm",
+    "torchtitan",
+)
+# Levels of maps that stand one entry a line, so that a change can be read.
+FRAMEWORK_LEVELS = 4
+HARDWARE_LEVELS = 2
+
+
+def compiled_catalogues() -> Iterator[tuple[str, str]]:
+    """Each compiled file with the text that it must have."""
+    for name in FRAMEWORKS:
+        table = compile_framework(read_source(f"frameworks/{name}"))
+        yield compiled_path(name), _rendered(table, FRAMEWORK_LEVELS) + "\n"
+    hardware = compile_hardware(
+        read_source("hardware/accelerators"),
+        read_source("hardware/instances"),
+        read_source("hardware/aliases"),
+    )
+    yield compiled_path("hardware"), _rendered(hardware, HARDWARE_LEVELS) + "\n"
+
+
+def read_source(name: str) -> Any:  # noqa: ANN401 - YAML; the compilers type it
+    """The YAML catalogue of that name."""
+    with open(os.path.join(CATALOGUES, f"{name}.yaml"), "rb") as file:
+        return yaml.load(file, yaml.CSafeLoader)
+
+
+def _rendered(value: Any, levels: int) -> str:  # noqa: ANN401 - JSON
+    if levels and isinstance(value, dict) and value:
+        entries = (
+            f"{json.dumps(key, ensure_ascii=False)}:{_rendered(entry, levels - 1)}"
+            for key, entry in value.items()
+        )
+        return "{\n" + ",\n".join(entries) + "\n}"
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def main() -> None:
+    """Write every compiled catalogue."""
+    for path, text in compiled_catalogues():
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""Compiles the key tables of the frameworks: YAML with sources to JSON for the run."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+Row = Mapping[str, Any]
+
+FAMILIES = {"hf-training-arguments": "transformers"}
+CARRIED = ("choices", "range", "deprecated", "deprecated_by", "aliases", "required")
+FREE = ("map", "object", "any", "list")
+KNOWN_FIELDS = frozenset(
+    {
+        *CARRIED,
+        *("path", "type", "since", "removed_in", "default", "default_history"),
+        *("default_by_group", "unit", "group", "seen", "note", "confidence", "source"),
+        *("dest", "action"),  # Megatron-LM: what the flag sets, and how
+    }
+)
+COMPUTED = "computed"  # in a default_history: worked out by the framework
+
+
+def compile_framework(table: Row) -> dict[str, Any]:
+    """What a run needs of one table; raises ValueError for a row that is malformed."""
+    rows: list[Row] = table["keys"]
+    for row in rows:
+        unknown = row.keys() - KNOWN_FIELDS
+        if unknown or not row.get("source"):
+            message = f"{row['path']}: unknown {sorted(unknown)} or no source"
+            raise ValueError(message)
+    sections = sorted({_section(row["path"]) for row in rows})
+    return {
+        "framework": table["framework"],
+        "family": FAMILIES.get(table["framework"], table["framework"]),
+        "versions": [_plain_version(row["version"]) for row in table["versions"]],
+        "sections": {section: _compile_section(table, section) for section in sections},
+    }
+
+
+def _section(path: str) -> str:
+    """`slurm` of `slurm:--nodes`; empty in tables without sections."""
+    return path.partition(":")[0] if ":" in path else ""
+
+
+def _within(section: str, path: str) -> str | None:
+    """The path without the prefix of its section; None when it is of another one."""
+    return path[len(section) + bool(section) :] if _section(path) == section else None
+
+
+def _compile_section(table: Row, section: str) -> dict[str, Any]:
+    rows = {
+        name: row
+        for row in table["keys"]
+        if (name := _within(section, row["path"])) is not None
+    }
+    keys = {name: _compile_row(section, row) for name, row in rows.items()}
+    for name, row in rows.items():
+        below = any(other.startswith((f"{name}.", f"{name}[].")) for other in rows)
+        if not below and any(kind in row["type"] for kind in FREE):
+            keys.setdefault(name if name.endswith("*") else f"{name}.**", "any")
+    blocks = sorted(_blocks(rows))
+    return {
+        "unknown_keys": _compile_policy(table["unknown_key_policy"], section),
+        "exclusive": [
+            [
+                [_within(section, key) for key in row["keys"]],
+                row.get("effect", "refused"),
+                row.get("above", 0),
+                row.get("note", ""),
+            ]
+            for row in table["exclusive"]
+            if _section(row["keys"][0]) == section
+        ],
+        "aliases": {
+            alias: name
+            for name, row in rows.items()
+            for text in row.get("aliases", ())
+            if (alias := _within(section, text)) and alias not in rows
+        },
+        "blocks": blocks,
+        "patterns": [name for name in (*keys, *blocks) if "*" in name],
+        "keys": keys,
+    }
+
+
+def _blocks(names: Iterable[str]) -> set[str]:
+    """Paths above a key that have no row of their own."""
+    known = set(names)
+    blocks: set[str] = set()
+    for name in known:
+        above = name.rpartition(".")[0]
+        while above:
+            blocks |= {above, above.removesuffix("[]")}
+            above = above.rpartition(".")[0]
+    return {name for name in blocks - known if name.removesuffix("[]") not in known}
+
+
+def _compile_policy(policy: Row, section: str) -> dict[str, Any]:
+    """In a table with sections their policies stand by the name of the section."""
+    rows = policy["sections"]
+    if section:
+        own = next((row for row in rows if row["path"] == section), policy)
+        return {
+            "default": own.get("policy", policy["default"]),
+            "sections": [],
+            "open": own.get("open", False),
+            "opened_by": [],
+        }
+    return {
+        "default": policy["default"],
+        "sections": [
+            [
+                "" if row["path"] == "*" else row["path"],
+                row["policy"],
+                row.get("versions", ""),
+            ]
+            for row in rows
+        ],
+        "open": policy.get("open", False),
+        "opened_by": policy.get("opened_by", []),
+    }
+
+
+def _compile_row(section: str, row: Row) -> str | dict[str, Any]:
+    compiled: dict[str, Any] = {name: row[name] for name in CARRIED if row.get(name)}
+    if "aliases" in compiled:
+        compiled["aliases"] = [_within(section, name) for name in row["aliases"]]
+    for name in ("since", "removed_in"):
+        # `<=X`: in the oldest tabulated version, so it sets no lower bound
+        if name in row and "<=" not in row[name]:
+            compiled[name] = _plain_version(row[name])
+    defaults = _defaults(row)
+    if defaults:
+        compiled["defaults"] = defaults
+    if "default_by_group" in row:
+        compiled["defaults_by_group"] = row["default_by_group"]
+    return {"type": row["type"], **compiled} if compiled else row["type"]
+
+
+def _defaults(row: Row) -> list[list[Any]]:
+    """Pairs of a version and the default from it on; no value where it is computed."""
+    if "default_history" in row:
+        return [
+            [_since(step["from"])]
+            + ([] if step["value"] == COMPUTED else [step["value"]])
+            for step in row["default_history"]
+        ]
+    unknown = "default" not in row or row.get("confidence") == "unverified"
+    if unknown or (row["type"] == "object" and row["default"] is None):
+        return []
+    return [["", row["default"]]]
+
+
+def _since(text: str) -> str:
+    return "" if "<=" in text else _plain_version(text)
+
+
+def _plain_version(text: str) -> str:
+    """`core_v0.12.3` as 0.12.3, `v0.2.0` as 0.2.0."""
+    name, _, number = text.rpartition(" ")
+    for prefix in ("core_v", "core_r", "v"):
+        if number.startswith(prefix) and number[len(prefix)].isdigit():
+            number = number.removeprefix(prefix)
+    return f"{name} {number}".strip()

@@ -1,0 +1,109 @@
+"""Loads the key tables of the training frameworks."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from speccheck.validator.evidence.framework_keys import (
+    ExclusiveKeys,
+    FrameworkKeys,
+    KeyRow,
+    Policy,
+)
+from speccheck.validator.evidence.framework_version import (
+    FrameworkVersion,
+    parse_version,
+)
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.spec.catalogue_files import read_compiled
+
+__all__ = [
+    "FRAMEWORK_OF_FORMAT",
+    "FrameworkVersion",
+    "KeyTable",
+    "keys_of_format",
+    "load_framework",
+    "parse_version",
+]
+
+
+class KeyTable(Record):
+    """A table, or one section of it: the part whose paths begin with `section:`."""
+
+    framework: str
+    section: str = ""
+
+
+FRAMEWORK_OF_FORMAT = {
+    "accelerate": KeyTable("accelerate"),
+    "axolotl": KeyTable("axolotl"),
+    "deepspeed": KeyTable("deepspeed"),
+    "hf-trainer": KeyTable("hf-training-arguments"),
+    "megatron-cli": KeyTable("megatron-lm"),
+    "slurm": KeyTable("launchers", "slurm"),
+    "torchrun": KeyTable("launchers", "torchrun"),
+    "torchtitan": KeyTable("torchtitan"),
+}
+
+
+def keys_of_format(format_id: str) -> FrameworkKeys | None:
+    """The keys that a file of this format may hold; None where no table exists."""
+    table = FRAMEWORK_OF_FORMAT.get(format_id)
+    return load_framework(*table) if table else None
+
+
+def load_framework(name: str, section: str = "") -> FrameworkKeys:
+    """The key table of a framework, or one section of it with the prefix taken off.
+
+    The same object each time. Raises FileNotFoundError for a name without a table.
+    """
+    return _load(name, section)
+
+
+@cache
+def _load(name: str, section: str) -> FrameworkKeys:
+    document = read_compiled(name)
+    part = document["sections"][section]
+    policy = part["unknown_keys"]
+    return FrameworkKeys(
+        framework=name,
+        family=document["family"],
+        versions=tuple(document["versions"]),
+        rows=_Rows(part["keys"]),
+        blocks=frozenset(part["blocks"]),
+        aliases=part["aliases"],
+        patterns=part["patterns"],
+        default_policy=policy["default"],
+        policies=tuple(Policy(*row) for row in policy["sections"]),
+        exclusive=tuple(
+            ExclusiveKeys(tuple(keys), *rest) for keys, *rest in part["exclusive"]
+        ),
+        open_at_top=policy["open"],
+        opened_by=tuple(policy["opened_by"]),
+    )
+
+
+class _Rows(Mapping[str, KeyRow]):
+    """The rows of a table by path, made when they are asked for: a file needs few."""
+
+    __slots__ = ("_raw",)
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        """Take what the compiled table holds.
+
+        A row is its type, or an object where more is known of the key.
+        """
+        self._raw = raw
+
+    def __getitem__(self, path: str) -> KeyRow:
+        row = self._raw[path]
+        return KeyRow(path, row) if type(row) is str else KeyRow(path, **row)
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._raw
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._raw)
+
+    def __len__(self) -> int:
+        return len(self._raw)
