@@ -60,7 +60,8 @@ GENERATORS := \
   spec.compile_catalogues \
   spec.compile_nccl \
   report.json_schemas \
-  report.rule_pages
+  report.rule_pages \
+  rule_index
 
 generate: $(INSTALLED_FOR_DEVELOPMENT)
 	@for generator in $(GENERATORS); do \

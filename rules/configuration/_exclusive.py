@@ -1,9 +1,9 @@
 """Groups of keys of which only one may be set."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from speccheck.validator.evidence.framework_keys import ExclusiveKeys, dotted
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey
 
 # Judged by rules of their own, over all files of a plan.
@@ -13,7 +13,7 @@ _ELSEWHERE = frozenset(
 _ELASTIC = "elasticity.enabled"
 
 
-class StatedTogether(NamedTuple):
+class StatedTogether(Record):
     """A group of which more than one key is set."""
 
     group: ExclusiveKeys

@@ -1,18 +1,18 @@
 """The keys of a file that its framework does not know."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from speccheck.validator.evidence.framework_keys import (
     FrameworkKeys,
     Suggestion,
     dotted,
 )
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey
 from speccheck.validator.evidence.value import KeyPath
 
 
-class UnknownKey(NamedTuple):
+class UnknownKey(Record):
     """A key that the framework does not know."""
 
     file: KeyedFile

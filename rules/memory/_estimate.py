@@ -1,7 +1,8 @@
 """What the plan says of the model and of one GPU's share, as the models take it."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence, Value
 from speccheck.validator.models.activation_memory import (
@@ -26,7 +27,7 @@ from speccheck.validator.models.state_memory import (
 _HALF = ("bf16", "fp16", "fp8")
 
 
-class Estimate(NamedTuple):
+class Estimate(Record):
     """Memory of the fullest GPU in bytes.
 
     peak is None where a part cannot be bounded from above; `missing` then names the

@@ -33,6 +33,8 @@ def misspelt_variable(
     environment: Environment, nccl: NcclVariables, run: Run
 ) -> Verdicts:
     """Judge each unknown name by its nearest known one."""
+    if not environment.variables:
+        return
     if release(run.nccl_version.or_else("")) > nccl.newest:
         return
     is_clean, was_read = True, False

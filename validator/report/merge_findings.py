@@ -1,13 +1,13 @@
 """The same fault in forty plans is one finding with forty places."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.run import JudgedPlan, Location
 
 
-class Shown(NamedTuple):
+class Shown(Record):
     """A finding as a reader meets it: once, with all its places."""
 
     finding: Finding

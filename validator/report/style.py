@@ -1,7 +1,8 @@
 """Colour and characters of a terminal report; plain text elsewhere."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from speccheck.validator.evidence.record import Record
 
 _CODES = {
     "error": "1;31",
@@ -14,7 +15,7 @@ _CODES = {
 }
 
 
-class Style(NamedTuple):
+class Style(Record):
     """How to draw: with or without colour, in Unicode or in ASCII, how wide."""
 
     colour: bool = False

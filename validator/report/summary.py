@@ -1,10 +1,10 @@
 """Counts of a run, its verdict and its exit code."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from speccheck.validator.engine import by_clause
 from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.run import JudgedPlan, Run
 
 LEVELS = ("must", "should", "may")
@@ -12,7 +12,7 @@ OUTCOMES = ("pass", "fail", "unknown", "not_applicable", "error", "waived")
 _WEIGHTS = {"info": 1, "warning": 2, "error": 3}
 
 
-class Summary(NamedTuple):
+class Summary(Record):
     """Clauses by level and outcome, and findings that failed by their level."""
 
     clauses: dict[str, dict[str, int]]
@@ -32,7 +32,7 @@ class Summary(NamedTuple):
         return self.judged_musts / applying if applying else None
 
 
-class Exit(NamedTuple):
+class Exit(Record):
     """The exit code with the reason that every report prints."""
 
     code: int
