@@ -61,7 +61,8 @@ GENERATORS := \
   spec.compile_nccl \
   report.json_schemas \
   report.rule_pages \
-  rule_index
+  rule_index \
+  sources.registry
 
 generate: $(INSTALLED_FOR_DEVELOPMENT)
 	@for generator in $(GENERATORS); do \

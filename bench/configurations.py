@@ -1,11 +1,6 @@
-"""The configurations that the benchmark judges: published ones or our templates."""
+"""The configurations that the benchmark judges: our templates, or published ones."""
 
-import shutil
-from collections.abc import Iterator
-from itertools import cycle, islice
 from pathlib import Path
-
-from speccheck.validator.sources.reader import readers
 
 HERE = Path(__file__).resolve().parent
 TEMPLATES = HERE / "templates"
@@ -30,29 +25,6 @@ def write_from_templates(folder: Path, count: int) -> str:
         target = _target(folder, number, len(templates), template)
         target.write_text(fill(template, number), encoding="utf-8")
     return f"{count:,} configurations from {len(templates)} templates"
-
-
-def copy_published(folder: Path, count: int) -> str | None:
-    """Copy `count` published configurations below `folder`, each as often as needed.
-
-    Returns what they are, or None when there are none to copy.
-    """
-    published = list(_published())
-    if not published:
-        return None
-    for number, source in enumerate(islice(cycle(published), count)):
-        target = folder / source.parent.name / str(number // FILES_IN_A_FOLDER)
-        target.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target / f"{number}-{source.name}")
-    return f"{count:,} configurations, {len(published)} published ones in turn"
-
-
-def _published() -> Iterator[Path]:
-    """The published files of the formats that are read: others cost next to nothing."""
-    for name in sorted(readers()):
-        folder = PUBLISHED / name
-        if folder.is_dir():
-            yield from sorted(path for path in folder.iterdir() if path.is_file())
 
 
 def _target(folder: Path, number: int, kinds: int, template: Path) -> Path:

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from speccheck.validator.sources.document import (
+from speccheck.validator.sources.documents.document import (
     Document,
     KeyPath,
     ReadError,
     ReadErrorKind,
     path_step,
 )
-from speccheck.validator.sources.reading import load_documents
+from speccheck.validator.sources.documents.reading import load_documents
 
 
 def load(text: str, name: str = "train.yaml") -> Document:

@@ -3,8 +3,9 @@
 from typing import NamedTuple
 
 from speccheck.validator.evidence.value import Value
-from speccheck.validator.sources.document import Document
-from speccheck.validator.sources.merge import merge
+from speccheck.validator.sources.composing.composition import compose
+from speccheck.validator.sources.documents.document import Document
+from speccheck.validator.sources.joining.merge import merge
 from speccheck.validator.sources.reader import Reader, Reading
 from speccheck.validator.sources.source import Source
 
@@ -53,7 +54,7 @@ def document_of(text: str, name: str) -> Document:
 
 def read_text(reader: Reader, text: str, name: str) -> ReadText:
     """What a reader makes of a text whose file has that name."""
-    document = document_of(text, name)
+    document = compose(document_of(text, name), reader).document
     reading = reader.read(document)
     return ReadText(document, reading, merge(reading.facts.facts))
 

@@ -60,6 +60,7 @@ def findings_of(fixture: RuleFixture, folder: Path) -> list[LocatedFinding]:
         use=profiles[0],
         profiles=tuple(profiles[1:]),
         selection=Selection(select=(fixture.rule,)),
+        full=True,
     )
     with working_in(folder):
         judged = run(request)

@@ -4,13 +4,9 @@ from typing import NamedTuple
 
 from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.value import Value
-from speccheck.validator.sources.merge import merge
-from speccheck.validator.sources.reader import (
-    Reading,
-    ScriptReader,
-    detect_script,
-    script_readers,
-)
+from speccheck.validator.sources.joining.merge import merge
+from speccheck.validator.sources.reader import Reading, ScriptReader
+from speccheck.validator.sources.registry import Readers
 from speccheck.validator.sources.source import Source
 
 
@@ -71,7 +67,7 @@ def read_script(reader: ScriptReader, text: str, name: str = "run.sh") -> ReadSc
 
 def format_of(text: str, name: str = "run.sh") -> str | None:
     """The format that a script is taken for, or None."""
-    found = detect_script(Source(name, text))
+    found = Readers().detect_script(Source(name, text))
     return None if found is None else found.format
 
 
@@ -80,7 +76,7 @@ def read_by_all(text: str, name: str = "run.sh") -> ReadScript:
     source = Source(name, text)
     readings = [
         reader.read(source)
-        for reader in script_readers().values()
+        for reader in Readers().of_scripts(source)
         if reader.detect(source) > 0
     ]
     facts = [fact for one in readings for fact in one.facts.facts]

@@ -11,8 +11,8 @@ from speccheck.validator.evidence.framework_version import (
 )
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.spec.compile_catalogues import (
-    FRAMEWORKS,
     compiled_catalogues,
+    framework_names,
     read_source,
 )
 from speccheck.validator.spec.frameworks import (
@@ -40,7 +40,7 @@ def test_compiled_catalogues_are_up_to_date() -> None:
     assert stale == []
 
 
-@pytest.mark.parametrize("name", FRAMEWORKS)
+@pytest.mark.parametrize("name", framework_names())
 def test_versions_of_a_table_parse_and_its_references_exist(name: str) -> None:
     table = read_source(f"frameworks/{name}")
     known = {row["path"] for row in table["keys"]}
@@ -145,7 +145,9 @@ def test_items_of_a_list_of_values_belong_to_its_key() -> None:
 )
 def test_suggestion(format_id: str, path: KeyPath, meant: str, kind: str) -> None:
     assert not keys(format_id).is_known(path)
-    assert keys(format_id).suggest(path) == (meant, kind)
+    found = keys(format_id).suggest(path)
+    assert found is not None
+    assert (found.path, found.kind) == (meant, kind)
 
 
 @pytest.mark.parametrize(
@@ -341,3 +343,21 @@ def test_exclusive_keys() -> None:
         f"parallelism_config.parallelism_config_{kind}_size" for kind in ("cp", "sp")
     )
     assert effects("accelerate")[sizes] == ("refused", 1)
+
+
+@pytest.mark.parametrize(
+    ("format_id", "name", "meant", "framework"),
+    [
+        ("axolotl", "per_device_train_batch_size", "micro_batch_size", "transformers"),
+        ("torchtune", "gradient_checkpointing", "enable_activation_check", "axolotl"),
+        ("maxtext", "max_grad_norm", "gradient_clipping_threshold", "axolotl"),
+    ],
+)
+def test_a_key_under_its_name_in_another_framework(
+    format_id: str, name: str, meant: str, framework: str
+) -> None:
+    found = keys(format_id).suggest((name,))
+    assert found is not None
+    assert found.kind == "foreign"
+    assert found.path.startswith(meant)
+    assert framework in found.framework

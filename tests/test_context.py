@@ -10,7 +10,7 @@ from speccheck.validator.sources.context import (
     Context,
     context_facts,
 )
-from speccheck.validator.sources.merge import merge
+from speccheck.validator.sources.joining.merge import merge
 from speccheck.validator.spec.names import UnknownName
 
 GIGABYTE = 2**30

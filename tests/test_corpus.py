@@ -13,26 +13,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from corpus import SHARED, corpus_folder, needs_corpus
 from speccheck.validator.cli.main import main
+from speccheck.validator.sources.files import read_file
 
-FORMATS = ("accelerate", "axolotl", "deepspeed", "hf-trainer", "torchtitan")
-CASE_FORMATS = {
-    "accelerate",
-    "axolotl",
-    "deepspeed",
-    "env",
-    "hf-trainer",
-    "megatron-cli",
-    "megatron-deepspeed",
-    "nccl-conf",
-    "slurm",
-    "slurm+accelerate",
-    "slurm+torchtitan",
-    "torchrun",
-    "torchtitan-toml",
+CONFIGS = SHARED / "corpus" / "configs" if SHARED else Path()
+FORMATS = (
+    sorted(path.name for path in CONFIGS.iterdir() if path.is_dir()) if SHARED else []
+)
+# Files whose content is not of the format that their folder is named for.
+OTHERWISE = {
+    # LLaMA-Factory's schema of version 1, among files of the Trainer
+    "LLaMA-Factory__examples_v1": "llamafactory",
+    # the kinds of a file of two documents stand in the order of the documents
+    "trainer__examples_yaml_05-multi-step.yaml": "k8s-trainingruntime+k8s-trainjob",
+    # a file of one key that torchtune's own tests expect to be refused
+    "torchtune__tests_assets_invalid_dummy_config.yaml": None,
 }
 # The end of the file's name, the rule, the key: each is a true fault of the file.
 TRUE_ERRORS = {
@@ -43,9 +40,45 @@ TRUE_ERRORS = {
         "key_refused",
         "another_invalid_key",
     ),
+    # NeoXArgs(**config) raises TypeError: the block was renamed, the file was not
+    (
+        "gpt-neox__configs_autotuning_configs_tune.json",
+        "key_refused",
+        "autotuning_config",
+    ),
+    # keys of the fork that trained Llemma; upstream raises TypeError
+    ("gpt-neox__configs_llemma_7B.yml", "key_refused", "decay_lr_to"),
+    ("gpt-neox__configs_llemma_7B.yml", "key_refused", "warmup_iters"),
+    # the run pins v0.21.0, which raises on parameters that nothing reads
+    (
+        "llm-foundry__mcli_mcli-1b-max-seq-len-8k.yaml",
+        "removed_key",
+        "parameters.data_local",
+    ),
+    (
+        "llm-foundry__mcli_mcli-1b-max-seq-len-8k.yaml",
+        "removed_key",
+        "parameters.data_remote",
+    ),
+    (
+        "llm-foundry__mcli_mcli-1b-max-seq-len-8k.yaml",
+        "removed_key",
+        "parameters.global_seed",
+    ),
+    # at the top beside `variables`, which only releases that raise on it know
+    (
+        "llm-foundry__scripts_train_yamls_finetune_mpt-30b-instruct.yaml",
+        "removed_key",
+        "icl_max_seq_len",
+    ),
+    # moe_config stands twice in one mapping; PyYAML keeps the last
+    (
+        "nanotron__examples_config_qwen_with_moe.yaml",
+        "duplicate_key",
+        "model.model_config.moe_config",
+    ),
 }
-# LLaMA-Factory's schema of version 1 lies in the folder: another loader, other keys.
-OF_OTHERS = "LLaMA-Factory__examples_v1"
+LEAST_KNOWN_KEYS = 0.98
 
 
 def judged(folder: Path, report: Path, *words: str) -> dict[str, Any]:
@@ -55,49 +88,74 @@ def judged(folder: Path, report: Path, *words: str) -> dict[str, Any]:
     return document
 
 
+def expected_format(name: str, folder: str) -> str | None:
+    """The folder's name, but for the files that are something else."""
+    for start, other in OTHERWISE.items():
+        if name.startswith(start):
+            return other
+    return folder
+
+
 @needs_corpus
 @pytest.mark.parametrize("name", FORMATS)
 def test_published_files_have_the_format_of_their_folder(
     name: str, tmp_path: Path
 ) -> None:
     """Copied under neutral names, so that nothing but the content tells."""
-    wrong: list[str] = []
     originals = sorted(corpus_folder(f"configs/{name}").iterdir())
     neutral = tmp_path / "files"
     neutral.mkdir()
     for number, path in enumerate(originals):
         (neutral / f"{number:03}{path.suffix}").write_bytes(path.read_bytes())
-    document = judged(neutral, tmp_path / "report.json")
+    document = judged(neutral, tmp_path / "report.json", "--each")
     found = {Path(row["path"]).stem: row["format"] for row in document["files"]}
-    for number, path in enumerate(originals):
-        if found[f"{number:03}"] != name and not path.name.startswith(OF_OTHERS):
-            wrong.append(path.name)
-    assert wrong == []
+    wrong = {
+        path.name: found[f"{number:03}"]
+        for number, path in enumerate(originals)
+        if found[f"{number:03}"] != expected_format(path.name, name)
+    }
+    assert wrong == {}
 
 
 @needs_corpus
 @pytest.mark.parametrize("name", FORMATS)
 def test_no_false_error_on_published_files(name: str, tmp_path: Path) -> None:
-    document = judged(corpus_folder(f"configs/{name}"), tmp_path / "report.json")
+    folder = corpus_folder(f"configs/{name}")
+    document = judged(folder, tmp_path / "report.json")
     errors = {
         (Path(place["file"]).name, row["rule"], place["key"])
         for row in document["findings"]
         if row["outcome"] == "fail" and row["level"] == "error"
         for place in row["places"][:1]
     }
-    assert errors == {row for row in TRUE_ERRORS if row[0].startswith(name)}
+    names = {path.name for path in folder.iterdir()}
+    assert errors == {row for row in TRUE_ERRORS if row[0] in names}
     assert [row for row in document["findings"] if row["outcome"] == "error"] == []
 
 
 @needs_corpus
-def test_formats_that_have_no_reader_yet_are_passed_over(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_keys_of_published_files_are_known(name: str) -> None:
+    """A guard: the tables were made from such files, among other sources."""
+    known, unknown = 0, 0
+    for path in sorted(corpus_folder(f"configs/{name}").iterdir()):
+        for file in read_file(str(path))[1]:
+            for reading in file.readings:
+                keyed = reading.keyed
+                if keyed is None or keyed.catalogue is None:
+                    continue
+                for key in keyed.keys:
+                    is_known = keyed.catalogue.is_known(key.path)
+                    known, unknown = known + is_known, unknown + (not is_known)
+    assert known >= LEAST_KNOWN_KEYS * (known + unknown)
+
+
+@needs_corpus
+def test_the_whole_corpus_is_one_run(tmp_path: Path) -> None:
     document = judged(corpus_folder("configs"), tmp_path / "report.json")
-    recognised = {
-        (Path(row["path"]).parent.name, row["format"])
-        for row in document["files"]
-        if row["format"]
-    }
-    assert {folder for folder, name in recognised if folder != name} == set()
+    states = {row["status"] for row in document["files"]}
+    assert states <= {"judged", "template", "unrecognised"}
+    assert len(document["files"]) > 590
 
 
 @cache
@@ -108,8 +166,6 @@ def case_folders() -> tuple[Path, ...]:
         folder
         for folder in sorted((SHARED / "corpus" / "cases").iterdir())
         if folder.is_dir()
-        and yaml.safe_load((folder / "case.yaml").read_text("utf-8"))["format"]
-        in CASE_FORMATS
     )
 
 
@@ -140,7 +196,7 @@ def test_labelled_cases_are_caught_and_their_twins_are_quiet(tmp_path: Path) -> 
     )
     assert done.returncode == 0, done.stdout + done.stderr
     scores = json.loads((tmp_path / "scores.json").read_text("utf-8"))["summary"]
-    assert scores["cases"] >= 50
+    assert scores["cases"] >= 70
     assert scores["broken"] == 0
     assert scores["paired"] >= 0.95
     assert scores["level"] == 1.0

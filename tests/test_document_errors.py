@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from loaded_documents import error_of, place
-from speccheck.validator.sources.document import ReadError
-from speccheck.validator.sources.reading import (
+from speccheck.validator.sources.documents.document import ReadError
+from speccheck.validator.sources.documents.reading import (
     MAXIMUM_BYTES,
     decode,
     load_documents,

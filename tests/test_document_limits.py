@@ -3,8 +3,10 @@
 import pytest
 
 from loaded_documents import error_of, place
-from speccheck.validator.sources.document import MAXIMUM_DEPTH
-from speccheck.validator.sources.reading import load_documents
+from speccheck.validator.sources.documents.limits import (
+    MAXIMUM_DEPTH,
+)
+from speccheck.validator.sources.documents.reading import load_documents
 
 DEPTH = 10_000
 INDENTED = [" " * level + "a:" for level in range(1_000)]

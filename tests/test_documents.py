@@ -10,14 +10,14 @@ import pytest
 import yaml
 
 from loaded_documents import load, marked, paths
-from speccheck.validator.sources.document import (
+from speccheck.validator.sources.documents.document import (
     Duplicate,
     KeyPath,
     Language,
     RawScalar,
     Span,
 )
-from speccheck.validator.sources.reading import load_documents
+from speccheck.validator.sources.documents.reading import load_documents
 
 DEEPSPEED = """\
 {
@@ -350,8 +350,8 @@ def test_a_stated_language_wins_over_the_suffix() -> None:
 WITHOUT_LIBYAML = """
 import sys, yaml
 del yaml.CSafeLoader
-from speccheck.validator.sources.document import ReadError
-from speccheck.validator.sources.reading import load_documents
+from speccheck.validator.sources.documents.document import ReadError
+from speccheck.validator.sources.documents.reading import load_documents
 (document,) = load_documents("a.yaml", sys.argv[1])
 print(document.data, document.span(("training", "lr")), document.raw(("tail",)))
 for text in ("[" * 10_000, "- " * 10_000, "a: {{ x }}", "a: [1"):

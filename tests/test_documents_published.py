@@ -10,8 +10,8 @@ import yaml
 
 from corpus import corpus_folder, needs_corpus
 from loaded_documents import marked, paths
-from speccheck.validator.sources.document import Document, KeyPath, ReadError
-from speccheck.validator.sources.reading import load_documents, read_text
+from speccheck.validator.sources.documents.document import Document, KeyPath, ReadError
+from speccheck.validator.sources.documents.reading import load_documents, read_text
 
 
 def loaded_by_others(path: Path) -> list[object]:

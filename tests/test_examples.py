@@ -145,3 +145,25 @@ def test_an_example_can_be_read_at_a_glance(path: Path) -> None:
     assert len(lines) <= MOST_LINES
     assert max(len(line) for line in lines) <= MOST_COLUMNS
     assert re.match(r"# Size class X{0,2}[SML]: ", lines[0])
+
+
+CONFLICT = EXAMPLES.parent / "conflict"
+
+
+def test_a_conflict_across_files_is_framed_on_both_sides(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(CONFLICT.parent)
+    assert main(["conflict"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    start = lines.index("error CONF-009 conflicting_statements")
+    assert lines[start + 1 : start + 8] == [
+        "  batch.gradient_accumulation_steps is stated as 8 and as 4",
+        "    conflict/train.yaml:8:30",
+        "     8 | gradient_accumulation_steps: 8",
+        "       |                              ^ stated here",
+        "    conflict/zero2.json:3:34",
+        '     3 |   "gradient_accumulation_steps": 4,',
+        "       |                                  ^ and here",
+    ]
+    assert "error COMM-017 interface_of_one_host" in lines

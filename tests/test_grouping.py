@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from speccheck.validator.sources.files import ReadFile, read_file
-from speccheck.validator.sources.grouping import group
+from speccheck.validator.sources.joining.grouping import group
 
 DEEPSPEED = '{"train_batch_size": 64, "zero_optimization": {"stage": 3}}\n'
 TRAINER = """\
@@ -36,7 +36,7 @@ def read(folder: Path, **texts: str) -> list[ReadFile]:
         path = folder / name.replace("__", "/").replace("_", ".")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        _, files = read_file(str(path))
+        _, files = read_file(str(path), named=False)
         assert files, f"{path.name} was not recognised"
         found.extend(files)
     return found
@@ -44,7 +44,7 @@ def read(folder: Path, **texts: str) -> list[ReadFile]:
 
 def groups(files: list[ReadFile], folder: Path) -> list[list[str]]:
     return [
-        [str(Path(file.status.path).relative_to(folder)) for file in one]
+        [str(Path(file.status.path).relative_to(folder)) for file in one.files]
         for one in group(files)
     ]
 
@@ -146,7 +146,7 @@ def test_a_script_that_starts_several_runs_makes_no_plan_of_them(
 
 def test_documents_of_one_file_are_apart(tmp_path: Path) -> None:
     files = read(tmp_path, two_yaml=f"{TRAINER}---\n{TRAINER}")
-    assert [len(one) for one in group(files)] == [1, 1]
+    assert [len(one.files) for one in group(files)] == [1, 1]
 
 
 def test_nothing_makes_no_plan() -> None:
@@ -172,3 +172,66 @@ def test_a_folder_does_not_join_two_configurations_by_way_of_a_third_file(
     found = groups(files, tmp_path)
     assert ["conf/b.yaml", "job.sbatch"] in found
     assert all(not {"a.yaml", "conf/b.yaml"} <= set(one) for one in found)
+
+
+def test_two_scripts_that_start_one_configuration_are_two_plans(
+    tmp_path: Path,
+) -> None:
+    small = "#SBATCH --nodes=1 --gpus-per-node=8\nsrun torchrun t.py train.yaml\n"
+    large = "#SBATCH --nodes=2 --gpus-per-node=8\nsrun torchrun t.py train.yaml\n"
+    files = read(tmp_path, a_sbatch=small, b_sbatch=large, train_yaml=TRAINER)
+    assert groups(files, tmp_path) == [
+        ["a.sbatch", "train.yaml"],
+        ["b.sbatch", "train.yaml"],
+    ]
+
+
+def test_files_named_together_are_one_plan_wherever_they_lie(tmp_path: Path) -> None:
+    files = read(tmp_path, a__train_yaml=TRAINER, b__job_env=ENVIRONMENT)
+    files = [one._replace(status=one.status._replace(named=True)) for one in files]
+    (plan,) = group(files)
+    assert len(plan.files) == 2
+    assert plan.reasons == ("named together, one file of each kind",)
+    # The files of a commit are named together, and have nothing else in common.
+    assert [len(one.files) for one in group(files, by_folder=True)] == [1, 1]
+
+
+def test_the_reasons_are_told(tmp_path: Path) -> None:
+    trainer = f"{TRAINER}deepspeed: ds.json\n"
+    files = read(tmp_path, ds_json=DEEPSPEED, job_env=ENVIRONMENT, train_yaml=trainer)
+    (plan,) = group(files)
+    assert plan.reasons == (
+        "train.yaml names ds.json",
+        f"one file of each kind in {tmp_path}",
+    )
+
+
+NEOX_MODEL = """\
+pipe_parallel_size: 1
+model_parallel_size: 2
+num_layers: 16
+hidden_size: 2048
+num_attention_heads: 16
+seq_length: 2048
+max_position_embeddings: 2048
+pos_emb: rotary
+train_micro_batch_size_per_gpu: 4
+train_iters: 1000
+"""
+NEOX_PATHS = """\
+data_path: /data/text
+vocab_file: /data/vocab.json
+save: checkpoints
+checkpoint_factor: 1000
+log_interval: 100
+"""
+
+
+def test_parts_of_one_gpt_neox_configuration_are_one_plan(tmp_path: Path) -> None:
+    files = read(tmp_path, local_yml=NEOX_PATHS, model_yml=NEOX_MODEL)
+    (plan,) = group(files)
+    assert plan.reasons == ("gpt-neox merges its files",)
+    # Two models share most keys: they are variants, and the paths are nobody's.
+    other = NEOX_MODEL.replace("16", "32")
+    files = read(tmp_path, large_yml=other, local_yml=NEOX_PATHS, model_yml=NEOX_MODEL)
+    assert [len(one.files) for one in group(files)] == [1, 1, 1]

@@ -8,7 +8,7 @@ from corpus import corpus_folder, needs_corpus
 from reader_text import ReadText, document_of, keys_and_texts, read_text
 from speccheck.validator.sources.formats import hf_trainer
 from speccheck.validator.sources.formats.accelerate import READER
-from speccheck.validator.sources.merge import merge
+from speccheck.validator.sources.joining.merge import merge
 
 FSDP = """\
 compute_environment: LOCAL_MACHINE

@@ -6,10 +6,10 @@ import pytest
 
 from corpus import corpus_folder, needs_corpus
 from reader_text import ReadText, document_of, keys_and_texts, read_text
-from speccheck.validator.sources.document import ReadError
+from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.formats import hf_trainer
 from speccheck.validator.sources.formats.deepspeed import READER
-from speccheck.validator.sources.merge import merge
+from speccheck.validator.sources.joining.merge import merge
 
 ZERO_3 = """\
 {

@@ -8,7 +8,7 @@ from corpus import corpus_folder, needs_corpus
 from reader_text import ReadText, document_of, keys_and_texts, read_text
 from speccheck.validator.sources.formats import deepspeed
 from speccheck.validator.sources.formats.hf_trainer import READER
-from speccheck.validator.sources.merge import merge
+from speccheck.validator.sources.joining.merge import merge
 
 SFT = """\
 model_name_or_path: meta-llama/Llama-3.1-8B

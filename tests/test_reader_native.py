@@ -10,7 +10,7 @@ from speccheck.validator.evidence.stated_keys import KeyedFile
 from speccheck.validator.run import Request, run
 from speccheck.validator.selection import Selection
 from speccheck.validator.sources.formats.native import READER, WORDS, leaf_type
-from speccheck.validator.sources.reader import detect_document
+from speccheck.validator.sources.registry import Readers
 
 CONFIG = """\
 speccheck: 1
@@ -291,7 +291,7 @@ def test_a_key_twice_is_noted() -> None:
 )
 def test_files_of_this_format(text: str) -> None:
     name = "config.json" if text.startswith("{") else "config.yaml"
-    found = detect_document(document_of(text, name))
+    found = Readers().detect_document(document_of(text, name))
     assert found is not None
     assert found.format == "native"
 

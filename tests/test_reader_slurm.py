@@ -241,3 +241,60 @@ def test_published_scripts_state_their_nodes() -> None:
         assert READER.detect(source) >= 0.6, path
         facts = {fact.name: fact.value for fact in READER.read(source).facts.facts}
         assert isinstance(facts["cluster.nodes"], int), path
+
+
+@pytest.mark.parametrize(
+    ("command", "leaf", "value"),
+    [
+        ("salloc --nodes 4 --gpus-per-node 8 srun python train.py", "nodes", 4),
+        ("salloc -N4 --gres=gpu:h100:8 bash train.sh", "gpus_per_node", 8),
+        ("nohup salloc -N 2 -G 16 bash train.sh", "world_size", 16),
+        ("srun -N 4 --gpus-per-node=8 python train.py", "gpus_per_node", 8),
+        ("srun -N 4 -G 32 python train.py", "world_size", 32),
+        ("sbatch --nodes=8 jobs/train.sbatch", "nodes", 8),
+        ("salloc -N $NODES srun python train.py", "nodes", None),
+        ("echo salloc -N 4 python train.py", "nodes", None),
+    ],
+)
+def test_allocations_on_the_command_line(
+    command: str, leaf: str, value: object
+) -> None:
+    assert read(f"{command}\n").value(f"cluster.{leaf}") == value
+
+
+def test_salloc_sizes_the_job_and_srun_its_step() -> None:
+    script = read(
+        "salloc -N 4 --gpus-per-node=8 -t 2:00:00 --requeue \\\n"
+        "  srun --ntasks-per-node=8 python train.py\n"
+    )
+    assert script.values("stated") == {
+        "cluster.nodes": 4,
+        "cluster.gpus_per_node": 8,
+        "recovery.tasks_per_node": 8,
+        "recovery.walltime_seconds": 7200.0,
+        "recovery.requeue": True,
+    }
+    assert script.line("cluster.nodes") == 1
+    assert script.line("recovery.tasks_per_node") == 2
+
+
+def test_sbatch_on_the_command_line_wins_over_the_batch_script() -> None:
+    script = read("sbatch --nodes=8 --time=60 jobs/train.sbatch\n")
+    (named,) = script.reading.references
+    assert named.target == "jobs/train.sbatch"
+    assert named.replaces == ("cluster.nodes", "recovery.walltime_seconds")
+
+
+def test_several_submissions_share_what_is_alike() -> None:
+    script = read(
+        "sbatch -N 2 --gpus-per-node=8 a.sbatch\n"
+        "sbatch -N 4 --gpus-per-node=8 b.sbatch\n"
+    )
+    assert script.value("cluster.nodes") is None
+    assert script.value("cluster.gpus_per_node") == 8
+
+
+def test_directives_say_what_the_job_gets() -> None:
+    """A batch script may submit others; they are no part of its own job."""
+    text = f"{TRAINING}sbatch --nodes=2 next.sbatch\n"
+    assert read(text).value("cluster.nodes") == 64

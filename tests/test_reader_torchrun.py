@@ -8,8 +8,8 @@ from script_text import ReadScript, format_of, read_by_all, read_script
 from speccheck.validator.run import Request, run
 from speccheck.validator.selection import Selection
 from speccheck.validator.sources.formats.torchrun import READER
-from speccheck.validator.sources.launch_commands import SWITCHES, launches
-from speccheck.validator.sources.shell import Word
+from speccheck.validator.sources.launching.launch_commands import SWITCHES, launches
+from speccheck.validator.sources.scripts.shell import Word
 from speccheck.validator.sources.source import Source
 from speccheck.validator.spec.frameworks import load_framework
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from speccheck.validator.sources.shell import (
+from speccheck.validator.sources.scripts.shell import (
     Command,
     Script,
     Word,

@@ -3,15 +3,16 @@
 import json
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from speccheck.validator.sources.reader import (
-    SCRIPT_MODULES,
-    document_readers,
-    readers,
-    script_readers,
+from speccheck.validator.sources.registry import (
+    INDEX,
+    Readers,
+    built_in_readers,
+    index_text,
 )
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,7 +25,7 @@ code = main(sys.argv[1:])
 sys.stderr.write("\\n".join(sys.modules))
 sys.exit(code)
 """
-SHELL = "speccheck.validator.sources.static_shell.flow"
+SHELL = "speccheck.validator.sources.scripts.static_shell.flow"
 YAML = "yaml"
 TOML = "tomllib"
 HARDWARE = "speccheck.validator.spec.hardware"
@@ -80,18 +81,23 @@ def test_rules_of_clauses_that_do_not_apply_are_not_imported(tmp_path: Path) -> 
     assert rule in modules(path, "--nodes", "64", "--gpus-per-node", "8")
 
 
-def test_the_modules_of_script_readers_are_told_apart() -> None:
-    named = {
-        path.stem
-        for path in FORMATS.glob("[!_]*.py")
-        if "READER = ScriptReader(" in path.read_text(encoding="utf-8")
-    }
-    assert named == SCRIPT_MODULES
-    assert len(script_readers()) == len(SCRIPT_MODULES)
+def test_the_index_of_readers_is_the_one_that_the_readers_give() -> None:
+    assert Path(INDEX).read_text(encoding="utf-8") == index_text()
 
 
 @pytest.mark.parametrize("name", [path.stem for path in FORMATS.glob("[!_]*.py")])
 def test_every_module_of_formats_has_a_reader(name: str) -> None:
-    found = [one for one in readers().values() if one.read.__module__.endswith(name)]
-    assert len(found) == 1
-    assert (found[0].format in document_readers()) == (name not in SCRIPT_MODULES)
+    module = import_module(f"speccheck.validator.sources.formats.{name}")
+    found = getattr(module, "READERS", None) or (module.READER,)
+    assert found
+    for reader in found:
+        assert reader in built_in_readers()
+        assert Readers().find(reader.format) is reader
+
+
+def test_only_readers_with_a_chance_are_imported(tmp_path: Path) -> None:
+    path = written(tmp_path, "ds_config.json", DEEPSPEED)
+    read = modules(path)
+    assert "speccheck.validator.sources.formats.deepspeed" in read
+    assert "speccheck.validator.sources.formats.nemo1" not in read
+    assert "speccheck.validator.sources.formats.slurm" not in read

@@ -4,21 +4,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from speccheck.validator.evidence.environment import Environment, Variable
-from speccheck.validator.evidence.framework_version import (
-    FrameworkVersion,
-    parse_version,
-)
 from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import Conflicts, KeyedFile, StatedKeys
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import Value
+from speccheck.validator.sources.composing.gaps import with_reasons
 from speccheck.validator.sources.context import Context, context_facts
-from speccheck.validator.sources.derive import derive
 from speccheck.validator.sources.facts import Fact
 from speccheck.validator.sources.files import ReadFile
-from speccheck.validator.sources.merge import merge
+from speccheck.validator.sources.joining.derive import derive
+from speccheck.validator.sources.joining.merge import merge
 from speccheck.validator.sources.reader import Reading
+from speccheck.validator.sources.versions.package_versions import (
+    NCCL,
+    Versions,
+    is_named,
+    stated_versions,
+    with_version,
+)
 from speccheck.validator.spec.nccl_catalogue import nccl_variables
 
 
@@ -34,14 +38,17 @@ def assemble(files: Sequence[ReadFile], context: Context) -> PlanEvidence:
     """Merge the readings of files and the command line into one plan's evidence."""
     readings = [reading for file in files for reading in file.readings]
     facts = [*_facts(files), *context_facts(context).facts]
-    leaves = derive(merge(facts))
+    gaps = [gap for file in files for gap in file.gaps]
+    leaves = with_reasons(derive(merge(facts)), gaps)
+    versions = stated_versions(files)
+    keyed = _keyed(readings, leaves, versions)
     plan = TrainingPlan(leaves)
     by_type: dict[type, object] = {type(part): part for part in plan.sections()}
     by_type[TrainingPlan] = plan
     by_type[Environment] = _environment(files)
-    by_type[StatedKeys] = StatedKeys(tuple(_keyed(readings, plan)))
+    by_type[StatedKeys] = StatedKeys(keyed)
     by_type[NcclVariables] = nccl_variables()
-    by_type[Conflicts] = Conflicts(_conflicts(leaves))
+    by_type[Conflicts] = Conflicts(tuple(_conflicts(leaves, keyed, versions)))
     return PlanEvidence(tuple(files), plan, by_type)
 
 
@@ -62,20 +69,43 @@ def _facts(files: Sequence[ReadFile]) -> Iterator[Fact]:
                     yield fact
 
 
-def _keyed(readings: Sequence[Reading], plan: TrainingPlan) -> Iterator[KeyedFile]:
-    """The keys of the files, with the framework version that the job states."""
-    version = _version(plan.value("run.framework_version").value)
-    for reading in readings:
-        if reading.keyed is not None:
-            yield reading.keyed._replace(version=version)
+def _keyed(
+    readings: Sequence[Reading], leaves: dict[str, Value[Any]], versions: Versions
+) -> tuple[KeyedFile, ...]:
+    """The keys of the files, each with the release of its own framework.
+
+    Adds the releases of the main framework and of NCCL to the leaves. What the command
+    line or a file states as such wins over the releases of packages.
+    """
+    keyed = [reading.keyed for reading in readings if reading.keyed is not None]
+    tables = [one.catalogue for one in keyed if one.catalogue is not None]
+    main = _value(leaves, "run.framework").value
+    if not any(is_named(table, main) for table in tables):
+        families = {table.family for table in tables}
+        main = families.pop() if len(families) == 1 else None
+    for name, package in (("run.framework_version", main), ("run.nccl_version", NCCL)):
+        stated = versions.get(package or "")
+        if stated is not None and _value(leaves, name).status == "unknown":
+            leaves[name] = stated._replace(name=name)
+    told = _value(leaves, "run.framework_version")
+    return tuple(with_version(one, told, main, versions).looked_up() for one in keyed)
 
 
-def _version(text: str | None) -> FrameworkVersion | None:
-    """A version that cannot be read is not known; the command line refuses it."""
-    try:
-        return parse_version(text) if text else None
-    except ValueError:
-        return None
+def _value(leaves: Mapping[str, Value[Any]], name: str) -> Value[Any]:
+    return leaves.get(name) or Value(name)
+
+
+def _conflicts(
+    leaves: Mapping[str, Value[Any]], keyed: Sequence[KeyedFile], versions: Versions
+) -> Iterator[Value[Any]]:
+    """Leaves in conflict, and the frameworks of files whose release is in conflict."""
+    yield from (leaf for leaf in leaves.values() if leaf.status == "conflict")
+    main = _value(leaves, "run.framework_version")
+    open_tables = (one.catalogue for one in keyed if one.version is None)
+    for name in dict.fromkeys(table.family for table in open_tables if table):
+        stated = versions.get(name)
+        if stated and stated.status == "conflict" and stated.places != main.places:
+            yield stated
 
 
 def _environment(files: Sequence[ReadFile]) -> Environment:
@@ -89,11 +119,7 @@ def _environment(files: Sequence[ReadFile]) -> Environment:
 
 
 def _carries_environment(file: ReadFile) -> bool:
-    """A script or environment file, or another file that does set variables."""
+    """A script or environment file, or a file that sets variables or holds a script."""
     return file.source.language == "shell" or any(
-        reading.variables for reading in file.readings
+        reading.variables or reading.scripts for reading in file.readings
     )
-
-
-def _conflicts(leaves: Mapping[str, Value[Any]]) -> tuple[Value[Any], ...]:
-    return tuple(leaf for leaf in leaves.values() if leaf.status == "conflict")

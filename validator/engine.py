@@ -7,7 +7,7 @@ from speccheck.validator.evidence.finding import Finding, Level, Outcome
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
-from speccheck.validator.rule import Confidence, Numbers, Rule, Verdict
+from speccheck.validator.rule import Confidence, ListedRule, Numbers, Rule, Verdict
 from speccheck.validator.spec.compose import ComposedEdition, JudgedClause, size_class
 from speccheck.validator.spec.edition import Condition
 
@@ -31,7 +31,7 @@ _OPEN = Gate(applies=True)
 def judge(
     evidence: EvidenceByType,
     edition: ComposedEdition,
-    rules: Mapping[str, Sequence[Rule]],
+    rules: Mapping[str, Sequence[ListedRule]],
 ) -> list[Finding]:
     """Judge one plan by every selected clause, as a `Judge` does."""
     return Judge(edition, rules)(evidence)
@@ -47,7 +47,7 @@ class Judge:
     __slots__ = ("_clauses", "_edition")
 
     def __init__(
-        self, edition: ComposedEdition, rules: Mapping[str, Sequence[Rule]]
+        self, edition: ComposedEdition, rules: Mapping[str, Sequence[ListedRule]]
     ) -> None:
         """Take the edition to judge by.
 
@@ -57,11 +57,21 @@ class Judge:
 
         """
         self._edition = edition
-        self._clauses = [
-            _ClauseJudge(judged, edition, rules)
-            for judged in edition.clauses
-            if judged.is_selected
-        ]
+        # Clauses of which no plan changes what is said stand here as their findings.
+        self._clauses: list[_ClauseJudge | list[Finding]] = []
+        for judged in edition.clauses:
+            if judged.is_selected:
+                self._add(_ClauseJudge(judged, edition, rules))
+
+    def _add(self, clause: "_ClauseJudge") -> None:
+        if clause.always_closed is None:
+            self._clauses.append(clause)
+            return
+        if not self._clauses or not isinstance(self._clauses[-1], list):
+            self._clauses.append([])
+        last = self._clauses[-1]
+        if isinstance(last, list):
+            last += clause.closed(clause.always_closed)
 
     def __call__(self, evidence: EvidenceByType) -> list[Finding]:
         """Judge one plan.
@@ -82,14 +92,18 @@ class Judge:
             plan.value("cluster.nodes").value,
             plan.value("precision.compute_dtype").value,
         )
+        framework = plan.value("run.framework").value
         gates: dict[tuple[str, ...], Gate] = {(): _OPEN}
         findings: list[Finding] = []
         for clause in self._clauses:
-            gate = clause.always_closed or gates.get(clause.applies_when)
+            if isinstance(clause, list):
+                findings += clause
+                continue
+            gate = gates.get(clause.applies_when)
             if gate is None:
                 gate = self._gate(clause.applies_when, plan, gates)
             if gate.applies:
-                findings += clause.findings(evidence, under)
+                findings += clause.findings(evidence, under, framework)
             else:
                 findings += clause.closed(gate)
         return findings
@@ -140,7 +154,7 @@ class _ClauseJudge:
         self,
         judged: JudgedClause,
         edition: ComposedEdition,
-        rules: Mapping[str, Sequence[Rule]],
+        rules: Mapping[str, Sequence[ListedRule]],
     ) -> None:
         self.applies_when = judged.clause.applies_when
         reason = judged.not_applicable
@@ -157,11 +171,15 @@ class _ClauseJudge:
         if found is None:
             outcome: Outcome = "unknown" if gate.missing else "not_applicable"
             verdict = Verdict(outcome, gate.reason, missing=gate.missing)
-            found = self._kept([_finding(self._judged, None, verdict)])
+            found = [_finding(self._judged, None, verdict)]
+            if self._judged.live_only:
+                found = self._kept(found)
             self._closed[gate] = found
         return found
 
-    def findings(self, evidence: EvidenceByType, under: _Under) -> list[Finding]:
+    def findings(
+        self, evidence: EvidenceByType, under: _Under, framework: str | None
+    ) -> list[Finding]:
         """What the rules of the clause say of a plan."""
         if self._rules is None:
             rules = self._rules_by_clause.get(self._judged.clause.id, ())
@@ -170,16 +188,18 @@ class _ClauseJudge:
             ]
         if not self._rules:
             verdict = Verdict("unknown", "no rule judges this clause yet")
-            return self._kept([_finding(self._judged, None, verdict)])
+            none_yet = [_finding(self._judged, None, verdict)]
+            return self._kept(none_yet) if self._judged.live_only else none_yet
         found: list[Finding] = []
         for rule in self._rules:
-            found += rule.findings(evidence, under)
-        return self._kept(found)
+            if not rule.frameworks or framework in rule.frameworks:
+                found += rule.findings(evidence, under)
+            else:
+                found += rule.silent
+        return self._kept(found) if self._judged.live_only else found
 
     def _kept(self, findings: list[Finding]) -> list[Finding]:
         """Of a clause that needs a live machine, failures only."""
-        if not self._judged.live_only:
-            return findings
         return [one for one in findings if one.outcome in {"fail", "error"}]
 
 
@@ -190,63 +210,73 @@ class _RuleJudge:
         "_edition",
         "_judged",
         "_kinds",
+        "_listed",
         "_numbers",
         "_rule",
-        "_silent",
         "_unknown",
+        "frameworks",
+        "silent",
     )
 
     def __init__(
-        self, rule: Rule, judged: JudgedClause, edition: ComposedEdition
+        self, rule: ListedRule, judged: JudgedClause, edition: ComposedEdition
     ) -> None:
-        self._rule = rule
+        self._listed = rule
+        self.frameworks = rule.frameworks
+        self._rule: Rule | None = None  # until a plan comes that it judges
+        self._kinds: tuple[type, ...] = ()
         self._judged = judged
         self._edition = edition
-        self._kinds = tuple(kind for kind, _ in rule.evidence)
-        self._silent = [_finding(judged, rule, Verdict("not_applicable", ""))]
-        self._unknown: dict[str, list[Finding]] = {}
+        self.silent = [_finding(judged, rule, Verdict("not_applicable", ""))]
+        self._unknown: dict[tuple[str, str], list[Finding]] = {}
         self._numbers: dict[_Under, Numbers] = {}
 
     def findings(self, evidence: EvidenceByType, under: _Under) -> list[Finding]:
         """What the rule says of a plan."""
+        rule = self._rule
+        if rule is None:
+            rule = self._rule = self._listed.load()
+            self._kinds = tuple(kind for kind, _ in rule.evidence)
         verdicts: list[Verdict] = []
         try:
-            verdicts.extend(self._rule.function(*self._arguments(evidence, under)))
+            verdicts.extend(rule.function(*self._arguments(rule, evidence, under)))
         except MissingEvidence as missing:
-            verdict = _missing(missing)
             if not verdicts:
-                return self._kept_unknown(verdict)
-            verdicts.append(verdict)
+                return self._kept_unknown(missing)
+            verdicts.append(_missing(missing))
         except Exception as error:  # noqa: BLE001 - one broken rule must not stop a run
-            message = f"{self._rule.name} broke: {type(error).__name__}: {error}"
+            message = f"{rule.name} broke: {type(error).__name__}: {error}"
             verdicts.append(Verdict("error", message))
         if not verdicts:
-            return self._silent
-        return [_finding(self._judged, self._rule, one) for one in verdicts]
+            return self.silent
+        return [_finding(self._judged, rule, one) for one in verdicts]
 
-    def _kept_unknown(self, verdict: Verdict) -> list[Finding]:
+    def _kept_unknown(self, missing: MissingEvidence) -> list[Finding]:
         """The finding of a missing fact, made once for all plans that lack it."""
-        found = self._unknown.get(verdict.message)
+        lack = missing.name, missing.reason
+        found = self._unknown.get(lack)
         if found is None:
-            found = [_finding(self._judged, self._rule, verdict)]
-            self._unknown[verdict.message] = found
+            found = [_finding(self._judged, self._listed, _missing(missing))]
+            self._unknown[lack] = found
         return found
 
-    def _arguments(self, evidence: EvidenceByType, under: _Under) -> list[object]:
+    def _arguments(
+        self, rule: Rule, evidence: EvidenceByType, under: _Under
+    ) -> list[object]:
         try:
             arguments = [evidence[kind] for kind in self._kinds]
         except KeyError:
-            arguments = self._where_some_lack(evidence)
-        if self._rule.numbers is not None:
+            arguments = self._where_some_lack(rule, evidence)
+        if rule.numbers is not None:
             numbers = self._numbers.get(under)
             if numbers is None:
-                numbers = self._numbers_under(self._rule.numbers, under)
+                numbers = self._numbers_under(rule.numbers, under)
                 self._numbers[under] = numbers
-            arguments.insert(self._rule.numbers_at, numbers)
+            arguments.insert(rule.numbers_at, numbers)
         return arguments
 
-    def _where_some_lack(self, evidence: EvidenceByType) -> list[object]:
-        for kind, optional in self._rule.evidence:
+    def _where_some_lack(self, rule: Rule, evidence: EvidenceByType) -> list[object]:
+        for kind, optional in rule.evidence:
             if kind not in evidence and not optional:
                 raise MissingEvidence(kind.__name__, "no source gives it")
         return [evidence.get(kind) for kind in self._kinds]
@@ -272,7 +302,9 @@ def _missing(evidence: MissingEvidence) -> Verdict:
     return Verdict("unknown", message, missing=(evidence.name,))
 
 
-def _finding(judged: JudgedClause, rule: Rule | None, verdict: Verdict) -> Finding:
+def _finding(
+    judged: JudgedClause, rule: ListedRule | None, verdict: Verdict
+) -> Finding:
     clause = judged.clause
     confidence: Confidence = "exact" if rule is None else rule.confidence
     level = _LEVELS[judged.level]
@@ -347,9 +379,11 @@ def by_clause(findings: Iterable[Finding]) -> list[ClauseOutcome]:
     """
     worst: dict[str, tuple[Outcome, Finding]] = {}
     for finding in findings:
-        outcome = _weighed(finding)
-        known, _ = worst.setdefault(finding.clause, (outcome, finding))
-        if _RANKS[outcome] < _RANKS[known]:
+        outcome = finding.outcome
+        if outcome == "fail":
+            outcome = _weighed(finding)
+        known = worst.get(finding.clause)
+        if known is None or _RANKS[outcome] < _RANKS[known[0]]:
             worst[finding.clause] = outcome, finding
     return [
         ClauseOutcome(one.clause, one.clause_level, outcome, one.waived)
@@ -357,8 +391,7 @@ def by_clause(findings: Iterable[Finding]) -> list[ClauseOutcome]:
     ]
 
 
-def _weighed(finding: Finding) -> Outcome:
-    is_doubt = finding.clause_level == "must" and finding.level != "error"
-    if finding.outcome == "fail" and is_doubt:
-        return "unknown"
-    return finding.outcome
+def _weighed(failed: Finding) -> Outcome:
+    """What a failure counts as: one that is only advice leaves a must in doubt."""
+    is_doubt = failed.clause_level == "must" and failed.level != "error"
+    return "unknown" if is_doubt else "fail"

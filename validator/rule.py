@@ -7,7 +7,7 @@ parameter class, whose annotated names are numbers of the clause.
 
 import types
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place, Value
@@ -47,6 +47,29 @@ class Numbers:
         self.__dict__.update(numbers)
 
 
+class ListedRule(Protocol):
+    """What is known of a rule before its module is imported."""
+
+    @property
+    def name(self) -> str:
+        """The name of the module."""
+        ...
+
+    @property
+    def confidence(self) -> Confidence:
+        """How sure a failure is."""
+        ...
+
+    @property
+    def frameworks(self) -> tuple[str, ...]:
+        """The only frameworks whose plans the rule judges; empty for all."""
+        ...
+
+    def load(self) -> "Rule":
+        """The rule itself."""
+        ...
+
+
 class Rule(Record):
     """A rule as the engine sees it."""
 
@@ -58,10 +81,18 @@ class Rule(Record):
     evidence: tuple[tuple[type, bool], ...]  # in order; True: may be missing
     numbers: type[Numbers] | None
     numbers_at: int  # position of the numbers among the parameters, -1 for none
+    frameworks: tuple[str, ...] = ()  # the only ones it judges; empty for all
+
+    def load(self) -> "Rule":
+        """The rule itself: it is imported."""
+        return self
 
 
 def rule(
-    *, clause: str, confidence: Confidence = "exact"
+    *,
+    clause: str,
+    confidence: Confidence = "exact",
+    frameworks: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Verdicts]], Rule]:
     """Make a rule of a function; the module's name is the rule's name.
 
@@ -69,6 +100,8 @@ def rule(
         clause: the clause of the edition that the rule judges.
         confidence: how sure a failure is. Only exact and lower_bound failures may be
             errors; calibrated and advisory ones are warnings at most.
+        frameworks: for a constraint of these alone; the rule does not apply to a plan
+            of another, or of none that is known.
 
     """
 
@@ -95,6 +128,7 @@ def rule(
             evidence=tuple(evidence),
             numbers=numbers,
             numbers_at=numbers_at,
+            frameworks=frameworks,
         )
 
     return decorate

@@ -1,8 +1,9 @@
 """Finds the rules: every module below the package of rules holds one.
 
-`rules/index.json` says which clause each rule judges, so that a run imports only the
-rules of clauses that apply: a third of the rules for most files. It is generated, and
-the folders count, not the index: a rule that is not in it is imported to be asked.
+`rules/index.json` says which clause each rule judges and for which frameworks, so that
+a run imports only the rules that apply: two thirds of them for most files. It is
+generated, and the folders count, not the index: a rule that is not in it is imported to
+be asked.
 """
 
 import json
@@ -10,31 +11,48 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from importlib.machinery import SourceFileLoader
 from types import ModuleType
+from typing import Any
 
 import speccheck.rules
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.rule import Rule
+from speccheck.validator.rule import Confidence, Rule
 
 _FOLDER = os.path.dirname(speccheck.rules.__file__)
 INDEX = os.path.join(_FOLDER, "index.json")
 
 
 class RuleEntry(Record):
-    """A rule by its names, whether or not its module is imported."""
+    """A rule by its names, whether or not its module is imported.
+
+    module: where a rule of a plugin lies; empty for those that come with speccheck.
+    """
 
     area: str
     name: str
     clause: str
+    confidence: Confidence = "exact"
+    frameworks: tuple[str, ...] = ()
+    module: str = ""
+
+    def load(self) -> Rule:
+        """Import the rule; raises StaleIndex when it says otherwise than this."""
+        found = imported_rule(self)
+        told = (found.clause, found.confidence, found.frameworks)
+        if told != (self.clause, self.confidence, self.frameworks):
+            message = f"{INDEX}: {self.name} judges {found.clause}: run make generate"
+            raise StaleIndex(message)
+        return found
 
 
 class StaleIndex(Exception):  # noqa: N818 - says what is wrong with a generated file
-    """The index names another clause than a rule does."""
+    """The index says of a rule what the rule does not say of itself."""
 
 
-class RulesByClause(Mapping[str, Sequence[Rule]]):
-    """The rules of each clause, imported when they are asked for."""
+class RulesByClause(Mapping[str, Sequence[RuleEntry]]):
+    """The rules of each clause; none of them is imported yet."""
 
     def __init__(self, entries: Sequence[RuleEntry]) -> None:
         """Take the rules that count."""
@@ -42,9 +60,9 @@ class RulesByClause(Mapping[str, Sequence[Rule]]):
         for entry in entries:
             self._entries.setdefault(entry.clause, []).append(entry)
 
-    def __getitem__(self, clause: str) -> Sequence[Rule]:
-        """The rules of a clause; raises StaleIndex when one judges another clause."""
-        return [_imported(entry) for entry in self._entries[clause]]
+    def __getitem__(self, clause: str) -> Sequence[RuleEntry]:
+        """The rules of a clause."""
+        return self._entries[clause]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
@@ -58,8 +76,7 @@ def rule_entries() -> tuple[RuleEntry, ...]:
     """All rules that come with speccheck, ordered by area and name."""
     known = _index()
     return tuple(
-        RuleEntry(area, name, known.get(name) or _rule(area, name).clause)
-        for area, name in _modules()
+        known.get(name) or _entry(_rule(area, name)) for area, name in _modules()
     )
 
 
@@ -70,17 +87,33 @@ def built_in_rules() -> list[Rule]:
 
 def index_text() -> str:
     """What `rules/index.json` must hold."""
-    clauses = {rule.name: rule.clause for rule in built_in_rules()}
-    return json.dumps(clauses, indent=1, sort_keys=True) + "\n"
+    entries = [_entry(rule) for rule in built_in_rules()]
+    content = {
+        one.name: [one.area, one.clause, one.confidence, *one.frameworks]
+        for one in entries
+    }
+    rows = (
+        f"{json.dumps(name)}: {json.dumps(content[name])}" for name in sorted(content)
+    )
+    return "{\n" + ",\n".join(rows) + "\n}\n"
 
 
-def _index() -> dict[str, str]:
+def _entry(rule: Rule) -> RuleEntry:
+    return RuleEntry(
+        rule.area, rule.name, rule.clause, rule.confidence, rule.frameworks
+    )
+
+
+def _index() -> dict[str, RuleEntry]:
     try:
         with open(INDEX, encoding="utf-8") as file:
-            found: dict[str, str] = json.load(file)
+            found: dict[str, list[Any]] = json.load(file)
     except FileNotFoundError:
         return {}
-    return found
+    return {
+        name: RuleEntry(area, name, clause, confidence, tuple(frameworks))
+        for name, (area, clause, confidence, *frameworks) in found.items()
+    }
 
 
 def _modules() -> Iterator[tuple[str, str]]:
@@ -109,11 +142,14 @@ def _rule(area: str, name: str) -> Rule:
     return found
 
 
-def _imported(entry: RuleEntry) -> Rule:
-    found = _rule(entry.area, entry.name)
-    if found.clause != entry.clause:
-        message = f"{INDEX}: {entry.name} judges {found.clause}: run make generate"
-        raise StaleIndex(message)
+def imported_rule(entry: RuleEntry) -> Rule:
+    """The rule of an entry; raises what its import raises."""
+    if not entry.module:
+        return _rule(entry.area, entry.name)
+    found = getattr(import_module(entry.module), entry.name)
+    if not isinstance(found, Rule):
+        message = f"{entry.module}.{entry.name} is no rule"
+        raise TypeError(message)
     return found
 
 

@@ -1,6 +1,6 @@
 """One run: files in, judged plans out, positions worked out only for findings."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from speccheck.validator.assemble import assemble
 from speccheck.validator.engine import Judge, plan_size_class
@@ -9,16 +9,21 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import Place, Value
-from speccheck.validator.rule_index import RulesByClause, rule_entries
+from speccheck.validator.rule_index import RuleEntry, RulesByClause, rule_entries
 from speccheck.validator.selection import Selection
 from speccheck.validator.sources.context import Context
+from speccheck.validator.sources.documents.document import ReadError
+from speccheck.validator.sources.documents.reading import read_text
 from speccheck.validator.sources.files import (
     FileStatus,
     ReadFile,
     find_files,
     read_file,
 )
-from speccheck.validator.sources.grouping import group
+from speccheck.validator.sources.joining.follow import followed
+from speccheck.validator.sources.joining.grouping import PlanFiles, each_alone, group
+from speccheck.validator.sources.registry import Readers
+from speccheck.validator.sources.source import Source
 from speccheck.validator.spec.compose import compose
 from speccheck.validator.spec.edition import Edition, load_edition
 
@@ -57,9 +62,13 @@ class JobScale:
 
 
 class JudgedPlan(Record):
-    """One plan: its files, the size of the job, and what was found."""
+    """One plan: its files, the size of the job, and what was found.
+
+    grouping: why these files are one plan; empty for a single file.
+    """
 
     files: tuple[FileStatus, ...]
+    grouping: tuple[str, ...]
     plan: JobScale
     size: str | None
     findings: tuple[LocatedFinding, ...]
@@ -77,6 +86,10 @@ class Request(Record):
     format: str | None = None
     stdin_name: str | None = None
     skip_unknown: bool = False
+    full: bool = False  # what holds is reported as well, with its places
+    each: bool = False
+    by_folder: bool = False
+    plugins: bool = False
 
 
 class Run(Record):
@@ -88,7 +101,27 @@ class Run(Record):
     plans: tuple[JudgedPlan, ...]
 
 
-def read_all(request: Request) -> Iterator[tuple[list[FileStatus], list[ReadFile]]]:
+def all_readers(request: Request) -> Readers:
+    """The readers of the run; raises PluginFault."""
+    if not request.plugins:
+        return Readers()
+    from speccheck.validator.plugins import plugin_readers  # noqa: PLC0415 - seldom
+
+    return Readers(plugin_readers())
+
+
+def all_rules(request: Request) -> tuple[RuleEntry, ...]:
+    """The rules of the run; raises PluginFault."""
+    if not request.plugins:
+        return rule_entries()
+    from speccheck.validator.plugins import plugin_rules  # noqa: PLC0415 - seldom
+
+    return (*rule_entries(), *plugin_rules())
+
+
+def read_all(
+    request: Request, readers: Readers
+) -> Iterator[tuple[list[FileStatus], list[ReadFile]]]:
     """Read the files in batches: the named ones together, each folder by itself."""
     statuses: list[FileStatus] = []
     files: list[ReadFile] = []
@@ -104,28 +137,46 @@ def read_all(request: Request) -> Iterator[tuple[list[FileStatus], list[ReadFile
             named=named,
             format_id=request.format,
             stdin_name=request.stdin_name,
+            readers=readers,
         )
         statuses.append(status)
         files.extend(found)
     yield statuses, files
 
 
+def read_plans(request: Request) -> Iterator[tuple[list[FileStatus], list[PlanFiles]]]:
+    """Read the files in batches and say which of them make one plan."""
+    readers = all_readers(request)
+    for statuses, files in read_all(request, readers):
+        if request.each:
+            yield statuses, each_alone(files)
+        else:
+            also = followed(files, readers)
+            named = [file.status for file in also]
+            yield (
+                [*statuses, *named],
+                group([*files, *also], by_folder=request.by_folder),
+            )
+        del files[:]
+
+
 def run(request: Request) -> Run:
     """Read, group, judge.
 
-    Raises UnknownName, UnknownFormat, UnknownProfile, UnknownEdition or
-    UnknownSelection for names that nobody knows.
+    Raises UnknownName, UnknownFormat, UnknownProfile, UnknownEdition, UnknownSelection
+    or PluginFault for names that nobody knows and plugins that hold nothing.
     """
     judge_plan = PlanJudge(request)
-    statuses: list[FileStatus] = []
+    statuses: dict[str, FileStatus] = {}
     plans: list[JudgedPlan] = []
-    for found, files in read_all(request):
-        statuses.extend(found)
-        groups = group(files)
-        del files[:]
+    for found, groups in read_plans(request):
+        for status in found:
+            # A file that another one names may lie in a folder of its own turn.
+            if not status.followed or status.path not in statuses:
+                statuses[status.path] = status
         while groups:
             plans.append(judge_plan(groups.pop(0)))
-    return Run(judge_plan.edition, request.use, tuple(statuses), tuple(plans))
+    return Run(judge_plan.edition, request.use, tuple(statuses.values()), tuple(plans))
 
 
 class PlanJudge:
@@ -135,33 +186,47 @@ class PlanJudge:
         """Load the edition and the rules once."""
         self.request = request
         self.edition = load_edition(request.spec)
-        rules = rule_entries()
-        request.selection.verify(self.edition, rules)
-        self.rules = RulesByClause(request.selection.rules(rules))
+        self.entries = all_rules(request)
+        request.selection.verify(self.edition, self.entries)
+        self.rules = RulesByClause(request.selection.rules(self.entries))
         self._judges: dict[tuple[str | None, ...], Judge] = {}
         # By the id of the finding, which stays its own as long as it is held here. Most
         # findings are the same object in every plan: that a clause does not apply.
         self._shared: dict[int, LocatedFinding] = {}
+        self._passed: dict[tuple[str, ...], LocatedFinding] = {}
 
-    def __call__(self, files: Sequence[ReadFile]) -> JudgedPlan:
+    def __call__(self, group: PlanFiles) -> JudgedPlan:
         """Judge the plan that these files make together."""
+        files = group.files
         evidence = assemble(files, self.request.context)
         findings = self._judge(evidence.plan)(evidence.by_type)
-        by_name = {file.source.name: file for file in files}
-        shared = self._shared
+        by_name = sources_of(files)
         return JudgedPlan(
             files=tuple(dict.fromkeys(file.status for file in files)),
+            grouping=group.reasons,
             plan=JobScale(evidence.plan),
             size=plan_size_class(evidence.plan),
-            findings=tuple(
-                shared.get(id(one)) or self._located(one, by_name) for one in findings
-            ),
+            findings=tuple(self._located(one, by_name) for one in findings),
         )
 
-    def _located(self, finding: Finding, files: dict[str, ReadFile]) -> LocatedFinding:
-        found = located(finding, files)
+    def _located(self, finding: Finding, sources: dict[str, Source]) -> LocatedFinding:
+        known = self._shared.get(id(finding))
+        if known is not None:
+            return known
+        if finding.outcome == "pass" and not self.request.full:
+            return self._held(finding)
+        found = located(finding, sources)
         if not finding.places and found.finding is finding:
             self._shared[id(finding)] = found
+        return found
+
+    def _held(self, finding: Finding) -> LocatedFinding:
+        """One finding for all plans in which a rule holds: only its clause counts."""
+        key = finding.clause, finding.rule, finding.clause_level
+        found = self._passed.get(key)
+        if found is None:
+            found = LocatedFinding(finding._replace(message="", places=()), ())
+            self._passed[key] = found
         return found
 
     def _judge(self, plan: TrainingPlan) -> Judge:
@@ -182,12 +247,19 @@ class PlanJudge:
                 instance=instance,
                 profiles=self.request.profiles,
             )
-            narrowed = self.request.selection.narrow(composed)
+            narrowed = self.request.selection.narrow(composed, self.entries)
             self._judges[key] = Judge(narrowed, self.rules)
         return self._judges[key]
 
 
-def located(finding: Finding, files: dict[str, ReadFile]) -> LocatedFinding:
+def sources_of(files: Iterable[ReadFile]) -> dict[str, Source]:
+    """The files of a plan and those that they inherit from, by name."""
+    return {
+        source.name: source for file in files for source in (*file.parents, file.source)
+    }
+
+
+def located(finding: Finding, sources: dict[str, Source]) -> LocatedFinding:
     """A finding with its places: with positions where it failed, else by their keys."""
     if finding.outcome not in {"fail", "error"}:
         keys = tuple(Location(place.file, place.key) for place in finding.places)
@@ -196,24 +268,34 @@ def located(finding: Finding, files: dict[str, ReadFile]) -> LocatedFinding:
     if message != finding.message:
         finding = finding._replace(message=message)
     return LocatedFinding(
-        finding, tuple(locate(place, files) for place in finding.places)
+        finding, tuple(locate(place, sources) for place in finding.places)
     )
 
 
-def locate(place: Place, files: dict[str, ReadFile]) -> Location:
+def _looked_into(path: str) -> Source | None:
+    """A file that is no part of the plan, read for its pins: requirements."""
+    try:
+        return Source(path, read_text(path), "shell")
+    except ReadError:
+        return None
+
+
+def locate(place: Place, sources: dict[str, Source]) -> Location:
     """The position of a place, and the line it stands on."""
-    file = files.get(place.file)
-    if file is None:
+    source = sources.get(place.file)
+    if source is None and place.span is not None:
+        source = _looked_into(place.file)
+    if source is None:
         return Location(place.file, place.key)
     span = place.span
     if span is None and place.path:
         # Empty documents of a YAML file are counted and not kept.
-        for document in file.source.documents:
+        for document in source.documents:
             if document.index == place.document:
                 span = document.span(place.path, part=place.part)
     if span is None:
         return Location(place.file, place.key)
-    lines = file.source.text.split("\n", span.line)
+    lines = source.text.split("\n", span.line)
     text = lines[span.line - 1].rstrip("\r") if len(lines) >= span.line else ""
     text = hidden(text)
     return Location(place.file, place.key, span.line, span.column, span.length, text)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.rule_index import RuleEntry, rule_entries
+from speccheck.validator.rule_index import RuleEntry
 from speccheck.validator.spec.compose import ComposedEdition, JudgedClause
 from speccheck.validator.spec.edition import Edition
 
@@ -37,11 +37,13 @@ class Selection(Record):
             return list(rules)
         return [rule for rule in rules if self._keeps_rule(rule)]
 
-    def narrow(self, edition: ComposedEdition) -> ComposedEdition:
+    def narrow(
+        self, edition: ComposedEdition, rules: Sequence[RuleEntry]
+    ) -> ComposedEdition:
         """The edition with only the clauses selected that are left."""
         if not self.select and not self.ignore:
             return edition
-        clauses = {rule.clause for rule in self.rules(rule_entries())}
+        clauses = {rule.clause for rule in self.rules(rules)}
         return edition.selecting(lambda judged: self._keeps_clause(judged, clauses))
 
     def _keeps_rule(self, rule: RuleEntry) -> bool:

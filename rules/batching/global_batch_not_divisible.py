@@ -4,12 +4,15 @@ Why it hurts: accumulation is global batch / (micro-batch x ranks). With a remai
 Megatron-LM and torchtitan stop; frameworks that round down train with a smaller batch
 and say nothing.
 
-What passes: a global batch that is a multiple of micro-batch x data-parallel ranks.
+What passes: a global batch that is a multiple of micro-batch x data-parallel ranks; of
+the ranks alone where the framework cuts a rank's share into micro-batches of at most
+the stated size (LLM Foundry, OLMo).
 
 Where it does not apply: accumulation is stated as well (the product is judged then);
 elastic batches; the global batch follows from the other numbers.
 
-Source: NVIDIA/Megatron-LM megatron/core/num_microbatches_calculator.py.
+Source: NVIDIA/Megatron-LM megatron/core/num_microbatches_calculator.py;
+mosaicml/llm-foundry llmfoundry/utils/config_utils.py (calculate_batch_size_info).
 
 Bad::
 
@@ -35,16 +38,23 @@ def global_batch_not_divisible(batch: Batch, parallelism: Parallelism) -> Verdic
         return
     if batch.mode.value == "elastic":
         return
-    size, micro = total.need(), batch.micro_batch_size.need()
-    at = [total, batch.micro_batch_size, ranks]
-    count = ranks.or_else(1)
+    is_uneven = batch.uneven_micro_batches.value is True
+    size = total.need()
+    micro = 1 if is_uneven else batch.micro_batch_size.need()
+    at = [total, ranks] if is_uneven else [total, batch.micro_batch_size, ranks]
+    count = ranks.need() if is_uneven else ranks.or_else(1)
     unit = micro * count
+    if unit < 1:
+        return  # parallel_degree_below_one, or a batch that no framework takes
     if size % unit == 0:
         ranks.need()
         yield passed(at=at, measured=size, required=unit)
         return
-    found = f"global batch {size:,} is not a multiple of micro-batch {micro}"
-    if ranks.is_known:
+    found = f"global batch {size:,} is not a multiple of "
+    found += "" if is_uneven else f"micro-batch {micro}"
+    if is_uneven:
+        found += f"the {count:,} data-parallel ranks: {size % count:,} samples are left"
+    elif ranks.is_known:
         found += f" x {count:,} data-parallel ranks = {unit:,}"
     below = size // unit * unit
     near = f"{below:,} or {below + unit:,}" if below else f"{unit:,}"

@@ -24,17 +24,17 @@ Good::
     gradient_accumulation_steps: 2
 """
 
-from speccheck.validator.evidence.plan import Batch, Parallelism, Run
+from speccheck.validator.evidence.plan import Batch, Parallelism
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-006")
+@rule(clause="CONF-006", frameworks=("axolotl",))
 def packed_context_parallel_with_micro_batches(
-    batch: Batch, parallelism: Parallelism, run: Run
+    batch: Batch, parallelism: Parallelism
 ) -> Verdicts:
     """Judge the micro-batch where packing meets context parallelism."""
     context = parallelism.context_parallel_size
-    if run.framework.value != "axolotl" or not batch.packing.value:
+    if not batch.packing.value:
         return
     if context.or_else(1) <= 1:
         return

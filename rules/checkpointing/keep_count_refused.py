@@ -22,15 +22,15 @@ Good::
     keep_latest_k = 2
 """
 
-from speccheck.validator.evidence.plan import Checkpoint, Run
+from speccheck.validator.evidence.plan import Checkpoint
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-010")
-def keep_count_refused(checkpoint: Checkpoint, run: Run) -> Verdicts:
+@rule(clause="CONF-010", frameworks=("torchtitan",))
+def keep_count_refused(checkpoint: Checkpoint) -> Verdicts:
     """Judge keep_latest_k of torchtitan."""
     keep = checkpoint.keep_last
-    if run.framework.value != "torchtitan" or checkpoint.enabled.value is False:
+    if checkpoint.enabled.value is False:
         return
     if keep.status not in {"stated", "derived"} or keep.value is None:
         return

@@ -25,7 +25,7 @@ Good::
 
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.nccl_variables import integer_seen
-from speccheck.validator.evidence.plan import Cluster, Parallelism, Run
+from speccheck.validator.evidence.plan import Cluster, Parallelism
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 _NAME = "CUDA_DEVICE_MAX_CONNECTIONS"
@@ -38,17 +38,16 @@ class QueueLimit(Numbers):
     several_queues_cc: float
 
 
-@rule(clause="CONF-010")
+@rule(clause="CONF-010", frameworks=("megatron-lm",))
 def connection_limit_refused(
     environment: Environment,
     cluster: Cluster,
     parallelism: Parallelism,
-    run: Run,
     limit: QueueLimit,
 ) -> Verdicts:
     """Judge the number of hardware queues."""
     variable = environment.find(_NAME)
-    if run.framework.value != "megatron-lm" or variable is None or not variable.value:
+    if variable is None or not variable.value:
         return
     queues = integer_seen(variable.value)
     engine = parallelism.engine

@@ -18,18 +18,16 @@ Good::
     --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather
 """
 
-from speccheck.validator.evidence.plan import Communication, Run
+from speccheck.validator.evidence.plan import Communication
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-010")
-def parameter_gather_without_reduce_overlap(
-    communication: Communication, run: Run
-) -> Verdicts:
+@rule(clause="CONF-010", frameworks=("megatron-lm",))
+def parameter_gather_without_reduce_overlap(communication: Communication) -> Verdicts:
     """Judge the two overlaps of Megatron-LM."""
     gather = communication.overlap_parameter_gather
     reduce = communication.overlap_gradient_reduce
-    if run.framework.value != "megatron-lm" or gather.value is not True:
+    if gather.value is not True:
         return
     at = [gather, reduce]
     if reduce.need():

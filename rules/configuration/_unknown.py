@@ -32,6 +32,11 @@ class UnknownKey(Record):
             return ""
         if self.suggestion.kind == "level":
             return f"; it belongs at {self.suggestion.path}"
+        if self.suggestion.kind == "foreign":
+            framework = self.suggestion.framework
+            return (
+                f"; that is its name in {framework}, here it is {self.suggestion.path}"
+            )
         return f"; did you mean {self.suggestion.path}?"
 
     @property
@@ -55,9 +60,7 @@ def unknown_keys(file: KeyedFile, *, refused: bool) -> Iterator[UnknownKey]:
     opening = table.opened_by
     is_opened = bool(opening) and any(dotted(key.path) in opening for key in file.keys)
     above: list[KeyPath] = []
-    for key in file.keys:
-        if table.is_known(key.path):
-            continue
+    for key in file.unknown:
         if above and any(key.path[: len(parent)] == parent for parent in above):
             continue
         above.append(key.path)

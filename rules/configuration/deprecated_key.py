@@ -37,7 +37,7 @@ def deprecated_key(stated: StatedKeys) -> Verdicts:
         version = file.version
         found = [
             (key, row)
-            for key in file.keys
+            for key in file.outdated
             if (row := table.lookup(key.path)) is not None
             and table.deprecated(key.path, version)
             and not table.removed(key.path, version)

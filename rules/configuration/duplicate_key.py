@@ -1,7 +1,7 @@
 """The same key twice in one mapping.
 
-Why it hurts: most loaders keep the last value without a word, DeepSpeed and GPT-NeoX
-refuse the file. Whoever edits the first line changes nothing.
+Why it hurts: most loaders keep the last value without a word, DeepSpeed refuses the
+file. Whoever edits the first line changes nothing.
 
 What passes: every key once.
 

@@ -19,13 +19,12 @@ Good::
 """
 
 from speccheck.validator.evidence.framework_keys import FrameworkKeys, KeyRow, dotted
-from speccheck.validator.evidence.plan import Run
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
 
 @rule(clause="CONF-003")
-def removed_key(stated: StatedKeys, run: Run) -> Verdicts:
+def removed_key(stated: StatedKeys) -> Verdicts:
     """Judge each key against the version that removed it."""
     for file in stated.files:
         table = file.catalogue
@@ -34,7 +33,7 @@ def removed_key(stated: StatedKeys, run: Run) -> Verdicts:
         version = file.version
         gone = [
             (key, row)
-            for key in file.keys
+            for key in file.outdated
             if (row := table.lookup(key.path)) is not None and row.removed_in
         ]
         removed = [one for one in gone if table.removed(one[0].path, version)]
@@ -43,7 +42,7 @@ def removed_key(stated: StatedKeys, run: Run) -> Verdicts:
             yield fail(
                 f"{dotted(key.path)} was removed in {table.family} "
                 f"{row.removed_in}{f'; {instead} takes its place' if instead else ''}",
-                at=[key.place, *run.framework_version.places],
+                at=[key.place, *file.version_places],
                 measured=dotted(key.path),
                 required=instead or "not there",
                 cost="the framework refuses the file, or drops the setting",

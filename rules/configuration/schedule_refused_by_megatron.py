@@ -23,11 +23,9 @@ from speccheck.validator.evidence.plan import Optimizer, Run
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-010")
+@rule(clause="CONF-010", frameworks=("megatron-lm",))
 def schedule_refused_by_megatron(optimizer: Optimizer, run: Run) -> Verdicts:
     """Judge the two assertions of the scheduler."""
-    if run.framework.value != "megatron-lm":
-        return
     warmup = optimizer.warmup_steps
     decay = optimizer.decay_steps if optimizer.decay_steps.is_known else run.steps
     if warmup.is_known and decay.is_known and decay.need() > 0:

@@ -18,16 +18,14 @@ Good::
     --seq-length 8192 --max-position-embeddings 8192
 """
 
-from speccheck.validator.evidence.plan import Batch, Model, Run
+from speccheck.validator.evidence.plan import Batch, Model
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-010")
-def sequence_beyond_positions(batch: Batch, model: Model, run: Run) -> Verdicts:
+@rule(clause="CONF-010", frameworks=("megatron-lm",))
+def sequence_beyond_positions(batch: Batch, model: Model) -> Verdicts:
     """Judge sequence <= positions."""
     length, positions = batch.sequence_length, model.maximum_positions
-    if run.framework.value != "megatron-lm":
-        return
     if not length.is_known or not positions.is_known:
         return
     at = [positions, length]

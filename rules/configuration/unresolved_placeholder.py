@@ -21,17 +21,24 @@ Good::
 import re
 
 from speccheck.validator.evidence.framework_keys import dotted
-from speccheck.validator.evidence.stated_keys import StatedKeys
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
+from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKeys
+from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 # A whole value in braces, or angle brackets round words that ask to be filled in.
-_UNFILLED = re.compile(
+_UNFILLED = lazy_pattern(
     r"\?\?\?|\{\{[^{}]*\}\}|\$\{[^{}]*\}|\$[A-Z_]{3,}"
     r"|<(?:your|insert|path|name|fill|replace)[^<>]*>|(?:YOUR|PATH_TO)_[A-Z_]+",
     re.IGNORECASE,
 )
+_FIRST_SIGNS = ("?", "{", "$", "<", "y", "Y", "p", "P")  # of any of these
 _TEXTS = ("template", "prompt", "format")
-_INTERPOLATING = frozenset({"megatron-cli", "slurm", "torchrun"})
+# Variables of the environment are filled in by the shell, by the harness (envsubst), or
+# by the loader (megatron/training/yaml_arguments.py, env_constructor).
+_INTERPOLATING = frozenset(
+    {"megatron-cli", "megatron-model-config", "megatron-yaml", "slurm", "torchrun"}
+)
 
 
 @rule(clause="CONF-008")
@@ -40,12 +47,13 @@ def unresolved_placeholder(stated: StatedKeys) -> Verdicts:
     for file in stated.files:
         if file.format in _INTERPOLATING:
             continue
+        filled = _filled_elsewhere(file, stated)
         is_clean = True
         for key in file.keys:
             value = key.value
-            if not isinstance(value, str) or not _UNFILLED.fullmatch(value.strip()):
+            if not isinstance(value, str) or not _is_unfilled(value):
                 continue
-            if any(word in str(key.path[-1]) for word in _TEXTS):
+            if any(word in str(key.path[-1]) for word in _TEXTS) or key.path in filled:
                 continue
             is_clean = False
             yield fail(
@@ -57,3 +65,19 @@ def unresolved_placeholder(stated: StatedKeys) -> Verdicts:
             )
         if is_clean and file.keys:
             yield passed()
+
+
+def _is_unfilled(value: str) -> bool:
+    text = value.strip()
+    return text[:1] in _FIRST_SIGNS and _UNFILLED.fullmatch(text) is not None
+
+
+def _filled_elsewhere(file: KeyedFile, stated: StatedKeys) -> set[KeyPath]:
+    """The keys to which another file, or a command line, gives a value."""
+    return {
+        key.path
+        for other in stated.files
+        if other is not file
+        for key in other.keys
+        if not isinstance(key.value, str) or not _is_unfilled(key.value)
+    }

@@ -26,11 +26,11 @@ from speccheck.validator.evidence.plan import Data, Run
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-010")
+@rule(clause="CONF-010", frameworks=("axolotl",))
 def streaming_without_steps(data: Data, run: Run) -> Verdicts:
     """Judge the steps of a run on streamed data."""
     streaming, steps = data.streaming, run.steps
-    if run.framework.value != "axolotl" or streaming.value is not True:
+    if streaming.value is not True:
         return
     if steps.places or steps.is_known:
         yield passed(at=[steps, streaming])

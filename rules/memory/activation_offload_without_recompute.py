@@ -1,13 +1,14 @@
-"""Activation offloading without activation checkpointing in Axolotl.
+"""Activation offloading without activation checkpointing.
 
 Why it hurts: offloading moves the checkpointed activations to host memory. Without
-checkpoints there is nothing to move, and the validator refuses the file.
+checkpoints there is nothing to move: Axolotl and torchtune refuse the file.
 
-What passes: activation_offloading together with gradient_checkpointing.
+What passes: offloading together with checkpointing.
 
 Where it does not apply: no offloading; Megatron-LM, where the two exclude each other.
 
-Source: axolotl utils/schemas/validation.py (check_activation_offloading_wo_gc).
+Source: axolotl utils/schemas/validation.py (check_activation_offloading_wo_gc);
+torchtune recipes/full_finetune_distributed.py and the other recipes of training.
 
 Bad::
 
@@ -23,12 +24,22 @@ Good::
 from speccheck.validator.evidence.plan import Memory, Run
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
+# The key that checkpoints, and the key that offloads.
+_KEYS = {
+    "axolotl": ("gradient_checkpointing", "activation_offloading"),
+    "torchtune": (
+        "enable_activation_checkpointing",
+        "enable_activation_offloading",
+    ),
+}
+
 
 @rule(clause="CONF-006")
 def activation_offload_without_recompute(memory: Memory, run: Run) -> Verdicts:
     """Judge offloading against the recomputation mode."""
     offload, mode = memory.activation_offload, memory.recompute_mode
-    if not offload.value or run.framework.value != "axolotl":
+    keys = _KEYS.get(run.framework.or_else(""))
+    if not offload.value or keys is None:
         return
     if mode.need() != "none":
         yield passed(at=[offload, mode])
@@ -37,5 +48,5 @@ def activation_offload_without_recompute(memory: Memory, run: Run) -> Verdicts:
         "activations are offloaded and none are checkpointed: there is nothing to move",
         at=[offload, mode],
         cost="the validator refuses the file at start-up",
-        remedy="Set gradient_checkpointing: true, or remove activation_offloading.",
+        remedy=f"Set {keys[0]}: true, or remove {keys[1]}.",
     )

@@ -22,19 +22,17 @@ Good::
       offload_params: true
 """
 
-from speccheck.validator.evidence.plan import Memory, Optimizer, Parallelism, Run
+from speccheck.validator.evidence.plan import Memory, Optimizer, Parallelism
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-006")
+@rule(clause="CONF-006", frameworks=("axolotl",))
 def eight_bit_optimizer_with_parameter_offload(
-    memory: Memory, optimizer: Optimizer, parallelism: Parallelism, run: Run
+    memory: Memory, optimizer: Optimizer, parallelism: Parallelism
 ) -> Verdicts:
     """Judge the optimizer where FSDP1 offloads parameters."""
     device = memory.parameter_offload_device
-    if device.or_else("none") == "none" or run.framework.value != "axolotl":
-        return
-    if parallelism.engine.value != "fsdp1":
+    if device.or_else("none") == "none" or parallelism.engine.value != "fsdp1":
         return
     name = optimizer.name_of_optimizer.need()
     at = [optimizer.name_of_optimizer, device]

@@ -19,16 +19,14 @@ Good::
     --recompute-granularity full --recompute-method uniform --recompute-num-layers 1
 """
 
-from speccheck.validator.evidence.plan import Memory, Parallelism, Run
+from speccheck.validator.evidence.plan import Memory, Parallelism
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-006")
-def recompute_settings_contradict(
-    memory: Memory, parallelism: Parallelism, run: Run
-) -> Verdicts:
+@rule(clause="CONF-006", frameworks=("megatron-lm",))
+def recompute_settings_contradict(memory: Memory, parallelism: Parallelism) -> Verdicts:
     """Judge mode, method and number of layers together."""
-    if run.framework.value != "megatron-lm" or parallelism.engine.value == "deepspeed":
+    if parallelism.engine.value == "deepspeed":
         return
     mode, method, layers = (
         memory.recompute_mode,

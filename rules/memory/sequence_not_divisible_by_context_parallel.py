@@ -21,19 +21,17 @@ Good::
     --seq-length 131072 --context-parallel-size 8
 """
 
-from speccheck.validator.evidence.plan import Batch, Parallelism, Run
+from speccheck.validator.evidence.plan import Batch, Parallelism
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="MEM-005")
+@rule(clause="MEM-005", frameworks=("megatron-lm", "nemo1", "torchtitan"))
 def sequence_not_divisible_by_context_parallel(
-    batch: Batch, parallelism: Parallelism, run: Run
+    batch: Batch, parallelism: Parallelism
 ) -> Verdicts:
     """Judge sequence length % (2 x CP)."""
     context = parallelism.context_parallel_size
     if context.or_else(1) <= 1:
-        return
-    if run.framework.value not in {"megatron-lm", "torchtitan"}:
         return
     ranks, length = context.need(), batch.sequence_length.need()
     parts = 2 * ranks

@@ -21,19 +21,17 @@ Good::
     --seq-length 4096 --tensor-model-parallel-size 4 --sequence-parallel
 """
 
-from speccheck.validator.evidence.plan import Batch, Parallelism, Run
+from speccheck.validator.evidence.plan import Batch, Parallelism
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="MEM-005")
+@rule(clause="MEM-005", frameworks=("megatron-lm", "nemo1", "torchtitan"))
 def sequence_not_divisible_by_tensor_parallel(
-    batch: Batch, parallelism: Parallelism, run: Run
+    batch: Batch, parallelism: Parallelism
 ) -> Verdicts:
     """Judge (sequence length / CP) % TP."""
     tensor = parallelism.tensor_parallel_size
     if tensor.or_else(1) <= 1:
-        return
-    if run.framework.value not in {"megatron-lm", "torchtitan"}:
         return
     if not parallelism.sequence_parallel.need():
         return

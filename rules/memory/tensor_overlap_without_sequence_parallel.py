@@ -21,17 +21,17 @@ Good::
     --tensor-model-parallel-size 8 --sequence-parallel --tp-comm-overlap
 """
 
-from speccheck.validator.evidence.plan import Communication, Parallelism, Run
+from speccheck.validator.evidence.plan import Communication, Parallelism
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="MEM-005")
+@rule(clause="MEM-005", frameworks=("megatron-lm",))
 def tensor_overlap_without_sequence_parallel(
-    communication: Communication, parallelism: Parallelism, run: Run
+    communication: Communication, parallelism: Parallelism
 ) -> Verdicts:
     """Judge the pair; a tensor-parallel size of 1 turns sequence parallelism off."""
     overlap = communication.overlap_tensor_parallel
-    if not overlap.value or run.framework.value != "megatron-lm":
+    if not overlap.value:
         return
     tensor, sequence = parallelism.tensor_parallel_size, parallelism.sequence_parallel
     at = (overlap, sequence, tensor)

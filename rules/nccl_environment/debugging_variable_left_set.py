@@ -50,7 +50,7 @@ def debugging_variable_left_set(
             at=variable.place,
             measured=variable.value,
             required="not set",
-            cost=row.cost,
+            cost="every step of the run pays for it",
             remedy="Delete the line; set it in a debugging session only.",
         )
     if is_clean:

@@ -23,7 +23,7 @@ Good::
 from collections.abc import Sequence
 
 from speccheck.validator.evidence.plan import Run, Telemetry
-from speccheck.validator.evidence.value import Place
+from speccheck.validator.evidence.value import Place, Value
 from speccheck.validator.rule import Numbers, Verdict, Verdicts, fail, passed, rule
 
 
@@ -54,12 +54,20 @@ def logs_too_rarely(telemetry: Telemetry, run: Run, limit: LogLimit) -> Verdicts
             measured=steps,
             required=limit.log_steps,
             cost="a diverging loss or a slow node is seen one line later",
+            remedy=_remedy(interval, limit),
         )
         return
     if step.is_known and steps > 1 and steps * step.need() > limit.log_seconds:
         yield _by_time(steps * step.need(), limit, [*interval.places, *step.places])
         return
     yield passed(at=interval, measured=steps, required=limit.log_steps)
+
+
+def _remedy(interval: Value[int], limit: LogLimit) -> str:
+    """The key that states the interval; the clause's own remedy for a default."""
+    if not interval.places:
+        return ""
+    return f"Set {interval.places[0].key} to {limit.log_steps} or less."
 
 
 def _by_time(seconds: float, limit: LogLimit, places: Sequence[Place]) -> Verdict:

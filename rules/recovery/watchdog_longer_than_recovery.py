@@ -30,6 +30,7 @@ _SETTINGS = {
     "torchtitan": "comm.train_timeout_seconds = {0:g}",
     "transformers": "ddp_timeout: {0:g}",
     "axolotl": "ddp_timeout: {0:g}",
+    "llamafactory": "ddp_timeout: {0:g}",
     "megatron-lm": "--distributed-timeout-seconds-after-init {0:g}",
 }
 

@@ -20,10 +20,9 @@ Good::
 
 from collections.abc import Iterator
 
-from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.environment import Environment, Variable
 from speccheck.validator.evidence.secrets import masked, secret_kind
-from speccheck.validator.evidence.stated_keys import StatedKeys
-from speccheck.validator.evidence.value import Place
+from speccheck.validator.evidence.stated_keys import StatedKey, StatedKeys
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
@@ -39,8 +38,8 @@ def secret_in_file(
 ) -> Verdicts:
     """Judge each text by the shapes of credentials; the text itself is never shown."""
     found = [
-        (name, kind, text, place)
-        for name, text, place in _texts(stated, environment)
+        (name, kind, text, source.place)
+        for name, text, source in _texts(stated, environment)
         if (kind := secret_kind(name, text)) is not None
     ]
     if len(found) <= limit.secrets_max:
@@ -58,13 +57,10 @@ def secret_in_file(
 
 def _texts(
     stated: StatedKeys, environment: Environment
-) -> Iterator[tuple[str, str, Place]]:
+) -> Iterator[tuple[str, str, StatedKey | Variable]]:
     for file in stated.files:
-        for key in file.keys:
-            values = key.value if isinstance(key.value, list) else [key.value]
-            for value in values:
-                if isinstance(value, str):
-                    yield str(key.path[-1]), value, key.place
+        for key, text in file.texts:
+            yield str(key.path[-1]), text, key
     for variable in environment.variables:
         if variable.value:
-            yield variable.name, variable.value, variable.place
+            yield variable.name, variable.value, variable

@@ -58,11 +58,9 @@ def _addresses(
     stated: StatedKeys, environment: Environment
 ) -> Iterator[tuple[str, str, str, Place]]:
     for file in stated.files:
-        for key in file.keys:
-            values = key.value if isinstance(key.value, list) else [key.value]
-            for value in values:
-                if isinstance(value, str) and (found := store_address(value)):
-                    yield str(key.path[-1]), *found, key.place
+        for key, text in file.texts:
+            if found := store_address(text):
+                yield str(key.path[-1]), *found, key.place
     for variable in environment.variables:
         if variable.value and (found := store_address(variable.value)):
             yield variable.name, *found, variable.place

@@ -40,7 +40,7 @@ def tensor_group_straddles_domain(
         domain = cluster.gpus_per_node
     joined = domain.need()
     at = [degree, domain]
-    if size > joined:
+    if size > joined or size < 1:
         return
     if joined % size == 0:
         yield passed(at=at, measured=size, required=joined)

@@ -112,7 +112,7 @@ def explain_topic(
 
 @app.command("schema")
 def schema(
-    name: Annotated[str, typer.Argument(help="native or report")],
+    name: Annotated[str, typer.Argument(help="native, report or plan")],
 ) -> None:
     """Print a JSON Schema, for editors and other tools."""
     from speccheck.validator.report.json_schemas import (  # noqa: PLC0415

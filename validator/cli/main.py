@@ -17,11 +17,12 @@ Judges the configuration of a large-scale training run - any of its files, toget
 against the edition of the specification, and says what to change.
 
 Commands:
+  plan FILE|FOLDER ...       the values that the files make together, and from where
   explain RULE|CLAUSE        requirement, reason, example and source
   rules                      all rules with clause and area
   spec list                  all clauses of the edition
   spec show [CLAUSE]         the edition, or one clause with its numbers and sources
-  schema NAME                JSON Schema: native (config.yaml) or report
+  schema NAME                JSON Schema: native (config.yaml) report or plan
   ./rules                    a folder or file that is called like a command
 """
 
@@ -84,6 +85,10 @@ def _dispatch(words: list[str]) -> int:
 
         print(USAGE + options_help() + "\n" + EXIT_CODES, end="")  # noqa: T201
         return 0 if words else 2
+    if words[0] == "plan":
+        from speccheck.validator.cli.show_plan import show_plan  # noqa: PLC0415
+
+        return show_plan(words[1:])
     if words[0] in COMMANDS:
         from speccheck.validator.cli.commands import run_command  # noqa: PLC0415
 

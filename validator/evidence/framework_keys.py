@@ -1,15 +1,24 @@
 """The keys that a training framework knows, and what it does with any other key."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from speccheck.validator.evidence.framework_version import (
     FrameworkVersion,
     is_in_range,
     parse_version,
 )
+from speccheck.validator.evidence.key_rows import (
+    ExclusiveKeys,
+    KeyRow,
+    KeyValue,
+    KnownDefault,
+    Policy,
+    UnknownKeyPolicy,
+)
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.suggestion import Suggestion
 from speccheck.validator.evidence.value import KeyPath
 
 __all__ = [
@@ -24,75 +33,11 @@ __all__ = [
     "parse_version",
 ]
 
-UnknownKeyPolicy = Literal["reject", "ignore", "warn"]
-KeyValue: TypeAlias = (
-    "bool | int | float | str | Sequence[KeyValue] | Mapping[str, KeyValue] | None"
-)
-
 MILDEST_FIRST: tuple[UnknownKeyPolicy, ...] = ("ignore", "warn", "reject")
 _OLDEST = "<="  # begins `since` of a key that the oldest tabulated version has
 MINOR = 2  # parts of a number that name a minor release
-_KEPT = 4096  # paths whose rows are kept: files share keys, and five rules ask for each
+_KEPT = 8192  # paths whose rows are kept: files share keys, and five rules ask for each
 FEW_PLACES = 2  # a name that stands in more places says nothing by itself
-
-
-class KeyRow(Record):
-    """One tabulated key.
-
-    defaults: (tabulated version from which it holds, value), oldest first; a pair
-    without value where the framework computes it; empty where it is not known.
-    """
-
-    path: str
-    type: str = "any"
-    choices: Sequence[KeyValue] = ()
-    range: str = ""
-    since: str = ""
-    removed_in: str = ""
-    deprecated: bool = False
-    deprecated_by: Sequence[str] = ()
-    aliases: Sequence[str] = ()
-    required: bool = False
-    defaults: Sequence[Sequence[KeyValue]] = ()
-    defaults_by_group: Mapping[str, KeyValue] | None = None
-
-
-class Policy(Record):
-    """What happens to an unknown key below `section`, in `versions` or in all."""
-
-    section: str
-    policy: UnknownKeyPolicy
-    versions: str = ""
-
-
-class ExclusiveKeys(Record):
-    """Keys of which only one may be set: not null, not false, a number above `above`.
-
-    `refused` with an error, `warned`, or silently `overridden` by one of them; keys
-    that `must_agree` may both be set.
-    """
-
-    keys: tuple[str, ...]
-    effect: Literal["refused", "warned", "overridden", "must_agree"] = "refused"
-    above: int = 0
-    note: str = ""
-
-
-class KnownDefault(Record):
-    """A default that the table knows; the value may be None (null)."""
-
-    value: KeyValue
-
-
-class Suggestion(Record):
-    """What an unknown key was probably meant to be.
-
-    `spelling`: a sibling with a slip of the keyboard. `word`: a sibling with another
-    word in it. `level`: the same name at another place of the file.
-    """
-
-    path: str
-    kind: Literal["spelling", "word", "level"]
 
 
 @lru_cache(maxsize=_KEPT)
@@ -105,6 +50,10 @@ def dotted(path: KeyPath) -> str:
         elif parts:
             parts[-1] += "[]"
     return ".".join(parts)
+
+
+def _nowhere(_: str) -> None:
+    """No other framework has the key."""
 
 
 class FrameworkKeys(Record):
@@ -120,6 +69,7 @@ class FrameworkKeys(Record):
         policies: for sections; `default_policy` holds elsewhere.
         open_at_top: see `is_open`.
         opened_by: keys that open the table when they are set.
+        elsewhere: for a key of another framework the name of that, and the key here.
     """
 
     framework: str
@@ -134,6 +84,7 @@ class FrameworkKeys(Record):
     exclusive: tuple[ExclusiveKeys, ...] = ()
     open_at_top: bool = False
     opened_by: tuple[str, ...] = ()
+    elsewhere: Callable[[str], tuple[str, str] | None] = _nowhere
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -151,6 +102,10 @@ class FrameworkKeys(Record):
     def is_known(self, path: KeyPath) -> bool:
         """Whether the framework knew the key in any tabulated version."""
         return _tabulated(self, dotted(path)) is not None
+
+    def standing(self, path: KeyPath) -> Literal["known", "unknown", "outdated"]:
+        """Whether no version knows a key, or some version removed or deprecates it."""
+        return _standing(self, path)
 
     def policy(
         self, path: KeyPath, version: FrameworkVersion | None
@@ -193,7 +148,8 @@ class FrameworkKeys(Record):
                 return Suggestion(prefix + match.name, match.kind)
         elsewhere = [name for name in names if leaves[name] == leaf]
         if not 0 < len(elsewhere) <= FEW_PLACES:
-            return None
+            foreign = self.elsewhere(dotted(path))
+            return Suggestion(foreign[1], "foreign", foreign[0]) if foreign else None
         nearest = min(elsewhere, key=lambda name: (name.count("."), name))
         return Suggestion(nearest, "level")
 
@@ -351,8 +307,31 @@ def _tabulated(table: FrameworkKeys, text: str) -> str | None:
         head = table.aliases.get(".".join(segments[:length]))
         if head is not None:
             return _tabulated(table, ".".join([head, *segments[length:]]))
-    fitting = (name for name in table.patterns if _fits(name.split("."), segments))
-    return next(fitting, None)
+    by_first = _patterns(table)
+    first = segments[0]
+    candidates = [
+        *by_first.get(first, ()),
+        *(by_first.get(first[:-2], ()) if first.endswith("[]") else ()),
+        *by_first.get("*", ()),
+    ]
+    fitting = [row for row in candidates if _fits(row[2], segments)]
+    return min(fitting)[1] if fitting else None
+
+
+@lru_cache(maxsize=64)
+def _patterns(
+    table: FrameworkKeys,
+) -> Mapping[str, Sequence[tuple[int, str, Sequence[str]]]]:
+    """The patterns by their first part, `*` for those that begin with a free one.
+
+    Each with its place in the table, where the first that fits counts.
+    """
+    found: dict[str, list[tuple[int, str, Sequence[str]]]] = {}
+    for place, name in enumerate(table.patterns):
+        parts = name.split(".")
+        first = "*" if "*" in parts[0] else parts[0]
+        found.setdefault(first, []).append((place, name, parts))
+    return found
 
 
 def _parent(name: str) -> str:
@@ -394,3 +373,15 @@ def _policy_at(
 def _known(default: Sequence[KeyValue]) -> KnownDefault | None:
     """The value of a step; None for a step that the framework computes."""
     return KnownDefault(default[1]) if len(default) > 1 else None
+
+
+@lru_cache(maxsize=_KEPT)
+def _standing(
+    table: FrameworkKeys, path: KeyPath
+) -> Literal["known", "unknown", "outdated"]:
+    name = _tabulated(table, dotted(path))
+    if name is None:
+        return "unknown"
+    row = table.rows.get(name)
+    is_outdated = row is not None and (row.removed_in or row.deprecated)
+    return "outdated" if is_outdated else "known"

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import Place
 
 # Releases named by year (Megatron-LM 23.04, torchtitan 2024-07) came before the
 # numbered ones of the same framework; no framework here has a major number this high.
@@ -45,6 +46,18 @@ class FrameworkVersion(Record):
         if self.or_newer or self.number == other.number[: len(self.number)]:
             return False
         return _order(self.number) < _order(other.number)
+
+
+class StatedVersion(Record):
+    """The release of a package, as a file beside the configuration names it.
+
+    package: in lower case with dashes, as PyPI writes it (`transformers`).
+    text: the release, without operators (`4.57.1`).
+    """
+
+    package: str
+    text: str
+    place: Place
 
 
 def _order(number: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:

@@ -18,8 +18,9 @@ class Section:
 
     def __init__(self, **known: Value[Any]) -> None:
         """Take leaves by field name; raises AttributeError for another name."""
-        for name in known:
-            getattr(type(self), name)
+        if not known.keys() <= self.__annotations__.keys():
+            for name in known:
+                getattr(type(self), name)
         self.__dict__.update(known)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -94,6 +95,8 @@ class Batch(Section):
     sequence_length: Value[int] = Value("batch.sequence_length")  # tokens
     packing: Value[bool] = Value("batch.packing")
     mode: Value[str] = Value("batch.mode")  # fixed, elastic, rampup
+    # the micro-batch is an upper bound: a rank's share need not be a multiple of it
+    uneven_micro_batches: Value[bool] = Value("batch.uneven_micro_batches")
 
 
 class Precision(Section):

@@ -13,8 +13,12 @@ _SHAPES = (
     ("Hugging Face token", "hf_", r"hf_[A-Za-z0-9]{30,}"),
     ("Anthropic key", "sk-", r"sk-ant-[A-Za-z0-9_-]{32,}"),
     ("OpenAI key", "sk-", r"sk-(?:proj-|svcacct-)?[A-Za-z0-9_-]{32,}"),
-    ("AWS access key", "IA", r"(?:AKIA|ASIA)[0-9A-Z]{16}"),
-    ("GitHub token", "gh", r"gh[pousr]_[A-Za-z0-9]{36,}"),
+    ("AWS access key", "AKIA", r"AKIA[0-9A-Z]{16}"),
+    ("AWS access key", "ASIA", r"ASIA[0-9A-Z]{16}"),
+    *(
+        ("GitHub token", f"gh{kind}_", rf"gh{kind}_[A-Za-z0-9]{{36,}}")
+        for kind in "pousr"
+    ),
     ("GitHub token", "github_pat_", r"github_pat_[A-Za-z0-9_]{50,}"),
     ("GitLab token", "glpat-", r"glpat-[A-Za-z0-9_-]{20,}"),
     ("Slack token", "xox", r"xox[abprs]-[A-Za-z0-9-]{20,}"),

@@ -7,12 +7,19 @@ from speccheck.validator.evidence.framework_version import FrameworkVersion
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath, Place, Value, dotted
 
+# `s3://a`: nothing shorter is an address, and credentials are longer still.
+_SHORTEST_TEXT = 6
+
 
 class InDocument(Record):
-    """The document of a file in which a key stands."""
+    """The document of a file in which a key stands.
+
+    prefix: where the keys lie in the document, when a format is wrapped in another.
+    """
 
     file: str
     document: int = 0
+    prefix: KeyPath = ()
 
 
 class StatedKey(Record):
@@ -32,8 +39,8 @@ class StatedKey(Record):
         """Where the key stands."""
         if isinstance(self.at, Place):
             return self.at
-        file, document = self.at
-        return Place(file, dotted(self.path), self.path, document, "key")
+        path = (*self.at.prefix, *self.path)
+        return Place(self.at.file, dotted(path), path, self.at.document, "key")
 
 
 class TwiceStatedKey(Record):
@@ -57,7 +64,15 @@ class LoadedAs(Record):
 
 
 class KeyedFile(Record):
-    """The keys of one file and the table of its framework."""
+    """The keys of one file and the table of its framework.
+
+    version: the release of that framework that the plan runs on.
+    version_places: who says so.
+    unknown: the keys that no tabulated version knows.
+    outdated: the keys that some version removed or deprecates.
+    texts: the keys that hold a text long enough to be an address or a credential, an
+        item of a list by itself.
+    """
 
     file: str
     format: str
@@ -67,6 +82,37 @@ class KeyedFile(Record):
     twice: tuple[TwiceStatedKey, ...] = ()
     loaded_as: tuple[LoadedAs, ...] = ()
     refuses_duplicates: bool = False
+    version_places: tuple[Place, ...] = ()
+    unknown: tuple[StatedKey, ...] = ()
+    outdated: tuple[StatedKey, ...] = ()
+    texts: tuple[tuple[StatedKey, str], ...] = ()
+
+    def looked_up(self) -> "KeyedFile":
+        """The file with its keys sorted once for all the rules that ask for some."""
+        unknown: list[StatedKey] = []
+        outdated: list[StatedKey] = []
+        texts: list[tuple[StatedKey, str]] = []
+        table = self.catalogue
+        for key in self.keys:
+            value = key.value
+            if type(value) is str:
+                if len(value) >= _SHORTEST_TEXT:
+                    texts.append((key, value))
+            elif type(value) is list:
+                texts += [
+                    (key, one)
+                    for one in value
+                    if type(one) is str and len(one) >= _SHORTEST_TEXT
+                ]
+            if table is not None:
+                standing = table.standing(key.path)
+                if standing == "unknown":
+                    unknown.append(key)
+                elif standing == "outdated":
+                    outdated.append(key)
+        return self._replace(
+            unknown=tuple(unknown), outdated=tuple(outdated), texts=tuple(texts)
+        )
 
 
 class StatedKeys(Record):

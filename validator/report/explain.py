@@ -80,6 +80,10 @@ def _certainty(rule: Rule) -> Iterator[str]:
     }
     yield "How sure"
     yield wrap(f"{rule.confidence}: {words[rule.confidence]}", _WIDTH, "    ")
+    if rule.frameworks:
+        yield ""
+        yield "Frameworks"
+        yield f"    {', '.join(rule.frameworks)}"
 
 
 def _clause(clause: Clause, edition: Edition, rules: Sequence[Rule]) -> str:
@@ -115,7 +119,8 @@ def rule_page(rule: Rule, edition: Edition) -> str:
         f"# {rule.name}",
         f"{text.title}",
         f"Clause **{clause.id}**, {clause.title}: {clause.level}, in a report {level}.",
-        f"Confidence: {rule.confidence}.",
+        f"Confidence: {rule.confidence}."
+        + (f" Frameworks: {', '.join(rule.frameworks)}." if rule.frameworks else ""),
         "## Requirement",
         clause.requirement_text(),
         "## Why",

@@ -50,8 +50,10 @@ def _elsewhere(locations: Sequence[Location], file: str) -> str:
 
 def _frame(location: Location, label: str, digits: int, style: Style) -> Iterator[str]:
     bar = style.paint("|", "dim")
-    text, start = _window(location, style.width - digits - 8)
-    caret = "^" * max(1, min(location.length, len(text) - start))
+    width = style.width - digits - 8
+    text, start = _window(location, width)
+    room = width - start - len(f" {label}".rstrip())
+    caret = "^" * max(1, min(location.length, len(text) - start, room))
     yield f"     {style.paint(f'{location.line:>{digits}}', 'dim')} {bar} {text}"
     pointer = style.paint(f"{caret} {label}".rstrip(), "warning")
     yield f"     {' ' * digits} {bar} {' ' * start}{pointer}"

@@ -86,6 +86,7 @@ def _plan(plan: JudgedPlan) -> dict[str, object]:
     return {
         "files": [file.path for file in plan.files],
         "formats": list(dict.fromkeys(file.format for file in plan.files)),
+        "grouping": list(plan.grouping),
         "nodes": nodes,
         "gpus_per_node": local,
         "world_size": world,

@@ -57,10 +57,11 @@ class File(_Part):
 
 
 class Plan(_Part):
-    """One plan: files that were judged together."""
+    """One plan: files that were judged together, and why."""
 
     files: list[str]
     formats: list[str]
+    grouping: list[str]
     nodes: int | None
     gpus_per_node: int | None
     world_size: int | None

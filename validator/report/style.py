@@ -52,6 +52,11 @@ def wrap(text: str, width: int, indent: str) -> str:
     return "\n".join(lines)
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things: `1 node`, `2 nodes`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def joined(parts: Iterable[str], separator: str, width: int) -> str:
     """The parts on as few lines of at most `width` as they need."""
     lines: list[str] = []

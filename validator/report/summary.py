@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from speccheck.validator.engine import by_clause
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.report.style import counted
 from speccheck.validator.run import JudgedPlan, Run
 
 LEVELS = ("must", "should", "may")
@@ -72,7 +73,7 @@ def exit_of(
     """
     broken = sum(row["error"] for row in summary.clauses.values())
     if broken:
-        return Exit(4, "error", f"{_count(broken, 'clause')} hit a bug of speccheck")
+        return Exit(4, "error", f"{counted(broken, 'clause')} hit a bug of speccheck")
     if skip_unknown and not run.plans and _are_unknown(run):
         return Exit(0, "pass", "no file is a training configuration")
     return (
@@ -95,7 +96,7 @@ def _bad_input(run: Run, *, skip_unknown: bool) -> Exit | None:
         and not (skip_unknown and file.state == "unrecognised")
     ]
     if bad and (run.plans or any(file.state == "unreadable" for file in bad)):
-        return Exit(2, "error", f"{_count(len(bad), 'file')} could not be judged")
+        return Exit(2, "error", f"{counted(len(bad), 'file')} could not be judged")
     return None
 
 
@@ -104,7 +105,7 @@ def _findings(summary: Summary, fail_on: str) -> Exit | None:
     if threshold is None:
         return None
     found = [
-        _count(number, level)
+        counted(number, level)
         for level, number in summary.failed.items()
         if number and _WEIGHTS[level] >= threshold
     ]
@@ -118,7 +119,7 @@ def _inconclusive(run: Run, summary: Summary) -> Exit | None:
         return Exit(3, "inconclusive", "no must could be judged")
     missing = summary.clauses["must"]["unknown"]
     if run.use != "ci" and missing:
-        reason = f"{_count(missing, 'must')} without the evidence that {run.use} needs"
+        reason = f"{counted(missing, 'must')} without the evidence that {run.use} needs"
         return Exit(3, "inconclusive", reason)
     return None
 
@@ -126,7 +127,3 @@ def _inconclusive(run: Run, summary: Summary) -> Exit | None:
 def _is_bad_input(state: str, *, named: bool) -> bool:
     """A folder may hold other tools' files and templates; a named file may not."""
     return state == "unreadable" or (named and state != "judged")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,14 +1,17 @@
 """The default report: what fails, what could not be judged, and one line of totals."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.report.blocks import finding_blocks
 from speccheck.validator.report.merge_findings import shown_findings
-from speccheck.validator.report.style import Style, joined, printable
+from speccheck.validator.report.style import Style, counted, joined, printable, wrap
 from speccheck.validator.report.summary import LEVELS, Exit, Summary
 from speccheck.validator.report.unknowns import unknown_lines
 from speccheck.validator.run import JudgedPlan, Run
+from speccheck.validator.sources.files import FileStatus
+
+_MOST_GROUPS = 10
 
 
 def text_report(
@@ -16,9 +19,8 @@ def text_report(
 ) -> str:
     """The whole report."""
     blocks: list[str] = []
-    blocks.append(_header(run, style))
-    files = [f"  {file.message}" for file in run.files if file.state != "judged"]
-    blocks.append("\n".join(_folded_files(run, files, full=full)))
+    blocks.append("\n".join((_header(run, style), *_groups(run, style, full=full))))
+    blocks.append("\n".join(_folded_files(run, full=full)))
     many = len(run.plans) > 1
     blocks.extend(
         finding_blocks(shown_findings(run.plans), style, full=full, many=many)
@@ -59,32 +61,62 @@ def _gpus(plan: JudgedPlan, style: Style) -> str:
     local = plan.plan.value("cluster.gpus_per_node").value
     if world.value is None:
         return "number of GPUs not known"
-    text = f"{world.value:,} GPUs"
+    text = counted(world.value, "GPU")
     if nodes and local:
-        text += f" ({nodes:,} nodes {style.times} {local})"
+        text += f" ({counted(nodes, 'node')} {style.times} {local})"
     return text
 
 
-def _folded_files(run: Run, lines: Sequence[str], *, full: bool) -> Iterator[str]:
-    found = [f for f in run.files if f.state in {"unrecognised", "template"}]
-    folded = [file for file in found if not file.named]
-    if full or not folded:
-        yield from lines
+def _groups(run: Run, style: Style, *, full: bool) -> Iterator[str]:
+    """Which files were judged together, and why."""
+    joined_plans = [plan for plan in run.plans if len(plan.files) > 1]
+    shown = joined_plans if full else joined_plans[:_MOST_GROUPS]
+    for plan in shown:
+        text = f"together: {_names(plan, is_only=len(run.plans) == 1)}"
+        if plan.grouping:
+            text += f" ({'; '.join(plan.grouping)})"
+        yield wrap(printable(text), style.width, "  ")
+    if len(shown) < len(joined_plans):
+        count = len(joined_plans) - len(shown)
+        yield f"  {count} more plans of several files (--full lists them)"
+
+
+def _names(plan: JudgedPlan, *, is_only: bool) -> str:
+    """The files of a plan; without their folder where that goes without saying."""
+    folders = {file.path.rpartition("/")[0] for file in plan.files}
+    first, *others = (file.path for file in plan.files)
+    if len(folders) > 1:
+        return ", ".join((first, *others))
+    short = [path.rpartition("/")[2] for path in others]
+    return ", ".join((first.rpartition("/")[2] if is_only else first, *short))
+
+
+def _folded_files(run: Run, *, full: bool) -> Iterator[str]:
+    """The files that were not judged, or not from all that they take values from."""
+    with_message = [file for file in run.files if file.message]
+    told = [file for file in with_message if full or _is_told(file)]
+    folded = [file for file in with_message if not full and not _is_told(file)]
+    yield from (f"  {printable(file.message)}" for file in told)
+    if not folded:
         return
-    yield from (f"  {f.message}" for f in run.files if _is_told(f.state, named=f.named))
     kinds = [
-        f"{sum(f.state == state for f in folded)} {word}"
+        f"{count} {word}"
         for state, word in (
             ("unrecognised", "of other kinds"),
             ("template", "templates"),
         )
-        if any(f.state == state for f in folded)
+        if (count := sum(file.state == state for file in folded))
     ]
-    yield f"  not judged: {' and '.join(kinds)} (--show-files lists them)"
+    if kinds:
+        yield f"  not judged: {' and '.join(kinds)} (--show-files lists them)"
+    gaps = sum(file.state == "judged" for file in folded)
+    if gaps:
+        files = "1 file inherits" if gaps == 1 else f"{gaps} files inherit"
+        yield f"  {files} from files that were not found (--show-files lists them)"
 
 
-def _is_told(state: str, *, named: bool) -> bool:
-    return state == "unreadable" or (named and state != "judged")
+def _is_told(file: FileStatus) -> bool:
+    return file.state == "unreadable" or file.named
 
 
 def _passes(plans: Iterable[JudgedPlan]) -> Iterator[str]:

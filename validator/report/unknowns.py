@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from speccheck.validator.report.style import Style, wrap
+from speccheck.validator.report.style import Style, counted, wrap
 from speccheck.validator.run import JudgedPlan
 from speccheck.validator.sources.context import FLAGS
 
@@ -48,7 +48,8 @@ def unknown_lines(
     if not groups:
         return
     musts = sum(level == "must" for level in levels.values())
-    head = f"{len(levels)} clauses not judged, {musts} of them musts"
+    of_them = "a must" if musts == 1 else "musts"
+    head = f"{counted(len(levels), 'clause')} not judged, {musts} of them {of_them}"
     yield f"{style.paint('unknown', 'unknown')} {head}"
     ranked = sorted(groups.items(), key=lambda one: (-len(one[1]), one[0]))
     for need, clauses in ranked if full else ranked[:_MOST_GROUPS]:
@@ -59,7 +60,8 @@ def unknown_lines(
 
 def _others(groups: Mapping[str, set[str]]) -> str:
     clauses = {clause for group in groups.values() for clause in group}
-    return f"  {len(clauses)} clauses for {len(groups)} other reasons: --full"
+    reasons = counted(len(groups), "other reason")
+    return f"  {counted(len(clauses), 'clause')} for {reasons}: --full"
 
 
 def _need(missing: tuple[str, ...], message: str, *, knows_scale: bool) -> str:
@@ -67,7 +69,7 @@ def _need(missing: tuple[str, ...], message: str, *, knows_scale: bool) -> str:
     for name in missing:
         option = _OPTIONS.get(name)
         if option == _SCALE and knows_scale:
-            option = None
+            option = "--nodes" if name == "cluster.nodes" else None
         section = name.partition(".")[0]
         if option:
             wanted[f"add {option}"] = None

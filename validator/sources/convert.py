@@ -19,6 +19,7 @@ Convert = Callable[[object], object]
 
 _PLACEHOLDER = lazy_pattern(r"\$\{|\$\(|\{\{|^\?\?\?$|^<[^<>]*>$")
 _NUMBER = lazy_pattern(r"[+-]?(\d[\d_]*\.?[\d_]*|\.\d+)([eE][+-]?\d+)?$")
+_LARGEST = 1e300  # leaves room to scale by units
 TRUE_TEXTS = frozenset({"true", "yes", "on", "1"})
 FALSE_TEXTS = frozenset({"false", "no", "off", "0"})
 
@@ -53,14 +54,19 @@ def integer_text(value: object) -> object:
 
 
 def number(value: object) -> object:
-    """A number; texts such as `2e-5` count, since their loader coerces them."""
+    """A finite number; texts such as `2e-5` count, since their loader coerces them."""
     if isinstance(value, bool):
         return Unusable(f"{value} is not a number")
-    if isinstance(value, int | float):
-        return float(value)
-    if isinstance(value, str) and (parsed := parse_number(value)) is not None:
-        return parsed
-    return placeholder(value) or Unusable(f"{value!r:.60} is not a number")
+    if isinstance(value, str):
+        parsed = parse_number(value)
+        if parsed is None:
+            return placeholder(value) or Unusable(f"{value!r:.60} is not a number")
+        value = parsed
+    if not isinstance(value, int | float):
+        return Unusable(f"{value!r:.60} is not a number")
+    if not -_LARGEST < value < _LARGEST:  # also what is not a number at all
+        return Unusable(f"{value!r:.60} is no finite number")
+    return float(value)
 
 
 def parse_number(text: str) -> float | None:

@@ -4,6 +4,7 @@ from typing import Any
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath, Place, Status, dotted
+from speccheck.validator.sources.documents.document import Document, Resolution
 
 __all__ = ["Fact", "FactSheet", "dotted"]
 
@@ -23,23 +24,36 @@ class FactSheet:
 
     __slots__ = ("document", "facts", "file")
 
-    def __init__(self, file: str, document: int = 0) -> None:
-        """Start an empty sheet for a document of a file."""
+    def __init__(self, file: str, document: Document | None = None) -> None:
+        """Start an empty sheet for a document of a file, or for a file without any."""
         self.file = file
         self.document = document
         self.facts: list[Fact] = []
 
+    @classmethod
+    def of(cls, document: Document) -> "FactSheet":
+        """An empty sheet for a document."""
+        return cls(document.name, document)
+
     def place(self, path: KeyPath) -> Place:
         """The place of a key path in this document."""
-        return Place(self.file, dotted(path), path, self.document)
+        if self.document is None:
+            return Place(self.file, dotted(path), path)
+        return self.document.place(path)
 
     def state(self, name: str, value: object, at: KeyPath | Place) -> None:
-        """The file states the value of a leaf."""
-        self.facts.append(Fact(name, value, "stated", (self._place(at),)))
+        """The file states the value of a leaf: there, at another key, by arithmetic."""
+        place, resolution = self._where(at)
+        if resolution is None:
+            self.facts.append(Fact(name, value, "stated", (place,)))
+            return
+        places = tuple(dict.fromkeys((place, *resolution.places)))
+        status: Status = "derived" if resolution.is_computed else "stated"
+        self.facts.append(Fact(name, value, status, places, resolution.note))
 
     def derive(self, name: str, value: object, note: str, *at: KeyPath | Place) -> None:
         """The file states something from which the value of a leaf follows."""
-        places = tuple(self._place(one) for one in at)
+        places = tuple(self._where(one)[0] for one in at)
         self.facts.append(Fact(name, value, "derived", places, note))
 
     def default(self, name: str, value: object, note: str) -> None:
@@ -51,7 +65,14 @@ class FactSheet:
 
     def unusable(self, name: str, reason: str, at: KeyPath | Place) -> None:
         """Something is stated that cannot be worked out from the files alone."""
-        self.facts.append(Fact(name, None, "unknown", (self._place(at),), reason))
+        place, resolution = self._where(at)
+        if resolution is not None and not resolution.is_known:
+            reason = resolution.note
+        self.facts.append(Fact(name, None, "unknown", (place,), reason))
 
-    def _place(self, at: KeyPath | Place) -> Place:
-        return at if isinstance(at, Place) else self.place(at)
+    def _where(self, at: KeyPath | Place) -> tuple[Place, Resolution | None]:
+        if isinstance(at, Place):
+            return at, None
+        if self.document is None:
+            return self.place(at), None
+        return self.document.place(at), self.document.resolution(at)

@@ -6,19 +6,17 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.sources.document import ReadError
+from speccheck.validator.sources.composing.gaps import without_defaults
+from speccheck.validator.sources.documents.document import Document, ReadError
+from speccheck.validator.sources.documents.reading import read_stream, read_text
 from speccheck.validator.sources.reader import (
-    Detection,
+    Gap,
+    Reader,
     Reading,
     Role,
     ScriptReader,
-    detect_document,
-    detect_script,
-    document_readers,
-    readers,
-    script_readers,
 )
-from speccheck.validator.sources.reading import read_stream, read_text
+from speccheck.validator.sources.registry import Detection, Readers
 from speccheck.validator.sources.source import Source
 
 FileState = Literal["judged", "unrecognised", "template", "unreadable"]
@@ -38,6 +36,16 @@ SEARCHED_SUFFIXES = (
 _SKIPPED_FOLDERS = frozenset(
     {"node_modules", "__pycache__", "site-packages", "venv", "build", "dist"}
 )
+# Requirements, which requirement_files.py reads: no configuration of training.
+_SKIPPED_FILES = frozenset(
+    {
+        "conda.yaml",
+        "conda.yml",
+        "environment.yaml",
+        "environment.yml",
+        "pyproject.toml",
+    }
+)
 _MAXIMUM_FILES = 100_000
 
 
@@ -51,6 +59,7 @@ class FileStatus(Record):
     message: str = ""
     runner_up: str = ""
     named: bool = True  # given by the user, not found in a folder
+    followed: bool = False  # neither, but named by another file
 
 
 class ReadFile(Record):
@@ -61,9 +70,20 @@ class ReadFile(Record):
     format: str
     role: Role
     readings: tuple[Reading, ...]
+    parents: tuple[Source, ...] = ()  # files that it inherits values from
+    gaps: tuple[Gap, ...] = ()
+    merges: bool = False  # its framework merges several files into one configuration
 
 
-_Found = tuple[Detection, Role, list[Reading]]
+class _Found(Record):
+    """What one document or script was taken for, and what came of it."""
+
+    detection: Detection
+    role: Role
+    readings: tuple[Reading, ...]
+    parents: tuple[Source, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    merges: bool = False
 
 
 class UnknownFormat(Exception):  # noqa: N818 - a usage error with its own message
@@ -90,8 +110,11 @@ def _search(folder: str) -> Iterator[tuple[str, bool]]:
             if not name.startswith(".") and name not in _SKIPPED_FOLDERS
         )
         for name in sorted(names):
-            if name.endswith(SEARCHED_SUFFIXES) and (
-                not name.startswith(".") or name.startswith(".env")
+            is_shown = not name.startswith(".") or name.startswith(".env")
+            if (
+                name.endswith(SEARCHED_SUFFIXES)
+                and is_shown
+                and name not in _SKIPPED_FILES
             ):
                 count += 1
                 if count > _MAXIMUM_FILES:
@@ -105,32 +128,46 @@ def read_file(
     named: bool = True,
     format_id: str | None = None,
     stdin_name: str | None = None,
+    readers: Readers | None = None,
 ) -> tuple[FileStatus, list[ReadFile]]:
     """Read one file; a file that cannot be read or is not known gives its status only.
 
     A YAML file of several documents gives one ReadFile for each that is recognised.
     Raises UnknownFormat for a `format_id` that no reader has.
     """
+    readers = readers or Readers()
     name = (stdin_name or "stdin") if path == "-" else path
     source: Source | None = None
     try:
         source = Source(name, _text(path, name))
-        found = _read(source, format_id)
+        found = _read(source, readers, format_id)
     except ReadError as error:
-        return _unread(source, name, error, named=named), []
+        return _unread(source, readers, _failed(name, error, named=named)), []
     if not found:
-        return _unrecognised(name, named=named), []
-    detection = found[0][0]
+        return _unrecognised(name, readers, named=named), []
+    detection = found[0].detection
     status = FileStatus(
         name,
-        detection.format,
+        "+".join(dict.fromkeys(one.detection.format for one in found)),
         detection.confidence,
         runner_up=detection.runner_up,
         named=named,
+        message="; ".join(
+            f"{gap.place.file}: {gap.reason}" for one in found for gap in one.gaps
+        ),
     )
     return status, [
-        ReadFile(status, source, one.format, role, (*readings,))
-        for one, role, readings in found
+        ReadFile(
+            status,
+            source,
+            one.detection.format,
+            one.role,
+            one.readings,
+            one.parents,
+            one.gaps,
+            one.merges,
+        )
+        for one in found
     ]
 
 
@@ -138,68 +175,92 @@ def _text(path: str, name: str) -> str:
     return read_stream(name, sys.stdin.buffer) if path == "-" else read_text(path)
 
 
-def _unread(
-    source: Source | None, name: str, error: ReadError, *, named: bool
-) -> FileStatus:
+def _failed(name: str, error: ReadError, *, named: bool) -> FileStatus:
+    state: FileState = "template" if error.kind == "template" else "unreadable"
+    return FileStatus(name, state=state, message=str(error), named=named)
+
+
+def _unread(source: Source | None, readers: Readers, status: FileStatus) -> FileStatus:
     """A template says what it will be; anything else could not be read."""
-    status = FileStatus(name, state="unreadable", message=str(error), named=named)
-    if error.kind != "template" or source is None:
+    if status.state != "template" or source is None:
         return status
     from speccheck.validator.sources.template_format import (  # noqa: PLC0415 - rare
         template_format,
     )
 
-    found = template_format(source)
+    found = template_format(source, readers)
     if found is None:
-        return status._replace(state="template")
-    return status._replace(
-        state="template", format=found.format, confidence=found.confidence
-    )
+        return status
+    return status._replace(format=found.format, confidence=found.confidence)
 
 
-def _unrecognised(name: str, *, named: bool) -> FileStatus:
+def _unrecognised(name: str, readers: Readers, *, named: bool) -> FileStatus:
     message = (
         f"{name}: not a training configuration that speccheck knows; if it is one, "
-        f"name its format with --format ({', '.join(sorted(readers()))})"
+        f"name its format with --format ({', '.join(readers.formats())})"
     )
     return FileStatus(name, state="unrecognised", message=message, named=named)
 
 
-def _read(source: Source, format_id: str | None) -> list[_Found]:
+def _read(source: Source, readers: Readers, format_id: str | None) -> list[_Found]:
     if format_id is not None:
-        return [_read_as(source, format_id)]
+        return _read_as(source, readers, format_id)
     if source.language == "shell":
-        detection = detect_script(source)
-        if detection is None:
+        detection = readers.detect_script(source)
+        reader = readers.find(detection.format) if detection else None
+        if detection is None or reader is None:
             return []
-        role = script_readers()[detection.format].role
-        return [(detection, role, _script_readings(source))]
+        return [_Found(detection, reader.role, _script_readings(source, readers))]
     found: list[_Found] = []
     for document in source.documents:
-        detection = detect_document(document)
-        if detection is not None:
-            reader = document_readers()[detection.format]
-            found.append((detection, reader.role, [reader.read(document)]))
+        detection = readers.detect_document(document)
+        reader = readers.find(detection.format) if detection else None
+        if detection is not None and isinstance(reader, Reader):
+            found.append(_read_document(document, readers, reader, detection))
     return found
 
 
-def _script_readings(source: Source) -> list[Reading]:
-    """A script is read by every reader that finds something of its own in it."""
-    return [
-        reader.read(source)
-        for reader in script_readers().values()
-        if reader.detect(source) > 0
+def _read_document(
+    document: Document, readers: Readers, reader: Reader, detection: Detection
+) -> _Found:
+    """Read a document with what it inherits, and the scripts that it holds."""
+    parents: tuple[Source, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    if reader.parents is not None or (reader.interpolates and "${" in document.text):
+        from speccheck.validator.sources.composing.composition import (  # noqa: PLC0415 - dear
+            compose,
+        )
+
+        document, parents, gaps = compose(document, reader)
+    reading = reader.read(document)
+    if gaps:
+        reading = without_defaults(reading, gaps)
+    inner = [
+        one for script in reading.scripts for one in _script_readings(script, readers)
     ]
+    readings = (reading, *inner)
+    return _Found(detection, reader.role, readings, parents, gaps, reader.merges)
 
 
-def _read_as(source: Source, format_id: str) -> _Found:
-    reader = readers().get(format_id)
+def _script_readings(source: Source, readers: Readers) -> tuple[Reading, ...]:
+    """A script is read by every reader that finds something of its own in it."""
+    return tuple(
+        reader.read(source)
+        for reader in readers.of_scripts(source)
+        if reader.detect(source) > 0
+    )
+
+
+def _read_as(source: Source, readers: Readers, format_id: str) -> list[_Found]:
+    reader = readers.find(format_id)
     if reader is None:
-        known = ", ".join(sorted(readers()))
+        known = ", ".join(readers.formats())
         message = f"--format {format_id}: no such format; known are {known}"
         raise UnknownFormat(message)
     detection = Detection(format_id, 1.0)
     if isinstance(reader, ScriptReader):
-        return detection, reader.role, _script_readings(source)
-    readings = [reader.read(document) for document in source.documents]
-    return detection, reader.role, readings
+        return [_Found(detection, reader.role, _script_readings(source, readers))]
+    return [
+        _read_document(document, readers, reader, detection)
+        for document in source.documents
+    ]

@@ -9,7 +9,7 @@ from speccheck.validator.evidence.stated_keys import (
     TwiceStatedKey,
 )
 from speccheck.validator.evidence.value import KeyPath, Place, Span
-from speccheck.validator.sources.document import Document, path_step
+from speccheck.validator.sources.documents.document import Document, path_step
 from speccheck.validator.sources.facts import dotted
 
 
@@ -23,7 +23,8 @@ def keyed_file(
 ) -> KeyedFile:
     """Every key of a document with its value, and the keys that stand twice."""
     keys: list[StatedKey] = []
-    _walk(InDocument(document.name, document.index), document.data, (), keys)
+    at = InDocument(document.name, document.index, document.prefix)
+    _walk(at, document.own_data, (), keys)
     return KeyedFile(
         document.name,
         format_id,

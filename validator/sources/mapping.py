@@ -21,7 +21,7 @@ from speccheck.validator.sources.convert import (
     number,
     parse_number,
 )
-from speccheck.validator.sources.document import Document
+from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import Fact, FactSheet
 from speccheck.validator.spec.frameworks import keys_of_format
 
@@ -224,7 +224,7 @@ def words_loaded_as_false(
             continue
         raw = document.raw((key,))
         if raw is not None and raw.text.lower() == "no":
-            place = FactSheet(document.name, document.index).place((key,))
+            place = document.place((key,))
             written, expected = raw.text, "the word 'no' in quotes"
             found.append(LoadedAs(key, written, "false", expected, place, fatal))
     return tuple(found)

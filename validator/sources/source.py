@@ -3,14 +3,14 @@
 from typing import TYPE_CHECKING, Literal
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
-from speccheck.validator.sources.document import Document
-from speccheck.validator.sources.reading import (
+from speccheck.validator.sources.documents.document import Document
+from speccheck.validator.sources.documents.reading import (
     guess_language as guess_document_language,
 )
-from speccheck.validator.sources.reading import load_documents
+from speccheck.validator.sources.documents.reading import load_documents
 
 if TYPE_CHECKING:
-    from speccheck.validator.sources.shell import Script
+    from speccheck.validator.sources.scripts.shell import Script
 
 Language = Literal["yaml", "json", "toml", "shell"]
 _SHELL_SUFFIXES = (".sh", ".bash", ".sbatch", ".slurm", ".env", ".conf")
@@ -43,7 +43,7 @@ class Source:
         """The file as a shell script or an environment file."""
         if self._script is None:
             # The reader of shell scripts costs 12 ms at start-up.
-            from speccheck.validator.sources.shell import (  # noqa: PLC0415
+            from speccheck.validator.sources.scripts.shell import (  # noqa: PLC0415
                 parse_script,
             )
 

@@ -2,9 +2,9 @@
 
 import re
 
-from speccheck.validator.sources.document import ReadError
-from speccheck.validator.sources.reader import Detection, detect_document
-from speccheck.validator.sources.reading import load_documents
+from speccheck.validator.sources.documents.document import ReadError
+from speccheck.validator.sources.documents.reading import load_documents
+from speccheck.validator.sources.registry import Detection, Readers
 from speccheck.validator.sources.source import Source
 
 _STATEMENT_LINE = re.compile(
@@ -17,7 +17,7 @@ _STAND_IN = "rendered"
 _LESS_SURE = 0.8
 
 
-def template_format(source: Source) -> Detection | None:
+def template_format(source: Source, readers: Readers) -> Detection | None:
     """The format of a template with every open place filled by a word, or None."""
     kept = [row for row in source.text.splitlines() if not _STATEMENT_LINE.match(row)]
     text = _EXPRESSION.sub(_STAND_IN, "\n".join(kept))
@@ -29,7 +29,7 @@ def template_format(source: Source) -> Detection | None:
     except ReadError:
         return None
     for document in documents:
-        found = detect_document(document)
+        found = readers.detect_document(document)
         if found is not None:
             return found._replace(confidence=found.confidence * _LESS_SURE)
     return None

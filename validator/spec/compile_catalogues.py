@@ -7,41 +7,51 @@ run reads only the JSON made from them here. A test holds the two equal.
 """
 
 import json
-import os.path
+import os
 from collections.abc import Iterator
 from typing import Any
 
 import yaml
 
 from speccheck.validator.spec.catalogue_files import CATALOGUES, compiled_path
-from speccheck.validator.spec.compile_frameworks import compile_framework
-from speccheck.validator.spec.compile_hardware import compile_hardware
-
-FRAMEWORKS = (
-    "accelerate",
-    "axolotl",
-    "deepspeed",
-    "hf-training-arguments",
-    "launchers",
-    "megatron-lm",
-    "torchtitan",
+from speccheck.validator.spec.compile_frameworks import (
+    FAMILIES,
+    compile_framework,
 )
+from speccheck.validator.spec.compile_hardware import compile_hardware
+from speccheck.validator.spec.synonyms import COMPILED, compile_synonyms
+
 # Levels of maps that stand one entry a line, so that a change can be read.
 FRAMEWORK_LEVELS = 4
 HARDWARE_LEVELS = 2
+SYNONYM_LEVELS = 1
 
 
 def compiled_catalogues() -> Iterator[tuple[str, str]]:
     """Each compiled file with the text that it must have."""
-    for name in FRAMEWORKS:
-        table = compile_framework(read_source(f"frameworks/{name}"))
-        yield compiled_path(name), _rendered(table, FRAMEWORK_LEVELS) + "\n"
+    tables = {name: read_source(f"frameworks/{name}") for name in framework_names()}
+    for name, table in tables.items():
+        compiled = _rendered(compile_framework(table), FRAMEWORK_LEVELS)
+        yield compiled_path(name), compiled + "\n"
+    synonyms = _rendered(
+        compile_synonyms(
+            {FAMILIES.get(name, name): table for name, table in tables.items()}
+        ),
+        SYNONYM_LEVELS,
+    )
+    yield compiled_path(COMPILED), synonyms + "\n"
     hardware = compile_hardware(
         read_source("hardware/accelerators"),
         read_source("hardware/instances"),
         read_source("hardware/aliases"),
     )
     yield compiled_path("hardware"), _rendered(hardware, HARDWARE_LEVELS) + "\n"
+
+
+def framework_names() -> list[str]:
+    """The frameworks that have a key table."""
+    names = os.listdir(os.path.join(CATALOGUES, "frameworks"))
+    return sorted(name.removesuffix(".yaml") for name in names)
 
 
 def read_source(name: str) -> Any:  # noqa: ANN401 - YAML; the compilers type it

@@ -1,7 +1,7 @@
 """Loads the key tables of the training frameworks."""
 
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from speccheck.validator.evidence.framework_keys import (
@@ -38,11 +38,23 @@ FRAMEWORK_OF_FORMAT = {
     "accelerate": KeyTable("accelerate"),
     "axolotl": KeyTable("axolotl"),
     "deepspeed": KeyTable("deepspeed"),
+    "gpt-neox": KeyTable("gpt-neox"),
     "hf-trainer": KeyTable("hf-training-arguments"),
+    "litgpt": KeyTable("litgpt"),
+    "llamafactory": KeyTable("llamafactory"),
+    "llm-foundry": KeyTable("llm-foundry"),
+    "maxtext": KeyTable("maxtext"),
     "megatron-cli": KeyTable("megatron-lm"),
+    "megatron-model-config": KeyTable("megatron-lm"),
+    "nanotron": KeyTable("nanotron"),
+    "nemo-automodel": KeyTable("nemo-automodel"),
+    "nemo1": KeyTable("nemo1"),
+    "olmo": KeyTable("olmo"),
     "slurm": KeyTable("launchers", "slurm"),
     "torchrun": KeyTable("launchers", "torchrun"),
     "torchtitan": KeyTable("torchtitan"),
+    "torchtune": KeyTable("torchtune"),
+    "verl": KeyTable("verl"),
 }
 
 
@@ -80,7 +92,14 @@ def _load(name: str, section: str) -> FrameworkKeys:
         ),
         open_at_top=policy["open"],
         opened_by=tuple(policy["opened_by"]),
+        elsewhere=partial(_elsewhere, document["family"]),
     )
+
+
+def _elsewhere(name: str, path: str) -> tuple[str, str] | None:
+    from speccheck.validator.spec.synonyms import name_elsewhere  # noqa: PLC0415 - rare
+
+    return name_elsewhere(name, path)
 
 
 class _Rows(Mapping[str, KeyRow]):

@@ -8,6 +8,7 @@ from speccheck.validator.sources.convert import (
     integer_text,
     negation,
     number,
+    placeholder,
     text,
 )
 from speccheck.validator.sources.facts import FactSheet
@@ -180,7 +181,9 @@ def _steps(sheet: FactSheet, data: Arguments) -> int | None:
 
 def _saving(sheet: FactSheet, data: Arguments, steps: int | None) -> None:
     strategy = data.get("save_strategy")
-    if isinstance(strategy, str) or strategy is False:
+    if (open_text := placeholder(strategy)) is not None:
+        put(sheet, "checkpoint.enabled", open_text, ("save_strategy",))
+    elif isinstance(strategy, str) or strategy is False:
         word = "no" if strategy is False else strategy.lower()
         at: KeyPath = ("save_strategy",)
         sheet.state("checkpoint.enabled", word != "no", at)
@@ -232,7 +235,6 @@ def _warmup(sheet: FactSheet, data: Arguments) -> None:
 
 
 def _engine(sheet: FactSheet, data: Arguments) -> None:
-    sheet.derive("run.framework", "transformers", "arguments of its Trainer", ())
     deepspeed = data.get("deepspeed")
     if deepspeed:
         note = "deepspeed is set"

@@ -17,8 +17,8 @@ from speccheck.validator.sources.convert import (
     one_of,
     text,
 )
+from speccheck.validator.sources.launching.script_options import Leaf
 from speccheck.validator.sources.mapping import TabulatedDefault
-from speccheck.validator.sources.script_options import Leaf
 
 TIMEOUT = "--distributed-timeout-minutes"
 TIMEOUT_AFTER = "--distributed-timeout-seconds-after-init"

@@ -11,17 +11,10 @@ from speccheck.validator.models.parameters import megatron_feed_forward_size
 from speccheck.validator.sources.convert import integer_text, one_of, text
 from speccheck.validator.sources.facts import Fact, FactSheet
 from speccheck.validator.sources.formats._megatron import TIMEOUT, TIMEOUT_AFTER
+from speccheck.validator.sources.formats._megatron_flags import Given, state_flag
+from speccheck.validator.sources.launching.script_options import Leaf
 from speccheck.validator.sources.mapping import without_place
-from speccheck.validator.sources.script_options import (
-    Leaf,
-    is_sure,
-    option_place,
-    state_option,
-    unresolved,
-)
-from speccheck.validator.sources.shell import Option
 
-Given = Mapping[str, Option]
 _HYBRID = ("--hybrid-override-pattern", "--hybrid-layer-pattern", "--is-hybrid-model")
 _RECOMPUTE = (
     "--recompute-granularity",
@@ -77,18 +70,15 @@ def state_combinations(sheet: FactSheet, given: Given, *, is_whole: bool) -> Non
 
 def _number(given: Given, flag: str) -> int | None:
     """The whole number that an option states, if it can be worked out."""
-    option = given.get(flag)
-    if option is None or not is_sure(option):
+    found = given.get(flag)
+    if found is None or found.doubt or found.text is None:
         return None
-    _, values, _ = option
-    if not values or not values[0].resolved:
-        return None
-    count = integer_text(values[0].text)
+    count = integer_text(found.text)
     return count if isinstance(count, int) else None
 
 
-def _places(sheet: FactSheet, given: Given, *flags: str) -> list[Place]:
-    return [option_place(sheet.file, given[flag]) for flag in flags if flag in given]
+def _places(given: Given, *flags: str) -> list[Place]:
+    return [given[flag].place for flag in flags if flag in given]
 
 
 def _choose_recompute(sheet: FactSheet, given: Given) -> None:
@@ -97,7 +87,7 @@ def _choose_recompute(sheet: FactSheet, given: Given) -> None:
     if "--recompute-activations" in given and "--recompute-granularity" in given:
         sheet.facts[:] = [fact for fact in sheet.facts if fact.name != leaf]
         option = given["--recompute-activations"]
-        state_option(sheet, Leaf(leaf, text, "selective"), option)
+        state_flag(sheet, Leaf(leaf, text, "selective"), option)
     if "--activations-checkpoint-method" in given and not any(
         flag in given for flag in _RECOMPUTE
     ):
@@ -106,7 +96,7 @@ def _choose_recompute(sheet: FactSheet, given: Given) -> None:
             leaf,
             "full",
             note,
-            *_places(sheet, given, "--activations-checkpoint-method"),
+            *_places(given, "--activations-checkpoint-method"),
         )
 
 
@@ -114,14 +104,14 @@ def _state_engine(sheet: FactSheet, given: Given) -> None:
     """Megatron-DeepSpeed runs DeepSpeed's pipeline engine unless told not to."""
     leaf = "parallelism.engine"
     if "--deepspeed" in given:
-        state_option(sheet, Leaf(leaf, text, "deepspeed"), given["--deepspeed"])
+        state_flag(sheet, Leaf(leaf, text, "deepspeed"), given["--deepspeed"])
         if "--no-pipeline-parallel" not in given:
             name = "parallelism.pipeline_engine"
-            state_option(sheet, Leaf(name, text, "deepspeed"), given["--deepspeed"])
+            state_flag(sheet, Leaf(name, text, "deepspeed"), given["--deepspeed"])
         return
     for flag, engine in _FSDP.items():
         if flag in given:
-            state_option(sheet, Leaf(leaf, text, engine), given[flag])
+            state_flag(sheet, Leaf(leaf, text, engine), given[flag])
             _state_sharding(sheet, given, flag)
             return
     sheet.default(leaf, "megatron", "no FSDP or DeepSpeed flag is given")
@@ -132,11 +122,11 @@ def _state_sharding(sheet: FactSheet, given: Given, flag: str) -> None:
     leaf = "parallelism.sharding_stage"
     if flag == "--use-torch-fsdp2":
         note = "torch's FSDP2 shards parameters, gradients and optimizer"
-        sheet.derive(leaf, 3, note, *_places(sheet, given, flag))
+        sheet.derive(leaf, 3, note, *_places(given, flag))
         return
     name = "--data-parallel-sharding-strategy"
     if name in given:
-        state_option(sheet, Leaf(leaf, one_of(_STRATEGIES)), given[name])
+        state_flag(sheet, Leaf(leaf, one_of(_STRATEGIES)), given[name])
 
 
 def _state_family(sheet: FactSheet, given: Given) -> None:
@@ -150,12 +140,12 @@ def _state_feed_forward(sheet: FactSheet, given: Given) -> None:
     if not hidden or "--ffn-hidden-size" in given:
         return
     is_gated = "--swiglu" in given
-    if is_gated and not is_sure(given["--swiglu"]):
+    if is_gated and given["--swiglu"].doubt:
         return
     size = megatron_feed_forward_size(hidden, is_gated=is_gated)
     how = "8/3 x hidden in steps of 64, with --swiglu" if is_gated else "4 x hidden"
     note = f"without --ffn-hidden-size: {how} = {size:,}"
-    places = _places(sheet, given, "--hidden-size", "--swiglu")
+    places = _places(given, "--hidden-size", "--swiglu")
     sheet.derive("model.feed_forward_size", size, note, *places)
 
 
@@ -166,17 +156,17 @@ def _state_key_value_heads(sheet: FactSheet, given: Given) -> None:
     if "--multi-latent-attention" in given:
         return
     if grouped in given:
-        if not is_sure(given[grouped]):
-            state_option(sheet, Leaf(leaf, text, 1), given[grouped])
+        if given[grouped].doubt:
+            state_flag(sheet, Leaf(leaf, text, 1), given[grouped])
         elif groups in given:
-            state_option(sheet, Leaf(leaf, integer_text), given[groups])
+            state_flag(sheet, Leaf(leaf, integer_text), given[groups])
         else:
             sheet.default(leaf, 1, "--num-query-groups is not given: 1")
         return
     heads = _number(given, "--num-attention-heads")
     if heads:
         note = "without --group-query-attention each head has its own keys and values"
-        places = _places(sheet, given, "--num-attention-heads", groups)
+        places = _places(given, "--num-attention-heads", groups)
         sheet.derive(leaf, heads, note, *places)
 
 
@@ -193,7 +183,7 @@ def _state_steps(sheet: FactSheet, given: Given) -> None:
         samples = _number(given, flag)
         if samples and batch and is_fixed:
             note = f"{samples:,} samples / {batch:,} a step = {samples // batch:,}"
-            places = _places(sheet, given, flag, "--global-batch-size")
+            places = _places(given, flag, "--global-batch-size")
             sheet.derive(leaf, samples // batch, note, *places)
     steps = [fact for fact in sheet.facts if fact.name == "run.steps"]
     if steps and steps[0].value and not given.keys() & _DECAY:
@@ -208,7 +198,7 @@ def _state_checkpoints(sheet: FactSheet, given: Given) -> None:
     """Megatron-LM saves every --save-interval steps, and only with --save."""
     leaf = "checkpoint.enabled"
     if "--save" in given and any(flag in given for flag in _INTERVALS):
-        places = (*_places(sheet, given, "--save", *_INTERVALS),)
+        places = (*_places(given, "--save", *_INTERVALS),)
         note = "--save and --save-interval"
         fact = Fact(leaf, value=True, status="derived", places=places, note=note)
         sheet.facts.append(fact)
@@ -217,7 +207,7 @@ def _state_checkpoints(sheet: FactSheet, given: Given) -> None:
         sheet.default(leaf, value=False, note="--save is not given")
     else:
         reason = "--save without an interval saves at the end of the run only"
-        sheet.unusable(leaf, reason, _places(sheet, given, "--save")[0])
+        sheet.unusable(leaf, reason, _places(given, "--save")[0])
     _state_resume(sheet, given)
     if "--save-retain-interval" in given:
         reason = "--save-retain-interval deletes what lies between"
@@ -228,18 +218,18 @@ def _state_resume(sheet: FactSheet, given: Given) -> None:
     """A restart takes the newest checkpoint where --load names the folder of --save."""
     if "--load" not in given or "--save" not in given:
         return
-    leaf, source, target = "checkpoint.resume", given["--load"][1], given["--save"][1]
-    if not is_sure(given["--load"]) or not source or not target:
+    leaf, source, target = "checkpoint.resume", given["--load"], given["--save"]
+    if source.doubt or not source.texts or not target.texts:
         return
-    places = _places(sheet, given, "--load", "--save")
-    same = source[0].text.rstrip("/") == target[0].text.rstrip("/")
-    if same or (source[0].resolved and target[0].resolved):
+    places = _places(given, "--load", "--save")
+    same = source.texts[0].rstrip("/") == target.texts[0].rstrip("/")
+    unknown = source.unknown or target.unknown
+    if same or not unknown:
         which = "the folder" if same else "another folder than that"
         note = f"--load names {which} of --save"
         sheet.derive(leaf, same, note, *places)
     else:
-        unknown = source[0] if not source[0].resolved else target[0]
-        sheet.unusable(leaf, unresolved(unknown), places[0])
+        sheet.unusable(leaf, unknown, places[0])
 
 
 def _state_timeout(sheet: FactSheet, given: Given) -> None:
@@ -259,7 +249,7 @@ def _state_sinks(sheet: FactSheet, given: Given) -> None:
     sinks = [flag for flag in _SINKS if flag in given]
     if sinks:
         names = tuple(dict.fromkeys(_SINKS[flag] for flag in sinks))
-        sheet.state("telemetry.sinks", names, _places(sheet, given, *sinks)[0])
+        sheet.state("telemetry.sinks", names, _places(given, *sinks)[0])
 
 
 def _state_gradients(sheet: FactSheet, given: Given) -> None:
@@ -274,9 +264,9 @@ def _state_gradients(sheet: FactSheet, given: Given) -> None:
     note = "Megatron-LM sums gradients in fp32"
     if "--fp16" in given:
         note = f"--fp16 {'without' if in_half else 'with'} {in_fp32}"
-    if in_bf16 in given and is_sure(given[in_bf16]) and _ACCUMULATE not in spoken_of:
+    if in_bf16 in given and not given[in_bf16].doubt and _ACCUMULATE not in spoken_of:
         why = "accumulated in the buffer that is reduced"
-        sheet.derive(_ACCUMULATE, "bf16", why, *_places(sheet, given, in_bf16))
+        sheet.derive(_ACCUMULATE, "bf16", why, *_places(given, in_bf16))
         spoken_of.add(_ACCUMULATE)
     for leaf in (_REDUCE, _ACCUMULATE):
         if leaf not in spoken_of:
@@ -285,6 +275,6 @@ def _state_gradients(sheet: FactSheet, given: Given) -> None:
     if elements:
         size = _BF16_BYTES if "--grad-reduce-in-bf16" in given else _FP32_BYTES
         note = f"{elements:,} elements x {size} bytes"
-        places = _places(sheet, given, "--ddp-bucket-size")
+        places = _places(given, "--ddp-bucket-size")
         leaf = "communication.gradient_bucket_bytes"
         sheet.derive(leaf, elements * size, note, *places)

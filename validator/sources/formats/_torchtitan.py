@@ -102,7 +102,8 @@ def _batch(sheet: FactSheet, data: Settings, known: Mapping[str, object]) -> Non
             note = "no global batch size: one micro-batch of each rank"
             sheet.default(steps, 1, note)
         return
-    _pipeline_batch(sheet, data, local, at, has_total=isinstance(total, int))
+    has_total = isinstance(total, int) and total > 0
+    _pipeline_batch(sheet, data, local, at, has_total=has_total)
 
 
 def _pipeline_batch(
@@ -158,12 +159,17 @@ def _pipeline(sheet: FactSheet, data: Settings, ranks: object) -> None:
             at = (name, "pipeline_parallel_schedule")
             note = f"{schedule} has one stage on each rank"
             sheet.derive("parallelism.virtual_stages", 1, note, at)
-    size = section(data, "parallelism").get("tensor_parallel_degree")
+    block = section(data, "parallelism")
+    size, key = block.get("tensor_parallel_degree"), "enable_sequence_parallel"
+    leaf = "parallelism.sequence_parallel"
     if isinstance(size, int) and size > 1:
+        if block.get(key) is False:  # there since 2026
+            sheet.state(leaf, value=False, at=("parallelism", key))
+            return
         # Its plans keep activations sharded along the sequence between the layers.
         at = ("parallelism", "tensor_parallel_degree")
         note = "torchtitan's tensor parallelism is sequence-parallel"
-        derive_switch(sheet, "parallelism.sequence_parallel", note, at)
+        derive_switch(sheet, leaf, note, at)
 
 
 def _precision(sheet: FactSheet, data: Settings, dtype: object) -> None:
@@ -248,8 +254,8 @@ def _checkpoint(sheet: FactSheet, data: Settings, known: Mapping[str, object]) -
         sheet.derive("checkpoint.directory", path, "dump_folder/folder", at)
     if known.get("checkpoint.enabled") is True and block.get("load_step", -1) == -1:
         note = "load_step -1: the newest checkpoint"
-        key = "enable" if "enable" in block else "enable_checkpoint"
-        derive_switch(sheet, "checkpoint.resume", note, ("checkpoint", key))
+        keys = [key for key in ("enable", "enable_checkpoint") if key in block]
+        derive_switch(sheet, "checkpoint.resume", note, ("checkpoint", *keys[:1]))
 
 
 def _telemetry(sheet: FactSheet, data: Settings) -> None:

@@ -16,7 +16,7 @@ from speccheck.validator.sources.convert import (
     placeholder,
     text,
 )
-from speccheck.validator.sources.document import Document
+from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._huggingface import (
     FULL_SHARD,
@@ -170,7 +170,7 @@ def detect(document: Document) -> float:
 
 def read(document: Document) -> Reading:
     """What the launcher's file states of cluster, engine and precision."""
-    sheet = FactSheet(document.name, document.index)
+    sheet = FactSheet.of(document)
     data = section(document.data)
     apply(sheet, data, _FIELDS)
     apply(sheet, data, _WEAK_FIELDS, weakly=True)
@@ -281,4 +281,4 @@ def _references(sheet: FactSheet, data: Mapping[str, object]) -> tuple[Reference
     return (Reference(target, place),)
 
 
-READER = Reader(format=_FORMAT, role="launcher", detect=detect, read=read)
+READER = Reader(_FORMAT, "launcher", detect, read, keys=("distributed_type",))

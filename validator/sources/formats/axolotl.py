@@ -17,7 +17,7 @@ from speccheck.validator.sources.convert import (
     number,
     text,
 )
-from speccheck.validator.sources.document import Document
+from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._axolotl import state_run
 from speccheck.validator.sources.formats._huggingface import (
@@ -175,7 +175,7 @@ def detect(document: Document) -> float:
 
 def read(document: Document) -> Reading:
     """What the file states, and what axolotl does where it states nothing."""
-    sheet = FactSheet(document.name, document.index)
+    sheet = FactSheet.of(document)
     data = section(document.data)
     apply(sheet, data, _FIELDS)
     steps = _steps(sheet, data)
@@ -312,4 +312,4 @@ def _references(sheet: FactSheet, data: Mapping[str, object]) -> tuple[Reference
     return (Reference(target, sheet.place(("deepspeed",))),)
 
 
-READER = Reader(format=_FORMAT, role="config", detect=detect, read=read)
+READER = Reader(_FORMAT, "config", detect, read, keys=("base_model",))

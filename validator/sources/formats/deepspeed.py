@@ -1,7 +1,7 @@
 """DeepSpeed's configuration file, JSON or HJSON."""
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.document import Document
+from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._deepspeed import state_deepspeed
 from speccheck.validator.sources.keyed import keyed_file
@@ -78,7 +78,7 @@ def detect(document: Document) -> float:
 
 def read(document: Document) -> Reading:
     """What the file states, and what DeepSpeed does where it states nothing."""
-    sheet = FactSheet(document.name, document.index)
+    sheet = FactSheet.of(document)
     state_deepspeed(sheet, document.data)
     catalogue = keys_of_format(_FORMAT)
     keyed = keyed_file(document, _FORMAT, catalogue, refuses_duplicates=True)
@@ -92,4 +92,10 @@ def _is_fatal(path: KeyPath) -> bool | None:
     return False if path[0] in _CONVERTED_SINCE_0_17 else None
 
 
-READER = Reader(format=_FORMAT, role="engine", detect=detect, read=read)
+READER = Reader(
+    _FORMAT,
+    "engine",
+    detect,
+    read,
+    keys=(*sorted(_OWN_KEYS), "bf16", "fp16", "zero_optimization"),
+)

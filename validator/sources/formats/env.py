@@ -7,7 +7,7 @@ from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.value import Place, Span
 from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats import nccl_conf
-from speccheck.validator.sources.launch_commands import (
+from speccheck.validator.sources.launching.launch_commands import (
     base_name,
     launches,
     mentions_only,
@@ -15,7 +15,7 @@ from speccheck.validator.sources.launch_commands import (
     starts_tasks,
 )
 from speccheck.validator.sources.reader import Reading, ScriptReader
-from speccheck.validator.sources.shell import Assignment, Command
+from speccheck.validator.sources.scripts.shell import Assignment, Command
 from speccheck.validator.sources.source import Source
 
 # Variables that only distributed training and its transports read.

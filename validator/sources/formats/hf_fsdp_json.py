@@ -1,6 +1,6 @@
 """The JSON file that `fsdp_config` of the Hugging Face Trainer may name."""
 
-from speccheck.validator.sources.document import Document
+from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._huggingface import fsdp_version, state_fsdp
 from speccheck.validator.sources.keyed import keyed_file
@@ -42,7 +42,7 @@ def detect(document: Document) -> float:
 
 def read(document: Document) -> Reading:
     """What the file states of sharding, recomputation and checkpoints."""
-    sheet = FactSheet(document.name, document.index)
+    sheet = FactSheet.of(document)
     version = fsdp_version(document.data, "version", "fsdp_version")
     if isinstance(version, int):
         key = next(
@@ -53,4 +53,10 @@ def read(document: Document) -> Reading:
     return Reading(sheet, keyed_file(document, _FORMAT, None))
 
 
-READER = Reader(format=_FORMAT, role="engine", detect=detect, read=read)
+READER = Reader(
+    _FORMAT,
+    "engine",
+    detect,
+    read,
+    keys=(*sorted(_OWN_KEYS), *sorted(f"fsdp_{name}" for name in _OWN_KEYS)),
+)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from speccheck.validator.sources.convert import boolean, integer, lower_text, text
-from speccheck.validator.sources.document import Document
+from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import Fact, FactSheet
 from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
@@ -89,7 +89,7 @@ def detect(document: Document) -> float:
 
 def read(document: Document) -> Reading:
     """The dimensions, of the language model where there are several models."""
-    sheet = FactSheet(document.name, document.index)
+    sheet = FactSheet.of(document)
     data = section(document.data)
     inner = section(data, "text_config")
     nested = not _LAYER_NAMES.isdisjoint(inner)
@@ -165,4 +165,4 @@ def _identity(sheet: FactSheet, data: Mapping[str, object]) -> None:
     sheet.derive("model.family", family, f"model_type: {kind}", at)
 
 
-READER = Reader(format=_FORMAT, role="model", detect=detect, read=read)
+READER = Reader(_FORMAT, "model", detect, read, keys=("architectures", "model_type"))

@@ -19,7 +19,7 @@ from speccheck.validator.sources.convert import (
     number,
     text,
 )
-from speccheck.validator.sources.document import Document
+from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._hf_arguments import (
     TRL_KEYS,
@@ -165,10 +165,11 @@ def _is_foreign(data: object) -> bool:
 
 def read(document: Document) -> Reading:
     """What the file states, and what the Trainer does where it states nothing."""
-    sheet = FactSheet(document.name, document.index)
+    sheet = FactSheet.of(document)
     data = section(document.data)
     apply(sheet, data, _FIELDS)
     state_arguments(sheet, data)
+    sheet.derive("run.framework", "transformers", "arguments of its Trainer", ())
     if not _MS_SWIFT_KEYS.isdisjoint(data):
         return Reading(sheet, references=_references(sheet, data))
     state_defaults(sheet, data)
@@ -210,4 +211,4 @@ def _variables(sheet: FactSheet, block: object) -> tuple[Variable, ...]:
     )
 
 
-READER = Reader(format=_FORMAT, role="config", detect=detect, read=read)
+READER = Reader(_FORMAT, "config", detect, read, keys=(*sorted(_OWN_KEYS),))

@@ -7,37 +7,26 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, StatedKey
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.sources.facts import Fact, FactSheet
-from speccheck.validator.sources.formats._megatron import (
-    ABSENT,
-    LEAVES,
-    SWITCHES,
-    SWITCHES_ENGINE,
-    TABULATED,
-    TABULATED_ENGINE,
+from speccheck.validator.sources.formats._megatron import LEAVES
+from speccheck.validator.sources.formats._megatron_arguments import state_arguments
+from speccheck.validator.sources.formats._megatron_flags import (
+    Flag,
+    flag_of_option,
+    refused_text,
 )
-from speccheck.validator.sources.formats._megatron_facts import (
-    Given,
-    state_combinations,
-)
-from speccheck.validator.sources.launch_commands import (
+from speccheck.validator.sources.launching.launch_commands import (
     base_name,
     launch_of,
     mentions_only,
 )
-from speccheck.validator.sources.mapping import (
-    add_defaults,
-    fixed_defaults,
-    tabulated_defaults,
-)
-from speccheck.validator.sources.reader import Reading, ScriptReader
-from speccheck.validator.sources.script_options import (
+from speccheck.validator.sources.launching.script_options import (
     last_options,
     references,
     shared_facts,
-    state_options,
     word_place,
 )
-from speccheck.validator.sources.shell import Command, Option, Word, options
+from speccheck.validator.sources.reader import Reading, ScriptReader
+from speccheck.validator.sources.scripts.shell import Command, Option, Word, options
 from speccheck.validator.sources.source import Source
 from speccheck.validator.spec.frameworks import load_framework
 
@@ -142,58 +131,19 @@ def _may_hold_options(word: Word) -> bool:
 def _facts(file: str, arguments: Arguments) -> list[Fact]:
     """What one command states, and what the flags that it leaves out mean."""
     sheet = FactSheet(file)
-    given = last_options(arguments.found)
-    state_options(sheet, given, LEAVES)
-    state_combinations(sheet, given, is_whole=not arguments.hidden)
-    add_defaults(sheet, _absent(given))
-    if arguments.hidden:
-        reason = f"may be given in {arguments.hidden[:60]}"
-        sheet.facts = [_open(fact, reason) for fact in sheet.facts]
-    add_defaults(sheet, _FIXED)
-    _, _, word = arguments.found[0]
+    given = _given(file, arguments)
+    state_arguments(sheet, given, hidden=arguments.hidden)
+    first, *_ = arguments.found
+    _, _, word = first
     place = word_place(file, word.text, word)
     sheet.state("run.framework", "megatron-lm", place)
     return sheet.facts
 
 
-def _open(fact: Fact, reason: str) -> Fact:
-    """A default is not known where a flag may be hidden."""
-    if fact.status != "default":
-        return fact
-    return fact._replace(value=None, status="unknown", note=reason)
-
-
-_FIXED = (
-    *fixed_defaults(
-        "Megatron-LM has no Ulysses groups", {"parallelism.ulysses_size": 1}
-    ),
-    *fixed_defaults("Megatron-LM keeps every checkpoint", {"checkpoint.keep_last": 0}),
-    *fixed_defaults("Megatron-LM runs on PyTorch", {"run.uses_torch": True}),
-)
-
-
-def _absent(given: Given) -> list[Fact]:
-    """What the flags that are not given mean."""
-    facts = list(tabulated_defaults(_FORMAT, TABULATED))
-    switches = dict(SWITCHES)
-    if "--deepspeed" not in given:
-        facts.extend(tabulated_defaults(_FORMAT, TABULATED_ENGINE))
-        switches.update(SWITCHES_ENGINE)
-    for flag, leaf in switches.items():
-        if flag not in given:
-            facts.append(_fact(leaf, value=False, note=f"{flag} is not given"))
-    facts.extend(_fact(name, value, note) for name, value, note in ABSENT)
-    if "--global-batch-size" not in given:
-        note = "without --global-batch-size a step is one micro-batch on each rank"
-        facts.append(_fact("batch.gradient_accumulation_steps", 1, note))
-    if "--fp16" in given:
-        note = "dynamic without --loss-scale"
-        facts.append(_fact("precision.loss_scale", 0.0, note))
-    return facts
-
-
-def _fact(leaf: str, value: object, note: str) -> Fact:
-    return Fact(leaf, value, "default", (), note)
+def _given(file: str, arguments: Arguments) -> dict[str, Flag]:
+    """The flags of one command by name."""
+    found = last_options(arguments.found)
+    return {name: flag_of_option(file, option) for name, option in found.items()}
 
 
 def _keyed(
@@ -203,37 +153,17 @@ def _keyed(
     keys: dict[Place, StatedKey] = {}
     refused: dict[LoadedAs, None] = {}
     for arguments in found:
-        for flag, values, word in last_options(arguments.found).values():
-            place = word_place(file, flag, word)
-            texts = [one.text for one in values]
-            value = texts[0] if len(texts) == 1 else texts
-            keys[place] = StatedKey((flag,), value, place)
-            refused.update(_refused(file, (flag, values, word), catalogue))
+        for name, flag in _given(file, arguments).items():
+            value = flag.texts[0] if len(flag.texts) == 1 else [*flag.texts]
+            keys[flag.named_at] = StatedKey((name,), value, flag.named_at)
+            text = refused_text(flag, catalogue)
+            if text is not None:
+                refused[text] = None
     return KeyedFile(
         file, _FORMAT, tuple(keys.values()), catalogue, loaded_as=tuple(refused)
     )
 
 
-def _refused(
-    file: str, option: Option, catalogue: FrameworkKeys
-) -> dict[LoadedAs, None]:
-    """A text of which argparse cannot make the number that its flag takes."""
-    flag, values, _ = option
-    row = catalogue.lookup((flag,))
-    if row is None or row.choices or len(values) != 1 or not values[0].resolved:
-        return {}
-    kinds = {"int": (int, "a whole number"), "float": (float, "a number")}
-    if row.type not in kinds:
-        return {}
-    number_of, expected = kinds[row.type]
-    written = values[0].text
-    try:
-        number_of(written)
-    except ValueError:
-        place = word_place(file, flag, values[0])
-        loaded = f"the text {written!r:.60}"
-        return {LoadedAs(flag, written, loaded, expected, place, fatal=True): None}
-    return {}
-
-
-READER = ScriptReader(format=_FORMAT, role="config", detect=detect, read=read)
+READER = ScriptReader(
+    _FORMAT, "config", detect, read, words=(*sorted(_DEGREES), "--num-layers")
+)

@@ -22,7 +22,7 @@ from speccheck.validator.sources.context import (
     gpu_facts,
     instance_facts,
 )
-from speccheck.validator.sources.document import Document
+from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet, dotted
 from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.reader import Reader, Reading
@@ -104,7 +104,7 @@ def detect(document: Document) -> float:
 
 def read(document: Document) -> Reading:
     """Every leaf as it stands; names of hardware are looked up in the catalogue."""
-    sheet = FactSheet(document.name, document.index)
+    sheet = FactSheet.of(document)
     data = document.data if isinstance(document.data, dict) else {}
     refused: dict[KeyPath, Refused] = {}
     if data.get(MARKER, VERSION) is not VERSION:
@@ -276,7 +276,7 @@ def native_keys() -> FrameworkKeys:
 
 def _keyed(document: Document, refused: Mapping[KeyPath, Refused]) -> KeyedFile:
     keyed = keyed_file(document, "native", native_keys())
-    sheet = FactSheet(document.name, document.index)
+    sheet = FactSheet.of(document)
     found: list[LoadedAs] = []
     for path, (loaded, expected) in refused.items():
         raw, place = document.raw(path), sheet.place(path)
@@ -288,4 +288,6 @@ def _keyed(document: Document, refused: Mapping[KeyPath, Refused]) -> KeyedFile:
     return keyed._replace(loaded_as=tuple(found))
 
 
-READER = Reader(format="native", role="config", detect=detect, read=read)
+# `model` and `data` alone say nothing: half of the other formats have them.
+_KEYS = (MARKER, *sorted({*SECTIONS} - {"data", "model"}))
+READER = Reader("native", "config", detect, read, keys=_KEYS)

@@ -49,4 +49,4 @@ def _variables(source: Source) -> list[Variable]:
     return list(found.values())
 
 
-READER = ScriptReader(format="nccl-conf", role="environment", detect=detect, read=read)
+READER = ScriptReader("nccl-conf", "environment", detect, read, words=(_FAMILY,))

@@ -15,28 +15,45 @@ from speccheck.validator.sources.formats._slurm import (
     request_of,
     tasks_per_node,
 )
-from speccheck.validator.sources.launch_commands import (
+from speccheck.validator.sources.launching.launch_commands import (
     launches,
     mentions_only,
     python_program,
     starts_tasks,
 )
+from speccheck.validator.sources.launching.mpi_commands import mpi_run_of
+from speccheck.validator.sources.launching.script_options import references
 from speccheck.validator.sources.mapping import without_place
-from speccheck.validator.sources.reader import Reading, ScriptReader
-from speccheck.validator.sources.script_options import references
+from speccheck.validator.sources.reader import Reading, Reference, ScriptReader
+from speccheck.validator.sources.scripts.shell import Command
 from speccheck.validator.sources.source import Source
 from speccheck.validator.spec.names import UnknownName
 
 _DAY, _HOUR, _MINUTE = 86_400, 3_600, 60
 _GPU_OPTIONS = ("--gpus", "--gpus-per-node", "--gpus-per-task", "--gpus-per-socket")
 _GPU_WORDS = ("gpu", "dgx", "a100", "h100", "h200", "b200", "v100", "mi300", "mi250")
+_STARTERS = ("srun", "salloc", "sbatch")
 _NODES, _TASKS = "cluster.nodes", "recovery.tasks_per_node"
 _GPUS = "cluster.gpus_per_node"
+_SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm")
+_ALLOCATED = frozenset(
+    {
+        _NODES,
+        _GPUS,
+        "cluster.accelerator",
+        "cluster.world_size",
+        "recovery.exit_before_walltime",
+        "recovery.requeue",
+        "recovery.walltime_seconds",
+    }
+)
 
 
 def detect(source: Source) -> float:
     """By a request for GPUs, or a launch; other jobs of Slurm are no training."""
-    if not source.script.directives and "srun" not in source.text:
+    if not source.script.directives and not any(
+        name in source.text for name in _STARTERS
+    ):
         return 0.0
     request = request_of(source)
     if not request.job and not request.step:
@@ -70,7 +87,18 @@ def read(source: Source) -> Reading:
         _state_gpus(sheet, source, request)
     _state_tasks(sheet, source, request)
     _state_time(sheet, request)
-    return Reading(sheet, references=references(source))
+    named = references(source)
+    if not source.script.directives and request.job:
+        named = tuple(_submitted(one, sheet) for one in named)
+    return Reading(sheet, references=named)
+
+
+def _submitted(named: Reference, sheet: FactSheet) -> Reference:
+    """Options of sbatch on the command line win over those of the batch script."""
+    if not named.target.endswith(_SCRIPTS):
+        return named
+    told = {fact.name for fact in sheet.facts if fact.status != "unknown"}
+    return named._replace(replaces=tuple(sorted(told & _ALLOCATED)))
 
 
 def _state_nodes(sheet: FactSheet, request: Request) -> None:
@@ -195,7 +223,8 @@ def _state_tasks(sheet: FactSheet, source: Source, request: Request) -> None:
         note = f"{found[0].launcher} runs in the batch script itself, once"
         sheet.derive(_TASKS, 1, note)
         return
-    if not any(starts_tasks(one) for one in source.script.commands):
+    starters = [one for one in source.script.commands if starts_tasks(one)]
+    if all(_tells_tasks(one) for one in starters):
         return
     asked = request.find("--ntasks-per-node")
     tasks = tasks_per_node(source)
@@ -211,13 +240,19 @@ def _state_tasks(sheet: FactSheet, source: Source, request: Request) -> None:
         sheet.default(_TASKS, tasks, note)
 
 
+def _tells_tasks(command: Command) -> bool:
+    """Whether MPI starts the tasks of a command, as many as it is told itself."""
+    found = mpi_run_of(command)
+    return found is not None and found.tells_count
+
+
 def _state_time(sheet: FactSheet, request: Request) -> None:
     """Wall time, the signal before its end, and whether the job is put back."""
-    if (asked := request.job.get("--time")) is not None:
+    if (asked := request.find("--time")) is not None:
         seconds = wall_time_seconds(asked.text)
         if seconds is not None:
             sheet.state("recovery.walltime_seconds", seconds, asked.place)
-    if (asked := request.job.get("--signal")) is not None:
+    if (asked := request.find("--signal")) is not None:
         sheet.state("recovery.exit_before_walltime", value=True, at=asked.place)
     leaf = "recovery.requeue"
     wishes = [name for name in request.job if name in {"--requeue", "--no-requeue"}]
@@ -249,4 +284,4 @@ def wall_time_seconds(text: str) -> float | None:
     return float(total) or None
 
 
-READER = ScriptReader(format="slurm", role="launcher", detect=detect, read=read)
+READER = ScriptReader("slurm", "launcher", detect, read, words=("#SBATCH", *_STARTERS))

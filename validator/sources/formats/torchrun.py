@@ -17,7 +17,7 @@ from speccheck.validator.sources.convert import (
 from speccheck.validator.sources.facts import Fact, FactSheet
 from speccheck.validator.sources.formats._huggingface import SHARDING_STAGES
 from speccheck.validator.sources.formats._slurm import tasks_per_node
-from speccheck.validator.sources.launch_commands import (
+from speccheck.validator.sources.launching.launch_commands import (
     ACCELERATE,
     DEEPSPEED,
     FT_LAUNCHER,
@@ -25,9 +25,8 @@ from speccheck.validator.sources.launch_commands import (
     Launch,
     launches,
 )
-from speccheck.validator.sources.mapping import without_place
-from speccheck.validator.sources.reader import Reading, Reference, ScriptReader
-from speccheck.validator.sources.script_options import (
+from speccheck.validator.sources.launching.mpi_commands import mpi_run_of
+from speccheck.validator.sources.launching.script_options import (
     Leaf,
     last_options,
     references,
@@ -37,7 +36,9 @@ from speccheck.validator.sources.script_options import (
     unresolved,
     word_place,
 )
-from speccheck.validator.sources.shell import Option, options
+from speccheck.validator.sources.mapping import without_place
+from speccheck.validator.sources.reader import Reading, Reference, ScriptReader
+from speccheck.validator.sources.scripts.shell import Option, options
 from speccheck.validator.sources.source import Source
 
 _NODES = "cluster.nodes"
@@ -281,7 +282,7 @@ _STATE: Mapping[str, Callable[[FactSheet, Mapping[str, Option]], None]] = {
 
 def _state_gpus(sheet: FactSheet, source: Source, launch: Launch) -> None:
     """A launcher that is alone on its node starts one process for each GPU there."""
-    shares_node = launch.every_task and tasks_per_node(source) != 1
+    shares_node = launch.every_task and _tasks_on_node(source, launch) != 1
     picks_devices = any(
         one.name == "CUDA_VISIBLE_DEVICES"
         for one in (*source.script.assignments, *launch.command.environment)
@@ -296,4 +297,20 @@ def _state_gpus(sheet: FactSheet, source: Source, launch: Launch) -> None:
             sheet.derive(_GPUS, fact.value, note, *fact.places)
 
 
-READER = ScriptReader(format="torchrun", role="launcher", detect=detect, read=read)
+def _tasks_on_node(source: Source, launch: Launch) -> int | None:
+    """How often MPI or Slurm starts the launcher on a node."""
+    found = mpi_run_of(launch.command)
+    if found is not None and found.ranks_per_node is not None:
+        return found.ranks_per_node.number
+    return tasks_per_node(source)
+
+
+_WORDS = (
+    "accelerate",
+    "deepspeed",
+    "ft_launcher",
+    "torch.distributed",
+    "torchrun",
+    "tune",
+)
+READER = ScriptReader("torchrun", "launcher", detect, read, words=_WORDS)

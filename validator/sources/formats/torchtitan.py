@@ -1,8 +1,10 @@
 """torchtitan's TOML of v0.1 and v0.2, and the spellings of 2024.
 
 Keys and defaults: schemas/catalogues/frameworks/torchtitan.yaml. Since February 2026
-torchtitan is configured in Python; a dump of the resolved settings reads like the TOML.
+torchtitan is configured in Python; what a run writes down of its settings is read too.
 """
+
+from collections.abc import Mapping
 
 from speccheck.validator.evidence.framework_version import FrameworkVersion
 from speccheck.validator.evidence.value import KeyPath
@@ -13,9 +15,14 @@ from speccheck.validator.sources.convert import (
     number,
     one_of,
 )
-from speccheck.validator.sources.document import Document
+from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._torchtitan import state_job
+from speccheck.validator.sources.formats._torchtitan_dump import (
+    is_dump,
+    opened,
+    state_dump,
+)
 from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
@@ -61,6 +68,9 @@ _SIGNS = (
     ("profiling", "enable_profiling"),
     ("checkpoint", "async_mode"),
     ("comm", "train_timeout_seconds"),
+    ("model_spec", "flavor"),
+    ("checkpointer", "async_mode"),
+    ("training", "num_tokens_per_microbatch_per_dp_rank"),
 )
 _FEWEST_SIGNS = 2
 
@@ -231,8 +241,10 @@ def detect(document: Document) -> float:
 
 def read(document: Document) -> Reading:
     """What the file states, and what torchtitan does where it states nothing."""
-    sheet = FactSheet(document.name, document.index)
     data = section(document.data)
+    if is_dump(data):
+        return _read_dump(document, data)
+    sheet = FactSheet.of(document)
     apply(sheet, data, _FIELDS)
     # The section came with v0.1: before it, other defaults held.
     version = _FIRST_NUMBERED if "parallelism" in data else None
@@ -243,4 +255,15 @@ def read(document: Document) -> Reading:
     return Reading(sheet, keyed_file(document, _FORMAT, keys_of_format(_FORMAT)))
 
 
-READER = Reader(format=_FORMAT, role="config", detect=detect, read=read)
+def _read_dump(document: Document, data: Mapping[str, object]) -> Reading:
+    """What a run wrote down: all that it goes by, and no key that it can refuse."""
+    sheet, view = opened(document, data)
+    apply(sheet, view, _FIELDS)
+    at: KeyPath = ()
+    sheet.derive("run.framework", "torchtitan", "torchtitan's sections", at)
+    state_dump(sheet, data)
+    state_job(sheet, view)
+    return Reading(sheet, keyed_file(document, _FORMAT, None))
+
+
+READER = Reader(_FORMAT, "config", detect, read, keys=("training",))

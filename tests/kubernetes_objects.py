@@ -1,0 +1,49 @@
+"""Reads Kubernetes objects with the scripts in them, for the tests of their readers."""
+
+from textwrap import dedent, indent
+
+from reader_text import ReadText, document_of
+from speccheck.validator.sources.joining.merge import merge
+from speccheck.validator.sources.reader import Reader
+from speccheck.validator.sources.registry import Readers
+
+_VERSIONS = {
+    "PyTorchJob": "kubeflow.org/v1",
+    "MPIJob": "kubeflow.org/v2beta1",
+    "TrainJob": "trainer.kubeflow.org/v1alpha1",
+    "TrainingRuntime": "trainer.kubeflow.org/v1alpha1",
+    "ClusterTrainingRuntime": "trainer.kubeflow.org/v1alpha1",
+    "JobSet": "jobset.x-k8s.io/v1alpha2",
+    "RayJob": "ray.io/v1",
+    "RayCluster": "ray.io/v1",
+    "HyperPodPyTorchJob": "sagemaker.amazonaws.com/v1",
+    "Job": "batch/v1",
+    "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1",
+}
+
+
+def manifest(kind: str, spec: str) -> str:
+    """An object of a kind; the first line of its spec is the sixth of the file."""
+    head = f"apiVersion: {_VERSIONS[kind]}\nkind: {kind}\nmetadata:\n  name: train\n"
+    return f"{head}spec:\n{indent(dedent(spec).strip(chr(10)), '  ')}\n"
+
+
+def read_object(kind: str, spec: str) -> ReadText:
+    """What is read of an object, and of the scripts in it."""
+    document = document_of(manifest(kind, spec), "job.yaml")
+    readers = Readers()
+    reader = readers.find(f"k8s-{kind.lower()}")
+    assert isinstance(reader, Reader)
+    assert readers.detect_document(document) is not None
+    reading = reader.read(document)
+    facts = list(reading.facts.facts)
+    for script in reading.scripts:
+        for one in readers.of_scripts(script):
+            if one.detect(script) > 0:
+                facts += one.read(script).facts.facts
+    return ReadText(document, reading, merge(facts))
+
+
+def environment(read: ReadText) -> dict[str, str | None]:
+    """The variables of an object by name."""
+    return {one.name: one.value for one in read.reading.variables}

@@ -1,0 +1,35 @@
+"""The page of formats names every format, and says of each what its table says."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from speccheck.validator.sources.registry import Readers
+from speccheck.validator.spec.frameworks import FRAMEWORK_OF_FORMAT, keys_of_format
+
+PAGE = (Path(__file__).resolve().parents[1] / "docs" / "formats.md").read_text("utf-8")
+WORDS = {"reject": "refused", "ignore": "ignored"}
+
+
+def rows() -> dict[str, str]:
+    """The rows of the tables by the formats that they are on."""
+    found: dict[str, str] = {}
+    for line in PAGE.splitlines():
+        if line.startswith("| `"):
+            first = line.split("|")[1]
+            found.update(dict.fromkeys(re.findall(r"`([^`]+)`", first), line))
+    return found
+
+
+def test_every_format_has_its_row() -> None:
+    assert sorted(rows()) == list(Readers().formats())
+
+
+@pytest.mark.parametrize(
+    "name", sorted({*FRAMEWORK_OF_FORMAT} - {"megatron-cli", "slurm", "torchrun"})
+)
+def test_what_happens_to_an_unknown_key_is_what_the_table_says(name: str) -> None:
+    table = keys_of_format(name)
+    assert table is not None
+    assert WORDS[table.default_policy] in rows()[name]

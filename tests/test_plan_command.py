@@ -1,0 +1,145 @@
+"""`speccheck plan`: the values that files make together."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from speccheck.validator.cli.main import main
+from speccheck.validator.evidence.training_plan import leaf_names
+from speccheck.validator.report.plan_model import PlanDocument
+
+AXOLOTL = """\
+base_model: meta-llama/Llama-3.1-8B
+datasets:
+  - path: data.jsonl
+sequence_len: 4096
+micro_batch_size: 2
+gradient_accumulation_steps: 4
+learning_rate: 2e-5
+bf16: true
+deepspeed: ds.json
+"""
+ENGINE = """\
+{
+  "train_micro_batch_size_per_gpu": 4,
+  "zero_optimization": {"stage": 2},
+  "bf16": {"enabled": "auto"}
+}
+"""
+JOB = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --gpus-per-node=8
+export NCCL_DEBUG=WARN
+export WANDB_API_KEY=0123456789abcdef0123456789abcdef01234567
+srun axolotl train train.yaml
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in (
+        ("train.yaml", AXOLOTL),
+        ("ds.json", ENGINE),
+        ("job.sbatch", JOB),
+    ):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def plan(folder: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    code = main(["plan", str(folder), *words])
+    captured = capsys.readouterr()
+    assert code == 0, captured.err
+    return captured.out
+
+
+def values(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    document = json.loads(plan(folder, capsys, "--output", "json"))
+    PlanDocument.model_validate(document)
+    (one,) = document["plans"]
+    return {value["name"]: value for value in one["values"]}
+
+
+def test_each_value_has_its_status_place_and_derivation(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = values(folder, capsys)
+    assert tuple(found) == leaf_names()
+    nodes = found["cluster.nodes"]
+    assert (nodes["value"], nodes["status"]) == (2, "stated")
+    assert [(place["line"], place["key"]) for place in nodes["places"]] == [
+        (2, "--nodes")
+    ]
+    world = found["cluster.world_size"]
+    assert (world["value"], world["status"]) == (16, "derived")
+    assert world["note"] == "2 nodes x 8 GPUs = 16"
+    silent = found["cluster.fabric"]
+    assert (silent["value"], silent["status"], silent["places"]) == (
+        None,
+        "unknown",
+        [],
+    )
+
+
+def test_a_conflict_keeps_what_was_stated_and_where(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    micro = values(folder, capsys)["batch.micro_batch_size"]
+    assert (micro["value"], micro["status"]) == (None, "conflict")
+    stated = zip(micro["alternatives"], micro["places"], strict=True)
+    assert {(text, Path(at["file"]).name, at["line"]) for text, at in stated} == {
+        ("4", "ds.json", 2),
+        ("2", "train.yaml", 5),
+    }
+
+
+def test_the_text_names_files_reasons_and_values(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = plan(folder, capsys).splitlines()
+    text = "\n".join(lines)
+    assert "job.sbatch names train.yaml; train.yaml names ds.json" in text
+    assert (
+        "  nodes                          2                      stated   job.sbatch:2"
+        in (lines)
+    )
+    assert "      4 at ds.json:2; 2 at train.yaml:5" in lines
+    assert "  NCCL_DEBUG=WARN  job.sbatch:4" in lines
+    assert "are not stated in these files (--full names them)" in text
+    assert "cluster.fabric" in plan(folder, capsys, "--full")
+
+
+def test_no_secret_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = plan(folder, capsys) + plan(folder, capsys, "--output", "json")
+    assert "0123456789abcdef" not in text
+    assert "WANDB_API_KEY=(not shown)" in text
+
+
+def test_the_plan_can_be_written_to_a_file(
+    folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    target = tmp_path / "plan.out"
+    assert plan(folder, capsys, f"--output=json={target}") == ""
+    assert (
+        json.loads(target.read_text(encoding="utf-8"))["schema"] == "speccheck-plan/1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [("nothing: known\n", 2), ("a: [\n", 2)], ids=["other", "broken"]
+)
+def test_what_is_no_plan_has_another_exit_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, code: int
+) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(text, encoding="utf-8")
+    assert main(["plan", str(path)]) == code
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_folder_without_a_plan_is_inconclusive(tmp_path: Path) -> None:
+    assert main(["plan", str(tmp_path)]) == 3
+    assert main(["plan"]) == 2

@@ -1,0 +1,187 @@
+"""What the options ask for: shared by the commands that read files."""
+
+import os
+import sys
+
+from speccheck.validator.cli.options import Parsed, UsageError, Value
+from speccheck.validator.evidence.framework_version import parse_version
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.report.style import Style
+from speccheck.validator.report.write import WriteError
+from speccheck.validator.run import Request
+from speccheck.validator.selection import Selection, UnknownSelection
+from speccheck.validator.sources.context import ROLES, Context
+from speccheck.validator.sources.files import UnknownFormat
+from speccheck.validator.sources.reader import PluginFault
+from speccheck.validator.spec.compose import UnknownProfile
+from speccheck.validator.spec.edition import UnknownEdition
+from speccheck.validator.spec.names import UnknownName
+
+USES = ("ci", "preflight", "certify")
+_DEFAULT_WIDTH = 80
+BUG = 4
+# What a command line or the files that it names may have wrong: exit code 2.
+REFUSALS = (
+    UsageError,
+    UnknownName,
+    UnknownFormat,
+    UnknownProfile,
+    UnknownEdition,
+    UnknownSelection,
+    PluginFault,
+    WriteError,
+)
+
+
+def wants_traceback() -> bool:
+    """Whether the user asked to see where an unexpected exception comes from."""
+    return bool(os.environ.get("SPECCHECK_TRACEBACK"))
+
+
+def bug_message(error: Exception) -> str:
+    """One line for an exception that nobody expected."""
+    return (
+        f"a bug of speccheck: {type(error).__name__}: {error}; "
+        "SPECCHECK_TRACEBACK=1 shows where"
+    )
+
+
+class Output(Record):
+    """One report to write; `path` None means standard output."""
+
+    format: str
+    path: str | None
+
+
+def request_of(parsed: Parsed) -> Request:
+    """What is to be judged; raises UsageError."""
+    values = parsed.values
+    if not parsed.files:
+        message = "no file given: speccheck FILE|FOLDER|- ..."
+        raise UsageError(message)
+    use, profiles = _profiles(_list(values, "profile"))
+    role = _text(values, "role")
+    if role is not None and role not in ROLES:
+        message = f"--role {role}: must be one of {', '.join(ROLES)}"
+        raise UsageError(message)
+    version = _text(values, "framework_version")
+    if version is not None:
+        _verify_version(version)
+    return Request(
+        arguments=parsed.files,
+        context=Context(
+            nodes=_integer(values, "nodes"),
+            gpus_per_node=_integer(values, "gpus_per_node"),
+            gpu=_text(values, "gpu"),
+            instance=_text(values, "instance"),
+            fabric=_text(values, "fabric"),
+            nvlink_domain=_integer(values, "nvlink_domain"),
+            role=role,
+            hours=_number(values, "hours"),
+            step_seconds=_number(values, "step_seconds"),
+            mtbf_hours=_number(values, "mtbf_hours"),
+            framework_version=version,
+            nccl_version=_text(values, "nccl_version"),
+        ),
+        use=use,
+        profiles=profiles,
+        spec=_text(values, "spec") or "1.0",
+        selection=Selection(
+            _names(_list(values, "select")), _names(_list(values, "ignore"))
+        ),
+        format=_text(values, "format"),
+        stdin_name=_text(values, "stdin_filename"),
+        skip_unknown="skip_unknown" in values,
+        full="full" in values,
+        each="each" in values,
+        by_folder="by_folder" in values,
+        plugins="plugins" in values,
+    )
+
+
+def _verify_version(text: str) -> None:
+    try:
+        parse_version(text)
+    except ValueError as error:
+        message = f'--framework-version {text}: {error}; write "transformers 4.57.1"'
+        raise UsageError(message) from error
+
+
+def _profiles(names: list[str]) -> tuple[str, tuple[str, ...]]:
+    """The use among the profiles, and the others."""
+    use, others = "ci", []
+    for name in _names(names):
+        bare = name.removeprefix("use/")
+        if bare in USES:
+            use = bare
+        else:
+            others.append(name)
+    return use, tuple(others)
+
+
+def _names(texts: list[str]) -> tuple[str, ...]:
+    return tuple(
+        name.strip() for text in texts for name in text.split(",") if name.strip()
+    )
+
+
+def outputs_of(parsed: Parsed, formats: tuple[str, ...]) -> list[Output]:
+    """The reports to write; raises UsageError."""
+    outputs: list[Output] = []
+    for text in _list(parsed.values, "output") or ["text"]:
+        name, equal, path = text.partition("=")
+        if name not in formats:
+            message = f"--output {name}: must be one of {', '.join(formats)}"
+            raise UsageError(message)
+        if equal and not path:
+            message = f"--output {name}= needs a file name after the equal sign"
+            raise UsageError(message)
+        outputs.append(Output(name, path or None))
+    if sum(output.path is None for output in outputs) > 1:
+        message = "two reports on standard output: give one a file, --output json=FILE"
+        raise UsageError(message)
+    return outputs
+
+
+def style_of(parsed: Parsed, *, to_file: bool) -> Style:
+    """How to draw the report."""
+    when = one_of(parsed, "color", ("auto", "always", "never"))
+    is_terminal = not to_file and sys.stdout.isatty()
+    colour = when == "always" or (
+        when == "auto" and is_terminal and not os.environ.get("NO_COLOR")
+    )
+    encoding = "utf-8" if to_file else (sys.stdout.encoding or "ascii")
+    width = _DEFAULT_WIDTH
+    if is_terminal:
+        width = max(60, min(os.get_terminal_size().columns, 120))
+    return Style(colour, "utf" in encoding.lower(), width)
+
+
+def one_of(parsed: Parsed, name: str, known: tuple[str, ...]) -> str:
+    """The value of an option with a few words, the first of them by default."""
+    value = _text(parsed.values, name) or known[0]
+    if value not in known:
+        flag = "--" + name.replace("_", "-")
+        message = f"{flag} {value}: must be one of {', '.join(known)}"
+        raise UsageError(message)
+    return value
+
+
+def _text(values: dict[str, Value], name: str) -> str | None:
+    value = values.get(name)
+    return value if isinstance(value, str) else None
+
+
+def _integer(values: dict[str, Value], name: str) -> int | None:
+    value = values.get(name)
+    return value if isinstance(value, int) else None
+
+
+def _number(values: dict[str, Value], name: str) -> float | None:
+    value = values.get(name)
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _list(values: dict[str, Value], name: str) -> list[str]:
+    value = values.get(name)
+    return value if isinstance(value, list) else []

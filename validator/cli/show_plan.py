@@ -1,0 +1,62 @@
+"""`speccheck plan FILE...`: the plan that the files make, value by value."""
+
+import sys
+
+from speccheck.validator.cli.options import Parsed, parse
+from speccheck.validator.cli.request import (
+    BUG,
+    REFUSALS,
+    Output,
+    bug_message,
+    outputs_of,
+    request_of,
+    style_of,
+    wants_traceback,
+)
+from speccheck.validator.plan_view import PlanView, plan_view
+from speccheck.validator.report.write import write
+from speccheck.validator.sources.context import context_facts
+
+_FORMATS = ("text", "json")
+_USAGE = 2
+_NOTHING = 3
+
+
+def show_plan(words: list[str]) -> int:
+    """Show the plans of files; returns the exit code.
+
+    0: there is a plan; 2: usage, or an input that could not be read; 3: no plan.
+    """
+    try:
+        parsed = parse(words)
+        outputs = outputs_of(parsed, _FORMATS)
+        request = request_of(parsed)
+        context_facts(request.context)  # refuses unknown names before any work
+        view = plan_view(request)
+        for output in outputs:
+            write(_text(view, output, parsed), output.path)
+    except REFUSALS as error:
+        sys.stderr.write(f"speccheck: {error}\n")
+        return _USAGE
+    except Exception as error:
+        if wants_traceback():
+            raise
+        sys.stderr.write(f"speccheck: {bug_message(error)}\n")
+        return BUG
+    if any(
+        file.state == "unreadable" or (file.named and file.state != "judged")
+        for file in view.files
+    ):
+        return _USAGE
+    return 0 if view.plans else _NOTHING
+
+
+def _text(view: PlanView, output: Output, parsed: Parsed) -> str:
+    if output.format == "json":
+        from speccheck.validator.report.plan_json import plan_json  # noqa: PLC0415
+
+        return plan_json(view)
+    from speccheck.validator.report.plan_text import plan_text  # noqa: PLC0415
+
+    style = style_of(parsed, to_file=output.path is not None)
+    return plan_text(view, style, full="full" in parsed.values)

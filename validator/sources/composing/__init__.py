@@ -1,0 +1,1 @@
+"""A document with what it inherits and refers to."""

@@ -1,0 +1,1 @@
+"""Files as data that remember where each key and value stands."""

@@ -1,0 +1,337 @@
+"""A configuration file as data that remembers where each key and value stands."""
+
+from bisect import bisect_right
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Literal, Protocol
+
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import KeyPath, Place, Span, dotted
+
+__all__ = [
+    "Document",
+    "Duplicate",
+    "Extent",
+    "KeyPath",
+    "Language",
+    "LineTable",
+    "RawScalar",
+    "ReadError",
+    "ReadErrorKind",
+    "Resolution",
+    "SourceNode",
+    "Span",
+    "TreeNode",
+    "path_step",
+]
+
+_LONGEST_PROBLEM = 300  # characters; it may quote the file
+
+Language = Literal["yaml", "json", "toml"]
+Extent = tuple[int, int]
+ReadErrorKind = Literal[
+    "missing",
+    "unreadable",
+    "directory",
+    "too_large",
+    "binary",
+    "encoding",
+    "empty",
+    "template",
+    "syntax",
+    "too_deep",
+    "too_many_aliases",
+]
+
+_LINE_BREAK = lazy_pattern(r"\r\n?|\n")
+
+
+class ReadError(Exception):
+    """A file that cannot be read; `str()` is one line: place, problem, what to do.
+
+    `line` and `column` count from 1 and are None where no place is known.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        kind: ReadErrorKind,
+        problem: str,
+        remedy: str,
+        at: tuple[int, int] | None = None,
+    ) -> None:
+        """Take the file's name, what is wrong, what to do, and line and column."""
+        super().__init__(name, kind, problem, remedy, at)
+        self.name = name
+        self.kind: ReadErrorKind = kind
+        self.problem = " ".join(problem[:_LONGEST_PROBLEM].split())
+        self.remedy = remedy
+        self.line = at[0] if at else None
+        self.column = at[1] if at else None
+
+    def __str__(self) -> str:
+        """`train.yaml:3:7: the problem; what to do`."""
+        place = f":{self.line}:{self.column}" if self.line is not None else ""
+        message = f"{self.name}{place}: {self.problem}; {self.remedy}"
+        # Names and files may hold line ends and escape sequences of terminals.
+        return "".join(sign if sign.isprintable() else "?" for sign in message)
+
+
+class Duplicate(Record):
+    """The same key twice in one mapping; `path` names the key.
+
+    A key given three times makes two of these, both with the same `first`.
+    """
+
+    path: KeyPath
+    first: Span
+    again: Span
+
+
+class RawScalar(Record):
+    """A scalar as written, without its quotes; escapes are left as they are.
+
+    Of a YAML block scalar (`|`, `>`), which no loader takes for a number, `text` is
+    the content and `quoted` is true.
+    """
+
+    text: str
+    quoted: bool
+
+
+class Resolution(Record):
+    """What became of a text that refers to other values.
+
+    is_known: the value was worked out; else the text stands as written.
+    note: the arithmetic, or the reason why there is no value.
+    places: of the values that it was worked out from.
+    is_computed: by arithmetic; else the value stands as it is at the other place.
+    """
+
+    is_known: bool
+    note: str
+    places: tuple[Place, ...] = ()
+    is_computed: bool = False
+
+
+class SourceNode(Protocol):
+    """A node of a file's syntax: extents are offsets into the text, end excluded."""
+
+    @property
+    def key(self) -> Extent | None:
+        """Where the key stands that holds this node; None for items of lists."""
+        ...
+
+    @property
+    def value(self) -> Extent:
+        """Where the value stands."""
+        ...
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether the value is neither a mapping nor a list."""
+        ...
+
+    def child(self, step: str | int) -> "SourceNode | None":
+        """The node under a key or at an index; None when there is none."""
+
+    def raw(self, text: str) -> RawScalar | None:
+        """The scalar as written; None for a mapping or a list."""
+
+
+class TreeNode:
+    """A node of JSON and TOML; `quotes` is the number of quotes on each side."""
+
+    __slots__ = ("children", "key", "quotes", "value")
+
+    def __init__(self, key: Extent | None, value: Extent, quotes: int = 0) -> None:
+        """Start as a scalar; with `children` it is a mapping or a list."""
+        self.key = key
+        self.value = value
+        self.quotes = quotes
+        self.children: dict[str | int, TreeNode] | None = None
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether the value is neither a mapping nor a list."""
+        return self.children is None
+
+    def child(self, step: str | int) -> "TreeNode | None":
+        """The node under a key or at an index; None when there is none."""
+        return None if self.children is None else self.children.get(step)
+
+    def raw(self, text: str) -> RawScalar | None:
+        """The scalar as written; None for a mapping or a list."""
+        if self.children is not None:
+            return None
+        start, stop = self.value
+        body = text[start + self.quotes : stop - self.quotes]
+        return RawScalar(body, quoted=self.quotes > 0)
+
+
+class LineTable:
+    """Turns offsets of a text into lines and columns, all counted in code points."""
+
+    __slots__ = ("_starts", "_text")
+
+    def __init__(self, text: str) -> None:
+        """Find the lines of a text; they end with LF, CR LF or CR."""
+        self._text = text
+        self._starts = [0, *(found.end() for found in _LINE_BREAK.finditer(text))]
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Line and column, from 1, of an offset."""
+        offset = min(offset, len(self._text))
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+    def offset(self, line: int) -> int:
+        """The offset at which a line begins; lines count from 1."""
+        return self._starts[min(line, len(self._starts)) - 1]
+
+    def line(self, line: int) -> str:
+        """The text of a line, with its line end."""
+        stop = self._starts[line] if line < len(self._starts) else None
+        return self._text[self._starts[line - 1] : stop]
+
+    def span(self, extent: Extent) -> Span:
+        """The part of an extent that stands on its first line."""
+        start, stop = extent
+        line, column = self.place(start)
+        if line < len(self._starts):
+            stop = min(stop, self._starts[line])
+        length = len(self._text[start:stop].rstrip())
+        return Span(line, column, length)
+
+
+class Document:
+    """One document: its data as its own loader means it, and the places of its parts.
+
+    Not changed after loading. `data` is what `yaml.safe_load`, `json.loads` or
+    `tomllib.loads` give, but for YAML timestamps, `!!binary`, and unknown tags: these
+    keep their text, and `!!set`, `!!omap`, `!!pairs` stay plain mappings and lists. Of
+    a duplicate key the last value holds. Objects under YAML aliases are shared.
+
+    A key path holds `str` and `int` steps; a key that is neither (`true`, `null`, a
+    float) is named by its `str()`.
+    """
+
+    __slots__ = (
+        "_find_nodes",
+        "data",
+        "duplicates",
+        "index",
+        "language",
+        "name",
+        "relaxed",
+        "text",
+    )
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        language: Language,
+        text: str,
+        data: object,
+        find_nodes: Callable[[], SourceNode],
+        index: int = 0,
+        duplicates: tuple[Duplicate, ...] = (),
+        relaxed: bool = False,
+    ) -> None:
+        """Join the data of a document with the way to find its places.
+
+        Args:
+            name: the file's name as the user gave it.
+            language: the language that the text was read as.
+            text: the whole text of the file, all its documents.
+            data: the tree of mappings, lists and scalars.
+            find_nodes: gives the syntax tree; called when a place is first asked for.
+            index: number of the document in its file, empty documents counted.
+            duplicates: keys given more than once.
+            relaxed: whether the text is JSON only without comments, trailing commas.
+        """
+        self.name = name
+        self.language: Language = language
+        self.text = text
+        self.data = data
+        self.index = index
+        self.duplicates = duplicates
+        self.relaxed = relaxed
+        self._find_nodes = find_nodes
+
+    def __repr__(self) -> str:
+        """Name the file and the document."""
+        return f"<Document {self.name}[{self.index}] {self.language}>"
+
+    def span(
+        self, path: KeyPath, *, part: Literal["key", "value"] = "value"
+    ) -> Span | None:
+        """Where a key or a value stands; None for a path that does not exist.
+
+        The value of a mapping, a list or nothing at all (`key:`) is marked at its key;
+        an item of a list, which has no key, at the first line of the item. A value that
+        comes from a YAML alias or merge stands where its anchor is defined.
+        """
+        root, lines = _tree(self)
+        node = _descend(root, path)
+        if node is None:
+            return None
+        start, stop = extent = node.value
+        if node.key is not None and (
+            part == "key" or not node.is_scalar or start == stop
+        ):
+            extent = node.key
+        return lines.span(extent)
+
+    def raw(self, path: KeyPath) -> RawScalar | None:
+        """A scalar as it is written; None for a mapping, a list, an unknown path."""
+        node = _descend(_tree(self)[0], path)
+        return None if node is None else node.raw(self.text)
+
+    def place(self, path: KeyPath) -> Place:
+        """The place of a key path; where the file that states it is another, there."""
+        return Place(self.name, dotted(path), path, self.index)
+
+    def resolution(self, path: KeyPath) -> Resolution | None:
+        """How the value at a path was worked out, or why not; None for plain ones."""
+        del path
+        return None
+
+    @property
+    def prefix(self) -> KeyPath:
+        """Where `data` lies in the file: not empty for a part of a document."""
+        return ()
+
+    @property
+    def own_data(self) -> object:
+        """The part of `data` that stands in this file."""
+        return self.data
+
+    def nodes(self) -> SourceNode:
+        """The root of the syntax tree, built anew; `span` keeps those of late."""
+        return self._find_nodes()
+
+
+# A tree takes 15 times the size of its text or more, so that thousands of documents
+# that kept theirs would cost more memory and garbage collection than building it again.
+@lru_cache(maxsize=4)
+def _tree(document: Document) -> tuple[SourceNode, LineTable]:
+    return document.nodes(), LineTable(document.text)
+
+
+def _descend(root: SourceNode, path: KeyPath) -> SourceNode | None:
+    node: SourceNode | None = root
+    for step in path:
+        if node is None:
+            return None
+        node = node.child(step)
+    return node
+
+
+def path_step(key: object) -> str | int:
+    """The step of a key path that names a key."""
+    if isinstance(key, str) or (isinstance(key, int) and not isinstance(key, bool)):
+        return key
+    return str(key)

@@ -1,0 +1,292 @@
+"""Trainings that a script states on the command line: `main_ppo trainer.nnodes=4`.
+
+verl, NeMo 1, NeMo-RL and torchtune are started so. The settings lie over the file that
+the command names (`--config-name`, `--config`), or over the program's own defaults; the
+reader of the format reads them together. Sources: https://hydra.cc/docs/advanced/
+hydra-command-line-flags, torchtune/config/_parse.py, NVIDIA-NeMo/RL examples/run_*.py.
+"""
+
+from collections.abc import Sequence
+
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.sources.documents.document import Document
+from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.formats._overrides import (
+    Override,
+    OverrideDocument,
+    config_parent,
+    keyed_settings,
+    merged,
+    over_reference,
+    overrides,
+    read_over,
+    with_suffix,
+    without_defaults,
+)
+from speccheck.validator.sources.launching.launch_commands import (
+    base_name,
+    launch_of,
+    mentions_only,
+    python_program,
+)
+from speccheck.validator.sources.launching.script_options import (
+    last_options,
+    may_hold_options,
+    shared_facts,
+    word_place,
+)
+from speccheck.validator.sources.reader import (
+    Parent,
+    Reader,
+    Reading,
+    Reference,
+    ScriptReader,
+)
+from speccheck.validator.sources.registry import Readers
+from speccheck.validator.sources.scripts.shell import Command, Option, Word, options
+from speccheck.validator.sources.source import Source
+
+_FORMAT = "hydra-overrides"
+_SETTING = lazy_pattern(r"[A-Za-z_]\w*\.\w[\w.-]*=")
+# Of commands that name a configuration and change nothing of it.
+_SIGNS = ("tune run", "--config-name")
+_TORCHTUNE, _NEMO_RL, _VERL = "torchtune", "nemo-rl", "verl"
+_NEMO_RL_PROGRAM = lazy_pattern(
+    r"run_(?:grpo|dpo|sft|rm|ppo|distillation)\w*\.py|run_vlm_grpo\.py"
+)
+# NeMo 1: examples/nlp/language_modeling and its tuning folder.
+_NEMO1_PROGRAM = lazy_pattern(r"megatron_\w+\.py")
+_NO_TRAINING = ("eval", "generat", "export", "convert", "server", "inference", "merge")
+# verl comes with these; the first one is loaded without `--config-name`.
+_VERL_INSTALLED = ("ppo_trainer", "ppo_megatron_trainer")
+_VERL_PROGRAM = "verl.trainer.main_ppo"
+# Without a program that is known, so many settings tell a training of this kind.
+_FEWEST_SETTINGS = 2
+_NAME_FLAGS = ("--config-name", "-cn")
+_CONFIG_FLAGS = frozenset({"--config", *_NAME_FLAGS})
+_FOLDER_FLAGS = ("--config-path", "-cp", "--config-dir", "-cd")
+
+
+class Training(Record):
+    """A command with settings.
+
+    program: the word that names what runs.
+    format: that of the settings, as far as the program tells it.
+    may_hold_more: a word such as `$EXTRA` may stand for further settings.
+    """
+
+    program: Word
+    format: str
+    settings: tuple[Override, ...]
+    flags: dict[str, Option]
+    may_hold_more: bool
+
+
+class Config(Record):
+    """The configuration that a command names: file, folders to look in, the word."""
+
+    target: str
+    folders: tuple[str, ...]
+    word: Word
+
+
+def detect(source: Source) -> float:
+    """By a program of these frameworks, or two settings with a dot of another one."""
+    text = source.text
+    if not _SETTING.search(text) and not any(sign in text for sign in _SIGNS):
+        return 0.0
+    return 0.9 if any(_is_read(source, one) for one in trainings(source)) else 0.0
+
+
+def _is_read(source: Source, training: Training) -> bool:
+    """Whether a reader knows the settings; Hydra starts other programs too."""
+    document = OverrideDocument(source, training.program, training.settings)
+    return bool(training.format) or _reader("", document) is not None
+
+
+def trainings(source: Source) -> list[Training]:
+    """The commands of a script that train with settings of this kind."""
+    found = (_training(command) for command in source.script.commands)
+    return [one for one in found if one is not None]
+
+
+def _training(command: Command) -> Training | None:
+    if mentions_only(command):
+        return None
+    start = _start(command)
+    if start is None:
+        return None
+    program, arguments = start
+    kind = _format(program)
+    if any(part in base_name(program) for part in _NO_TRAINING):
+        return None
+    has_flat = kind in {_TORCHTUNE, _VERL}
+    settings = (*overrides(arguments, top_level=has_flat),)
+    flags = last_options(options(arguments))
+    is_named = kind not in {"", _NEMO_RL} and not flags.keys().isdisjoint(_CONFIG_FLAGS)
+    fewest = 0 if is_named else 1 if kind else _FEWEST_SETTINGS
+    if len(settings) < fewest:
+        return None
+    taken = {one.word for one in settings}
+    taken.update(values[0] for _, values, _ in flags.values() if values)
+    more = (word for word in arguments if word not in taken)
+    return Training(
+        program, kind, settings, flags, any(may_hold_options(one) for one in more)
+    )
+
+
+def _start(command: Command) -> tuple[Word, Sequence[Word]] | None:
+    """The program of a command, and the words after it."""
+    words = command.words
+    for position, word in enumerate(words[:-2]):
+        if base_name(word) == "tune" and words[position + 1].text == "run":
+            return word, words[position + 2 :]
+    program = python_program(command)
+    if program is None:
+        launch = launch_of(command)
+        named = launch.program if launch is not None else ()
+        if len(named) > 1 and named[0].text in {"-m", "--module"}:
+            program = named[1]
+    if program is None:
+        return None
+    return program, words[words.index(program) + 1 :]
+
+
+def _format(program: Word) -> str:
+    """The format of the settings that a program takes; empty where it is not known."""
+    name = base_name(program)
+    if name == "tune":
+        return _TORCHTUNE
+    if "verl." in program.text or name.startswith("main_ppo"):
+        return _VERL
+    if _NEMO1_PROGRAM.fullmatch(name):
+        return "nemo1"
+    return _NEMO_RL if _NEMO_RL_PROGRAM.fullmatch(name) else ""
+
+
+def read(source: Source) -> Reading:
+    """What the settings of the training commands state; several share what is alike."""
+    readings = [
+        reading
+        for training in trainings(source)
+        if (reading := _read(source, training)) is not None
+    ]
+    if len(readings) == 1:
+        return readings[0]
+    sheet = FactSheet(source.name)
+    if not readings:
+        return Reading(sheet)
+    parts = [one.facts.facts for one in readings]
+    sheet.facts.extend(shared_facts(parts, "training commands"))
+    return Reading(sheet)
+
+
+def _read(source: Source, training: Training) -> Reading | None:
+    config = _config(training)
+    installed = _installed(training, config)
+    document = OverrideDocument(
+        source,
+        training.program,
+        training.settings,
+        {"defaults": [installed]} if installed else {},
+    )
+    if installed:
+        config = None
+    parent = config_parent(config.target, config.folders) if config else None
+    reader = _chosen_reader(training, document, parent)
+    if reader is None:
+        return None
+    seen = read_over(document, reader, parent)
+    keyed = keyed_settings(
+        source.name, reader.format, document, refuses=reader.format != _TORCHTUNE
+    )
+    seen = seen._replace(reading=seen.reading._replace(keyed=keyed))
+    is_whole = seen.is_whole and bool(installed or config)
+    if training.may_hold_more or not is_whole:
+        seen = seen._replace(reading=without_defaults(seen.reading))
+    if config is None or not config.word.resolved:
+        return seen.reading
+    place = word_place(source.name, config.target, config.word)
+    return over_reference(seen, Reference(config.target, place))
+
+
+def _installed(training: Training, config: Config | None) -> str:
+    """The configuration that comes with verl and that its own program is given."""
+    if training.program.text != _VERL_PROGRAM:
+        return ""
+    if config is None:
+        return _VERL_INSTALLED[0]
+    name = config.target.removesuffix(".yaml")
+    return name if name in _VERL_INSTALLED else ""
+
+
+def _chosen_reader(
+    training: Training, document: OverrideDocument, config: Parent | None
+) -> Reader | None:
+    """The reader of the format; a file tells it better than the name of a program.
+
+    Other frameworks have programs of the names that NeMo-RL's have.
+    """
+    if config is not None and training.format in {"", _NEMO_RL}:
+        found = _reader("", merged(document, config))
+        if found is not None:
+            return found
+    return _reader(training.format, document)
+
+
+def _reader(format_id: str, document: Document) -> Reader | None:
+    """The reader of the format that the program tells, else that of the settings."""
+    readers = Readers()
+    if not format_id:
+        detection = readers.detect_document(document)
+        format_id = detection.format if detection is not None else ""
+    reader = readers.find(format_id)
+    return reader if isinstance(reader, Reader) else None
+
+
+def _config(training: Training) -> Config | None:
+    """The file that a command names; Hydra counts its folder from the program."""
+    if training.format in {_TORCHTUNE, _NEMO_RL}:
+        named = _value(training, ("--config",))
+        if named is None:
+            return None
+        return Config(with_suffix(named.text), (".",), named)
+    named = _value(training, _NAME_FLAGS)
+    if named is None:
+        return None
+    folder = _value(training, _FOLDER_FLAGS)
+    inside = (folder.text,) if folder is not None else ("conf", "config", ".")
+    program = training.program.text.rpartition("/")[0]
+    folders = [f"{program}/{one}" for one in inside if program]
+    return Config(with_suffix(named.text), (*inside, *folders), named)
+
+
+def _value(training: Training, flags: Sequence[str]) -> Word | None:
+    for flag in flags:
+        _, values, _ = training.flags.get(flag, ("", (), None))
+        if values:
+            return values[0]
+    return None
+
+
+# Programs that are known, and the sections of configurations that are.
+_WORDS = (
+    *_SIGNS,
+    "megatron_",
+    "run_distillation",
+    "run_dpo",
+    "run_grpo",
+    "run_ppo",
+    "run_rm",
+    "run_sft",
+    "run_vlm_grpo",
+    "verl.trainer",
+    "actor_rollout_ref.",
+    "cluster.",
+    "exp_manager.",
+    "policy.",
+    "step_scheduler.",
+    "trainer.",
+)
+READER = ScriptReader(_FORMAT, "config", detect, read, words=_WORDS)

@@ -1,0 +1,178 @@
+"""Launches of LLaMA-Factory: `FORCE_TORCHRUN=1 NNODES=2 llamafactory-cli train x.yaml`.
+
+The command starts torchrun by what the environment says, on all GPUs of the node where
+there are several, and merges `key=value` words over the file. Sources: LLaMA-Factory
+src/llamafactory/launcher.py, hparams/parser.py (read_args), v1/launcher.py.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.sources.convert import Unusable, boolean, integer_text
+from speccheck.validator.sources.facts import Fact, FactSheet
+from speccheck.validator.sources.formats._overrides import (
+    OverrideDocument,
+    config_parent,
+    keyed_settings,
+    over_reference,
+    overrides,
+    read_over,
+)
+from speccheck.validator.sources.launching.launch_commands import (
+    base_name,
+    mentions_only,
+)
+from speccheck.validator.sources.launching.script_options import (
+    shared_facts,
+    unresolved,
+    word_place,
+)
+from speccheck.validator.sources.reader import (
+    Reader,
+    Reading,
+    Reference,
+    ScriptReader,
+)
+from speccheck.validator.sources.registry import Readers
+from speccheck.validator.sources.scripts.shell import Command, Word
+from speccheck.validator.sources.source import Source
+
+_FORMAT = "llamafactory-cli"
+_PROGRAMS = frozenset({"llamafactory-cli", "lmf"})
+_TRAINING = frozenset({"train", "sft", "dpo", "rm"})
+_SUFFIXES = (".yaml", ".yml", ".json")
+_NODES, _PROCESSES = "cluster.nodes", "recovery.processes_per_node"
+_GPUS = "cluster.gpus_per_node"
+
+
+class Launch(Record):
+    """A command that trains: its program, and the words after the kind of training."""
+
+    program: Word
+    arguments: Sequence[Word]
+    environment: Mapping[str, Word]
+
+
+def detect(source: Source) -> float:
+    """By `llamafactory-cli train`."""
+    if not any(program in source.text for program in _PROGRAMS):
+        return 0.0
+    return 0.75 if _launches(source) else 0.0
+
+
+def _launches(source: Source) -> list[Launch]:
+    found = (_launch(source, command) for command in source.script.commands)
+    return [one for one in found if one is not None]
+
+
+def _launch(source: Source, command: Command) -> Launch | None:
+    if mentions_only(command):
+        return None
+    words = command.words
+    for position, word in enumerate(words[:-1]):
+        if base_name(word) in _PROGRAMS and words[position + 1].text in _TRAINING:
+            environment = {
+                name: one.value for name, one in source.script.exports.items()
+            }
+            environment.update({one.name: one.value for one in command.environment})
+            return Launch(word, words[position + 2 :], environment)
+    return None
+
+
+def read(source: Source) -> Reading:
+    """Nodes and processes by the environment, the file, and what replaces its values.
+
+    Commands for several nodes stand beside each other; what they share is stated.
+    """
+    found = _launches(source)
+    sheet = FactSheet(source.name)
+    if not found:
+        return Reading(sheet)
+    parts = [_launched(source.name, one) for one in found]
+    sheet.facts.extend(shared_facts(parts, "launches of llamafactory-cli"))
+    readings = [one for launch in found if (one := _trained(source, launch))]
+    if not readings:
+        return Reading(sheet)
+    targets = {one.references[:1] and one.references[0].target for one in readings}
+    if len(targets) > 1:
+        return Reading(sheet)  # several trainings: none of their files is meant
+    settings = [one.facts.facts for one in readings]
+    sheet.facts.extend(shared_facts(settings, "trainings"))
+    return readings[0]._replace(facts=sheet)
+
+
+def _launched(file: str, launch: Launch) -> list[Fact]:
+    """What the launcher is told by way of the environment."""
+    sheet = FactSheet(file)
+    place = word_place(file, launch.program.text, launch.program)
+    forced = launch.environment.get("FORCE_TORCHRUN")
+    if forced is None or boolean(forced.text) is not True:
+        # Without it one GPU is trained on in one process, and several by torchrun.
+        note = "llamafactory-cli starts torchrun where a node has several GPUs"
+        sheet.facts.append(Fact("recovery.launcher", "torchrun", "default", (), note))
+    else:
+        sheet.derive("recovery.launcher", "torchrun", "FORCE_TORCHRUN is set", place)
+    nodes = launch.environment.get("NNODES")
+    if nodes is None:
+        sheet.default(_NODES, 1, "NNODES is not set: 1 in llamafactory-cli")
+    else:
+        _state(sheet, _NODES, "NNODES", nodes)
+    processes = launch.environment.get("NPROC_PER_NODE")
+    if processes is not None:
+        _state(sheet, _PROCESSES, "NPROC_PER_NODE", processes)
+        count = integer_text(processes.text)
+        if processes.resolved and isinstance(count, int):
+            note = "torchrun starts one process for each GPU"
+            at = word_place(file, "NPROC_PER_NODE", processes)
+            sheet.derive(_GPUS, count, note, at)
+    restarts = launch.environment.get("MAX_RESTARTS")
+    if restarts is not None and "RDZV_ID" in launch.environment:
+        _state(sheet, "recovery.max_restarts", "MAX_RESTARTS", restarts)
+    else:
+        note = "llamafactory-cli restarts nothing without RDZV_ID and MAX_RESTARTS"
+        sheet.default("recovery.max_restarts", 0, note)
+    return sheet.facts
+
+
+def _state(sheet: FactSheet, leaf: str, name: str, value: Word) -> None:
+    place = word_place(sheet.file, name, value)
+    converted = integer_text(value.text)
+    if not value.resolved:
+        sheet.unusable(leaf, unresolved(value), place)
+    elif isinstance(converted, Unusable):
+        sheet.unusable(leaf, converted.reason, place)
+    else:
+        sheet.state(leaf, converted, place)
+
+
+def _trained(source: Source, launch: Launch) -> Reading | None:
+    """The file with the words that replace its values; nothing without a file."""
+    named = launch.arguments[0] if launch.arguments else None
+    reader = Readers().find("llamafactory")
+    if named is None or not isinstance(reader, Reader):
+        return None
+    if not named.resolved or not named.text.endswith(_SUFFIXES):
+        return None
+    reference = Reference(named.text, word_place(source.name, named.text, named))
+    settings = (*overrides(launch.arguments[1:], top_level=True),)
+    if not settings:
+        return Reading(FactSheet(source.name), references=(reference,))
+    document = OverrideDocument(source, launch.program, settings)
+    seen = read_over(document, reader, config_parent(named.text, (".",)))
+    keyed = keyed_settings(source.name, "llamafactory", document, refuses=False)
+    seen = seen._replace(reading=seen.reading._replace(keyed=keyed))
+    if seen.is_whole:
+        return over_reference(seen, reference)
+    assumed = OverrideDocument(source, launch.program, settings, {"do_train": True})
+    return _alone(reader.read(assumed)._replace(keyed=keyed), reference)
+
+
+def _alone(reading: Reading, reference: Reference) -> Reading:
+    """The settings without their file: what they replace of it, and no defaults."""
+    facts = reading.facts.facts
+    facts[:] = [fact for fact in facts if fact.status in {"stated", "unknown"}]
+    told = tuple(sorted({fact.name for fact in facts}))
+    return reading._replace(references=(reference._replace(replaces=told),))
+
+
+READER = ScriptReader(_FORMAT, "launcher", detect, read, words=(*sorted(_PROGRAMS),))

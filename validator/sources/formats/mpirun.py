@@ -1,0 +1,148 @@
+"""Training programs that mpirun, mpiexec or horovodrun start, one process for each GPU.
+
+A launcher of PyTorch below mpirun (`mpirun -N 1 torchrun ...`) says the rest itself.
+"""
+
+from collections.abc import Iterator
+
+from speccheck.validator.evidence.value import Place
+from speccheck.validator.sources.facts import Fact, FactSheet
+from speccheck.validator.sources.launching.launch_commands import (
+    launch_of,
+    mentions_only,
+    python_program,
+)
+from speccheck.validator.sources.launching.mpi_commands import (
+    HOROVODRUN,
+    Count,
+    MpiRun,
+    mpi_run_of,
+)
+from speccheck.validator.sources.launching.script_options import (
+    references,
+    shared_facts,
+    unresolved,
+    word_place,
+)
+from speccheck.validator.sources.reader import Reading, ScriptReader
+from speccheck.validator.sources.source import Source
+
+_FORMAT = "mpirun"
+_NODES, _GPUS = "cluster.nodes", "cluster.gpus_per_node"
+_WORLD, _PROCESSES = "cluster.world_size", "recovery.processes_per_node"
+_TASKS = "recovery.tasks_per_node"
+
+
+_WORDS = ("mpi", "orterun", "prterun", HOROVODRUN)
+
+
+def detect(source: Source) -> float:
+    """By a program of Python, or a launcher of PyTorch, under MPI."""
+    if not any(word in source.text for word in _WORDS):
+        return 0.0
+    return 0.7 if next(_trainings(source), None) is not None else 0.0
+
+
+def _trainings(source: Source) -> Iterator[tuple[MpiRun, bool]]:
+    """The ways in which MPI starts training, and whether by a launcher of PyTorch."""
+    for command in source.script.commands:
+        if mentions_only(command):
+            continue
+        launch = launch_of(command)
+        if launch is None and python_program(command) is None:
+            continue
+        found = mpi_run_of(command)
+        if found is not None:
+            yield found, launch is not None
+
+
+def read(source: Source) -> Reading:
+    """Nodes, processes and GPUs of the programs that train."""
+    sheet = FactSheet(source.name)
+    parts = [
+        _facts(source, found, by_launcher=by_launcher)
+        for found, by_launcher in _trainings(source)
+    ]
+    sheet.facts.extend(shared_facts(parts, "commands under MPI"))
+    return Reading(sheet, references=references(source))
+
+
+def _facts(source: Source, found: MpiRun, *, by_launcher: bool) -> list[Fact]:
+    sheet = FactSheet(source.name)
+    if by_launcher:
+        _state_count(sheet, _TASKS, found.ranks_per_node)
+    else:
+        place = word_place(source.name, found.name, found.word)
+        sheet.state("recovery.launcher", found.name, place)
+        _state_restarts(sheet, found)
+        _state_ranks(sheet, source, found)
+    _state_nodes(sheet, found)
+    return sheet.facts
+
+
+def _state_count(sheet: FactSheet, leaf: str, count: Count | None) -> None:
+    if count is None:
+        return
+    place = _place(sheet, count)
+    if count.number is None:
+        sheet.unusable(leaf, unresolved(count.word), place)
+    else:
+        sheet.state(leaf, count.number, place)
+
+
+def _place(sheet: FactSheet, count: Count) -> Place:
+    return word_place(sheet.file, count.flag, count.word)
+
+
+def _state_restarts(sheet: FactSheet, found: MpiRun) -> None:
+    """The end of one process ends all, unless Horovod is elastic."""
+    if not found.is_elastic:
+        note = f"{found.name} restarts nothing"
+        sheet.default("recovery.max_restarts", 0, note)
+
+
+def _state_ranks(sheet: FactSheet, source: Source, found: MpiRun) -> None:
+    """One process for each GPU, unless the script picks devices itself."""
+    _state_count(sheet, _PROCESSES, found.ranks_per_node)
+    note = f"{found.name} starts one process for each GPU"
+    picks = any(one.name == "CUDA_VISIBLE_DEVICES" for one in source.script.assignments)
+    each = found.ranks_per_node
+    if each is None and (count := _on_each_host(found)) is not None:
+        places = (word_place(sheet.file, found.name, found.hosts_word or found.word),)
+        sheet.derive(_PROCESSES, count, "processes on each host", *places)
+        if not picks:
+            sheet.derive(_GPUS, count, note, *places)
+    if each is not None and each.number is not None and not picks:
+        sheet.derive(_GPUS, each.number, note, _place(sheet, each))
+    total = found.ranks
+    if total is None or found.is_elastic:
+        return
+    if total.number is None:
+        sheet.unusable(_WORLD, unresolved(total.word), _place(sheet, total))
+    else:
+        sheet.derive(_WORLD, total.number, note, _place(sheet, total))
+
+
+def _on_each_host(found: MpiRun) -> int | None:
+    """Processes on each of the hosts, where all of them are used alike."""
+    counts = {*found.hosts.values()}
+    total = found.ranks.number if found.ranks is not None else None
+    uses_all = found.ranks is None or total == sum(found.hosts.values())
+    return counts.pop() if len(counts) == 1 and uses_all else None
+
+
+def _state_nodes(sheet: FactSheet, found: MpiRun) -> None:
+    """From processes in all and on a node, or from the list of hosts."""
+    total, each = found.ranks, found.ranks_per_node
+    if total is not None and each is not None and total.number and each.number:
+        if total.number % each.number == 0:
+            nodes = total.number // each.number
+            note = f"{total.number} processes / {each.number} a node = {nodes}"
+            places = (_place(sheet, total), _place(sheet, each))
+            sheet.derive(_NODES, nodes, note, *places)
+    elif found.hosts and (total is None or _on_each_host(found) is not None):
+        place = word_place(sheet.file, found.name, found.hosts_word or found.word)
+        sheet.derive(_NODES, len(found.hosts), f"{len(found.hosts)} hosts", place)
+
+
+READER = ScriptReader(_FORMAT, "launcher", detect, read, words=_WORDS)

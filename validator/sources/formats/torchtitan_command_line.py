@@ -1,0 +1,149 @@
+"""Settings of torchtitan on the command lines of scripts, over its TOML file.
+
+`torchrun ... -m torchtitan.train --job.config_file llama3_8b.toml --training.steps 10`
+(torchtitan/config/manager.py at v0.2.2: tyro makes a flag of each setting and lets it
+win over the file).
+"""
+
+from collections.abc import Iterator
+from functools import cache
+
+from speccheck.validator.evidence.framework_keys import FrameworkKeys
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import KeyPath
+from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.formats import torchtitan
+from speccheck.validator.sources.formats._flag_settings import (
+    FlagDocument,
+    Flags,
+    joined_keys,
+    keyed_flags,
+    program_and_arguments,
+    read_flags,
+    stated_alone,
+    with_hidden,
+)
+from speccheck.validator.sources.formats._overrides import (
+    Override,
+    config_parent,
+    over_reference,
+    read_over,
+)
+from speccheck.validator.sources.launching.launch_commands import mentions_only
+from speccheck.validator.sources.launching.script_options import (
+    shared_facts,
+    word_place,
+)
+from speccheck.validator.sources.reader import Reading, Reference, ScriptReader
+from speccheck.validator.sources.scripts.shell import Command, Word
+from speccheck.validator.sources.source import Source
+from speccheck.validator.spec.frameworks import load_framework
+
+_FORMAT = "torchtitan-arguments"
+_CONFIG: KeyPath = ("job", "config_file")
+_OWN_PROGRAM = "torchtitan"
+_PIPELINE = "parallelism.pipeline_parallel_size"
+_MICRO_BATCH = "batch.micro_batch_size"
+
+
+class Training(Record):
+    """A command that trains by a TOML file, with the settings that lie over it."""
+
+    program: Word
+    flags: Flags
+    config: Override
+
+
+def detect(source: Source) -> float:
+    """By the flag that names the TOML file: later releases have none."""
+    if "--job.config" not in source.text:
+        return 0.0
+    return 0.9 if next(_trainings(source), None) is not None else 0.0
+
+
+def _trainings(source: Source) -> Iterator[Training]:
+    for command in source.script.commands:
+        found = None if mentions_only(command) else _training(source, command)
+        if found is not None:
+            yield found
+
+
+def _training(source: Source, command: Command) -> Training | None:
+    start = program_and_arguments(command)
+    if start is None:
+        return None
+    program, arguments = start
+    flags = read_flags(source.name, arguments, load_framework("torchtitan"), _path)
+    for one in flags.settings:
+        if one.path == _CONFIG:
+            return Training(program, flags, one)
+    return None
+
+
+def _path(flag: str, table: FrameworkKeys) -> KeyPath | None:
+    """Section and key of `--section.key`, with underscores or dashes."""
+    del table
+    name = flag.removeprefix("--").replace("-", "_")
+    return (*name.split("."),) if flag.startswith("--") and "." in name else None
+
+
+def read(source: Source) -> Reading:
+    """What the settings of the training commands state; several share what is alike."""
+    readings = [_read(source, one) for one in _trainings(source)]
+    if len(readings) == 1:
+        return readings[0]
+    sheet = FactSheet(source.name)
+    if not readings:
+        return Reading(sheet)
+    parts = [one.facts.facts for one in readings]
+    sheet.facts.extend(shared_facts(parts, "training commands"))
+    return Reading(sheet, joined_keys([one.keyed for one in readings]))
+
+
+def _read(source: Source, training: Training) -> Reading:
+    """The flags over the file; alone they do not say what follows from both."""
+    flags, config = training.flags, training.config
+    document = FlagDocument(source, training.program, flags)
+    target = str(config.value)
+    parent = config_parent(target, (".",)) if config.is_known else None
+    seen = read_over(document, torchtitan.READER, parent)
+    # torchtitan/train.py, torchtitan.train, and train.py where it lay in 2024
+    name = training.program.text.removeprefix("./")
+    is_own = _OWN_PROGRAM in name or name == "train.py"
+    table = load_framework("torchtitan") if is_own else _open_table()
+    keyed = keyed_flags(source.name, torchtitan.READER.format, flags, table)
+    reading = seen.reading._replace(keyed=keyed)
+    if parent is None or not seen.is_whole:
+        reading = _alone(stated_alone(reading))
+    if parent is not None:
+        place = word_place(source.name, target, config.word)
+        reading = over_reference(
+            seen._replace(reading=reading), Reference(target, place)
+        )
+    return with_hidden(reading, flags.hidden)
+
+
+@cache
+def _open_table() -> FrameworkKeys:
+    """Programs that build on torchtitan, such as flame, add settings of their own."""
+    return load_framework("torchtitan")._replace(policies=(), open_at_top=True)
+
+
+def _alone(reading: Reading) -> Reading:
+    """The reading without what depends on settings of a file that is not there.
+
+    A rank's batch is cut into micro-batches where the file asks for a pipeline.
+    """
+    facts = reading.facts.facts
+    names = {fact.name for fact in facts}
+    open_names = set() if _PIPELINE in names else {_MICRO_BATCH}
+    facts[:] = [
+        fact
+        for fact in facts
+        if fact.status != "derived" or fact.name == "run.framework"
+        if fact.name not in open_names
+    ]
+    return reading
+
+
+READER = ScriptReader(_FORMAT, "config", detect, read, words=("--job.config",))

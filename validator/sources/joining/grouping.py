@@ -1,0 +1,305 @@
+"""Which files belong to one plan, and why.
+
+A training configuration is the heart of a plan. With it go the files that it names
+(engine, model), the launch script that names it, and what that script names besides.
+A file that several configurations name belongs to each of their plans; two scripts that
+start one configuration are two plans. Files that nothing connects are one plan only
+where their roles leave no doubt: one of each kind in a folder, or on the command line.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.sources.files import ReadFile
+
+# Parts of one configuration share next to nothing; two variants of one nearly all.
+_MOST_SHARED = 0.3
+
+
+class PlanFiles(Record):
+    """The files of one plan, in the order given, and why they are one."""
+
+    files: tuple[ReadFile, ...]
+    reasons: tuple[str, ...] = ()
+
+
+class _Draft:
+    """A plan in the making: positions of files, and reasons."""
+
+    def __init__(self, heart: Iterable[int]) -> None:
+        self.members = set(heart)
+        self.reasons: dict[str, None] = {}
+
+
+def group(files: Sequence[ReadFile], *, by_folder: bool = False) -> list[PlanFiles]:
+    """Files in plans; plans in order of their first file.
+
+    by_folder: files that were named together are no more one plan than those of a
+        searched folder, and those of two folders are none.
+    """
+    if len(files) == 1:
+        return [PlanFiles((*files,))]
+    names = _Names(files)
+    drafts: list[_Draft] = []
+    for heart in _hearts(files, names):
+        drafts.extend(_around(heart, files, names))
+    _add_the_rest(drafts, files, names)
+    drafts = _joined_by_role(drafts, files, by_folder=by_folder)
+    drafts.sort(key=lambda draft: sorted(draft.members))
+    return [
+        PlanFiles(
+            tuple(files[position] for position in sorted(draft.members)),
+            (*draft.reasons,),
+        )
+        for draft in drafts
+    ]
+
+
+def each_alone(files: Sequence[ReadFile]) -> list[PlanFiles]:
+    """Every file a plan of its own; the documents of one file as `group` does."""
+    by_path: dict[str, list[ReadFile]] = {}
+    for file in files:
+        by_path.setdefault(file.status.path, []).append(file)
+    return [plan for parts in by_path.values() for plan in group(parts)]
+
+
+class _Names:
+    """Which file names which other one."""
+
+    def __init__(self, files: Sequence[ReadFile]) -> None:
+        by_base: dict[str, list[int]] = {}
+        for position, file in enumerate(files):
+            by_base.setdefault(_base(file.status.path), []).append(position)
+        self.down: dict[int, list[int]] = {}
+        self.up: dict[int, list[int]] = {}
+        for position, file in enumerate(files):
+            for reading in file.readings:
+                for reference in reading.references:
+                    found = _target(reference.target, files, by_base)
+                    if found is not None and found != position:
+                        self._add(position, found)
+
+    def _add(self, source: int, target: int) -> None:
+        if target not in self.down.setdefault(source, []):
+            self.down[source].append(target)
+            self.up.setdefault(target, []).append(source)
+
+
+def _target(
+    text: str, files: Sequence[ReadFile], by_base: dict[str, list[int]]
+) -> int | None:
+    """The file that a reference means: the only one of that name, or of that path."""
+    found = by_base.get(_base(text), [])
+    if len(found) > 1:
+        ending = os.path.normpath(text).lstrip("./")
+        found = [
+            one
+            for one in found
+            if f"/{os.path.normpath(files[one].status.path)}".endswith(f"/{ending}")
+        ]
+    return found[0] if len(found) == 1 else None
+
+
+def _base(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
+
+
+def _hearts(files: Sequence[ReadFile], names: _Names) -> Iterator[_Draft]:
+    """The configurations: each by itself, parts of one and the same together."""
+    left: list[int] = []
+    for position, file in enumerate(files):
+        if file.role != "config" or _starts_another(position, files, names):
+            continue
+        left.append(position)
+    merging: dict[str, list[int]] = {}
+    for position in left:
+        if files[position].merges:
+            merging.setdefault(files[position].format, []).append(position)
+    for parts in merging.values():
+        if len(parts) > 1 and _complete_each_other(parts, files, names):
+            draft = _Draft(parts)
+            draft.reasons[f"{files[parts[0]].format} merges its files"] = None
+            left = [one for one in left if one not in draft.members]
+            yield draft
+    for position in left:
+        yield _Draft({position})
+
+
+def _starts_another(position: int, files: Sequence[ReadFile], names: _Names) -> bool:
+    """A script with settings of its own that it adds to those of a file."""
+    is_script = files[position].source.language == "shell"
+    return is_script and any(
+        files[one].role == "config" for one in names.down.get(position, ())
+    )
+
+
+def _complete_each_other(
+    parts: Sequence[int], files: Sequence[ReadFile], names: _Names
+) -> bool:
+    """Parts, not variants: named by one script, or with few keys in common."""
+    if any(
+        set(parts) <= set(names.down.get(script, ()))
+        for script in names.up.get(parts[0], ())
+    ):
+        return True
+    keys = [_top_keys(files[position]) for position in parts]
+    all_named = all(files[position].status.named for position in parts)
+    most = _MOST_SHARED if all_named else 0
+    return all(
+        len(left & right) <= most * min(len(left), len(right))
+        for index, left in enumerate(keys)
+        for right in keys[:index]
+    )
+
+
+def _top_keys(file: ReadFile) -> set[str]:
+    return {
+        str(key.path[0]).replace("-", "_")
+        for reading in file.readings
+        if reading.keyed is not None
+        for key in reading.keyed.keys
+        if len(key.path) == 1
+    }
+
+
+def _around(heart: _Draft, files: Sequence[ReadFile], names: _Names) -> list[_Draft]:
+    """The plans of a configuration: one for each script that starts it."""
+    scripts = _scripts_of(heart.members, files, names)
+    formats = [files[script].format for script in scripts]
+    if len(set(formats)) == len(formats):
+        return [_complete(heart, scripts, files, names)]
+    return [_complete(heart, [script], files, names) for script in scripts]
+
+
+def _scripts_of(
+    members: Iterable[int], files: Sequence[ReadFile], names: _Names
+) -> list[int]:
+    """The files that name one of these and are no configuration of their own."""
+    return sorted(
+        {
+            script
+            for position in members
+            for script in names.up.get(position, ())
+            if files[script].role != "config" or _starts_another(script, files, names)
+        }
+    )
+
+
+def _complete(
+    heart: _Draft, scripts: Sequence[int], files: Sequence[ReadFile], names: _Names
+) -> _Draft:
+    draft = _Draft(heart.members)
+    draft.reasons.update(heart.reasons)
+    for script in scripts:
+        _add_script(draft, script, files, names)
+    for position in sorted(draft.members):
+        _add_named(draft, position, files, names)
+    return draft
+
+
+def _add_script(
+    draft: _Draft, script: int, files: Sequence[ReadFile], names: _Names
+) -> None:
+    """Add a script, and the one that starts it where there is only one."""
+    if script in draft.members:
+        return
+    named = next(one for one in names.down[script] if one in draft.members)
+    _say(draft, files, script, named)
+    draft.members.add(script)
+    above = _scripts_of([script], files, names)
+    if len(above) == 1:
+        _add_script(draft, above[0], files, names)
+
+
+def _add_named(
+    draft: _Draft, position: int, files: Sequence[ReadFile], names: _Names
+) -> None:
+    """Add what a file names, and what that names; not another configuration.
+
+    Of a script that names two files of one format nobody knows which is meant.
+    """
+    named = names.down.get(position, ())
+    formats = [files[one].format for one in named]
+    for one in named:
+        is_heart = files[one].role == "config"
+        if one in draft.members or is_heart or formats.count(files[one].format) > 1:
+            continue
+        draft.members.add(one)
+        _say(draft, files, position, one)
+        _add_named(draft, one, files, names)
+
+
+def _say(draft: _Draft, files: Sequence[ReadFile], one: int, named: int) -> None:
+    reason = f"{_base(files[one].status.path)} names {_base(files[named].status.path)}"
+    draft.reasons[reason] = None
+
+
+def _add_the_rest(
+    drafts: list[_Draft], files: Sequence[ReadFile], names: _Names
+) -> None:
+    """Files without a configuration: a script with what it names, or a file alone."""
+    taken = {position for draft in drafts for position in draft.members}
+    rest = [position for position in range(len(files)) if position not in taken]
+    # Those that nobody names come first: they are the ones that name others.
+    rest.sort(key=lambda position: (bool(names.up.get(position)), position))
+    for position in rest:
+        if position in taken:
+            continue
+        draft = _Draft({position})
+        _add_named(draft, position, files, names)
+        taken |= draft.members
+        drafts.append(draft)
+
+
+def _joined_by_role(
+    drafts: list[_Draft], files: Sequence[ReadFile], *, by_folder: bool
+) -> list[_Draft]:
+    """Join the plans of a folder, or of the command line, when no role is there twice.
+
+    The documents of one file are one plan when no two are of one format.
+    """
+    for pool, reason, kind in _pools(files, by_folder=by_folder):
+        inside = [draft for draft in drafts if draft.members & pool]
+        if len(inside) < 2:  # noqa: PLR2004 - one plan has nothing to join
+            continue
+        members = {position for draft in inside for position in draft.members}
+        if sum(len(draft.members) for draft in inside) > len(members):
+            continue  # they share files: nothing is unclear about them
+        kinds = [
+            files[position].role if kind == "role" else files[position].format
+            for position in members
+        ]
+        if len(set(kinds)) < len(kinds):
+            continue
+        joined = _Draft(members)
+        for draft in inside:
+            joined.reasons.update(draft.reasons)
+        joined.reasons[reason] = None
+        drafts = [draft for draft in drafts if draft not in inside] + [joined]
+    return drafts
+
+
+def _pools(
+    files: Sequence[ReadFile], *, by_folder: bool
+) -> list[tuple[set[int], str, str]]:
+    """Sets of files that may be one plan, with the reason that would be given."""
+    by_path: dict[str, set[int]] = {}
+    folders: dict[str, set[int]] = {}
+    named: set[int] = set()
+    for position, file in enumerate(files):
+        by_path.setdefault(file.status.path, set()).add(position)
+        if file.status.named and not by_folder:
+            named.add(position)
+        elif not file.status.followed:
+            folder = os.path.dirname(file.status.path)
+            folders.setdefault(folder, set()).add(position)
+    pools = [
+        (pool, f"{_base(path)} holds both", "format") for path, pool in by_path.items()
+    ]
+    pools += [
+        (pool, f"one file of each kind in {folder or '.'}", "role")
+        for folder, pool in folders.items()
+    ]
+    pools.append((named, "named together, one file of each kind", "role"))
+    return [row for row in pools if len(row[0]) > 1]

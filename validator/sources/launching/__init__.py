@@ -1,0 +1,1 @@
+"""Launch commands in scripts, and scripts inside documents."""

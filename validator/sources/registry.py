@@ -1,0 +1,193 @@
+"""Finds the readers: every module in the package of formats holds one, or several.
+
+A module with one has a `READER`, one with several that share their code `READERS`.
+
+`formats/index.json` says at which top-level keys a document, and with which words in it
+a script may be of a format, so that a run imports only the readers that have a chance:
+three of forty for most files. It is generated; a module that is not in it yet is
+imported to be asked.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
+
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.sources.documents.document import Document
+from speccheck.validator.sources.reader import Reader, ScriptReader
+from speccheck.validator.sources.source import Source
+
+THRESHOLD = 0.5
+_FOLDER = os.path.join(os.path.dirname(__file__), "formats")
+INDEX = os.path.join(_FOLDER, "index.json")
+
+
+class Detection(Record):
+    """The format that a file was taken for, and the next best."""
+
+    format: str
+    confidence: float
+    runner_up: str = ""
+    runner_up_confidence: float = 0.0
+
+
+class _Index(Record):
+    """The modules of readers: by format, of scripts with their words, by key."""
+
+    formats: dict[str, str]
+    scripts: dict[str, list[str]]
+    by_key: dict[str, list[str]]
+
+
+class Readers:
+    """The readers of one run."""
+
+    def __init__(self, plugins: Iterable[Reader | ScriptReader] = ()) -> None:
+        """Take the built-in readers, and those of plugins besides."""
+        self._plugins = (*plugins,)
+
+    def formats(self) -> tuple[str, ...]:
+        """All format ids, sorted."""
+        plugins = (one.format for one in self._plugins)
+        return tuple(sorted({*_index().formats, *plugins}))
+
+    def find(self, format_id: str) -> Reader | ScriptReader | None:
+        """The reader of a format; None when there is none."""
+        for one in self._plugins:
+            if one.format == format_id:
+                return one
+        module = _index().formats.get(format_id)
+        found = _readers(module) if module is not None else ()
+        return next((one for one in found if one.format == format_id), None)
+
+    def of_documents(self, data: Mapping[object, object]) -> Iterator[Reader]:
+        """The readers that may know a document with these keys at its top."""
+        modules: dict[str, None] = {}
+        by_key = _index().by_key
+        for key in data:
+            if isinstance(key, str) and key in by_key:
+                modules.update(dict.fromkeys(by_key[key]))
+        for module in modules:
+            for reader in _readers(module):
+                if isinstance(reader, Reader):
+                    yield reader
+        for one in self._plugins:
+            if isinstance(one, Reader) and not data.keys().isdisjoint(one.keys):
+                yield one
+
+    def of_scripts(self, source: Source) -> Iterator[ScriptReader]:
+        """The readers that may find something in a script or environment file."""
+        text = source.text
+        for module, words in _index().scripts.items():
+            if not words or any(word in text for word in words):
+                for reader in _readers(module):
+                    if isinstance(reader, ScriptReader):
+                        yield reader
+        for one in self._plugins:
+            if isinstance(one, ScriptReader):
+                yield one
+
+    def detect_document(self, document: Document) -> Detection | None:
+        """The format of a document, or None when no reader is sure enough."""
+        data = document.data
+        if not isinstance(data, dict):
+            return None
+        readers = self.of_documents(data)
+        return best([(reader.detect(document), reader.format) for reader in readers])
+
+    def detect_script(self, source: Source) -> Detection | None:
+        """The main format of a script: all its readers read it, this one names it."""
+        readers = self.of_scripts(source)
+        return best([(reader.detect(source), reader.format) for reader in readers])
+
+
+def best(scores: list[tuple[float, str]]) -> Detection | None:
+    """The highest score at or above the threshold."""
+    ranked = sorted(scores, key=lambda score: (-score[0], score[1]))
+    if not ranked or ranked[0][0] < THRESHOLD:
+        return None
+    (confidence, name), *others = ranked
+    runner_up = others[0] if others and others[0][0] > 0 else (0.0, "")
+    return Detection(name, confidence, runner_up[1], runner_up[0])
+
+
+def built_in_readers() -> list[Reader | ScriptReader]:
+    """All readers that come with speccheck, imported."""
+    return [reader for module in _modules() for reader in _readers(module)]
+
+
+def index_text() -> str:
+    """What `formats/index.json` must hold."""
+    index = _asked(_modules())
+    content = {
+        "formats": index.formats,
+        "keys": index.by_key,
+        "scripts": index.scripts,
+    }
+    return json.dumps(content, indent=1, sort_keys=True) + "\n"
+
+
+@cache
+def _index() -> _Index:
+    try:
+        with open(INDEX, encoding="utf-8") as file:
+            content = json.load(file)
+    except FileNotFoundError:
+        return _asked(_modules())
+    known = _Index(content["formats"], content["scripts"], content["keys"])
+    new = set(_modules()).difference(known.formats.values())
+    if not new:
+        return known
+    added = _asked(new)
+    by_key = {
+        key: [*known.by_key.get(key, ()), *added.by_key.get(key, ())]
+        for key in {*known.by_key, *added.by_key}
+    }
+    formats = {**known.formats, **added.formats}
+    return _Index(formats, {**known.scripts, **added.scripts}, by_key)
+
+
+def _asked(modules: Iterable[str]) -> _Index:
+    """The index of these modules, imported to be asked."""
+    formats: dict[str, str] = {}
+    scripts: dict[str, list[str]] = {}
+    by_key: dict[str, list[str]] = {}
+    for module in sorted(modules):
+        for reader in _readers(module):
+            formats[reader.format] = module
+            if isinstance(reader, ScriptReader):
+                scripts[module] = sorted(reader.words)
+                continue
+            for key in reader.keys:
+                if module not in by_key.setdefault(key, []):
+                    by_key[key].append(module)
+    return _Index(formats, scripts, by_key)
+
+
+def _modules() -> list[str]:
+    return sorted(
+        name[:-3]
+        for name in os.listdir(_FOLDER)
+        if name.endswith(".py") and name[0] != "_"
+    )
+
+
+def _readers(module: str) -> tuple[Reader | ScriptReader, ...]:
+    found = import_module(f"{__package__}.formats.{module}")
+    readers: tuple[Reader | ScriptReader, ...] | None = getattr(found, "READERS", None)
+    return readers if readers is not None else (found.READER,)
+
+
+def main() -> int:
+    """Write the index."""
+    text = index_text()
+    with open(f"{INDEX}.new", "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+    os.replace(f"{INDEX}.new", INDEX)
+    return 0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Which releases a plan runs on."""
