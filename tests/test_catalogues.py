@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from speccheck.validator.evidence.framework_keys import FrameworkKeys, KnownDefault
+from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.framework_version import (
     FrameworkVersion,
     parse_version,
 )
+from speccheck.validator.evidence.key_rows import KnownDefault
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.spec.compile_catalogues import (
     compiled_catalogues,

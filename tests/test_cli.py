@@ -189,7 +189,9 @@ def test_a_bug_of_ours_is_one_line_and_code_4(
 def test_fail_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "ds.json", *JOB, "--fail-on", "never")[0] == 0
     (folder / "ds.json").write_text(
-        DEEPSPEED.replace("512", "1024").replace('"stage": 2', '"stage": 2, "x": 1')
+        DEEPSPEED.replace("512", "1024").replace(
+            '"stage": 2', '"stage": 2, "overlap_com": true'
+        )
     )
     assert run(capsys, "ds.json", *JOB, "--select", "CONF")[0] == 1
 

@@ -164,6 +164,15 @@ def test_what_is_missing_is_said_once(tmp_path: Path) -> None:
     assert section(found.document.data)["nodes"] == 4
 
 
+def test_only_the_value_that_is_left_open_is_a_placeholder(tmp_path: Path) -> None:
+    text = "nodes: ${model.layers}\nmodel: {layers: '???', tp: '${nodes}'}\n"
+    found = composed(tmp_path, run=text)
+    assert found.document.own_data == {
+        "nodes": None,
+        "model": {"layers": "???", "tp": None},
+    }
+
+
 def test_a_text_that_may_refer_to_a_missing_file_is_no_placeholder(
     tmp_path: Path,
 ) -> None:

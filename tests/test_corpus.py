@@ -46,9 +46,6 @@ TRUE_ERRORS = {
         "key_refused",
         "autotuning_config",
     ),
-    # keys of the fork that trained Llemma; upstream raises TypeError
-    ("gpt-neox__configs_llemma_7B.yml", "key_refused", "decay_lr_to"),
-    ("gpt-neox__configs_llemma_7B.yml", "key_refused", "warmup_iters"),
     # the run pins v0.21.0, which raises on parameters that nothing reads
     (
         "llm-foundry__mcli_mcli-1b-max-seq-len-8k.yaml",

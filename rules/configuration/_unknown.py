@@ -1,15 +1,13 @@
 """The keys of a file that its framework does not know."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
-from speccheck.validator.evidence.framework_keys import (
-    FrameworkKeys,
-    Suggestion,
-    dotted,
-)
+from speccheck.validator.evidence.framework_keys import FrameworkKeys, dotted
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey
+from speccheck.validator.evidence.suggestion import Suggestion
 from speccheck.validator.evidence.value import KeyPath
+from speccheck.validator.rule import Verdict, unknown
 
 
 class UnknownKey(Record):
@@ -19,6 +17,7 @@ class UnknownKey(Record):
     key: StatedKey
     suggestion: Suggestion | None
     certain: bool  # the file holds only keys of the framework
+    may_be_new: bool  # nothing like it is tabulated, and the release may be a later one
 
     @property
     def name(self) -> str:
@@ -59,6 +58,8 @@ def unknown_keys(file: KeyedFile, *, refused: bool) -> Iterator[UnknownKey]:
         return
     opening = table.opened_by
     is_opened = bool(opening) and any(dotted(key.path) in opening for key in file.keys)
+    is_covered = table.covers(file.version)
+    stated = {dotted(key.path) for key in file.keys} if file.unknown else set()
     above: list[KeyPath] = []
     for key in file.unknown:
         if above and any(key.path[: len(parent)] == parent for parent in above):
@@ -67,12 +68,50 @@ def unknown_keys(file: KeyedFile, *, refused: bool) -> Iterator[UnknownKey]:
         policy = table.policy(key.path, file.version)
         if (policy == "reject") != refused:
             continue
+        suggestion = table.suggest(key.path)
         yield UnknownKey(
             file,
             key,
-            table.suggest(key.path),
+            suggestion,
             certain=not is_opened and not table.is_open(key.path),
+            may_be_new=not is_covered
+            and policy not in table.settled
+            and not _is_telling(suggestion, key, stated),
         )
+
+
+def perhaps_new(keys: Sequence[UnknownKey]) -> Verdict:
+    """The verdict on keys that a later release than the tabulated ones may have."""
+    table = keys[0].file.catalogue
+    family, newest = (table.family, table.newest) if table else ("", "")
+    names = keys[0].name
+    if len(keys) > 1:
+        names += f" and {len(keys) - 1} more keys"
+    is_one = len(keys) == 1
+    are, them = ("is", "it") if is_one else ("are", "them")
+    return unknown(
+        f"{names} {are} in no release of {family} up to {newest}; whether a later one "
+        f"has {them} depends on the version",
+        missing=["run.framework_version"],
+        at=[one.key.place for one in keys],
+    )
+
+
+def _is_telling(
+    suggestion: Suggestion | None, key: StatedKey, stated: Collection[str]
+) -> bool:
+    """Whether the key is surely meant to be another one.
+
+    A slip of the keyboard always tells. Another word does not when the key with the
+    tabulated word is stated as well. The same name at another level tells only of
+    single keys at the top: sections below have names in common, and a later release
+    gives one of them what another has already.
+    """
+    if suggestion is None or suggestion.kind == "spelling":
+        return suggestion is not None
+    if suggestion.path in stated:
+        return False
+    return suggestion.kind != "level" or (len(key.path) == 1 and not key.is_block)
 
 
 def _may_hold(table: FrameworkKeys, *, refused: bool) -> bool:

@@ -22,7 +22,8 @@ Good::
 
 from collections.abc import Sequence
 
-from speccheck.validator.evidence.framework_keys import KeyRow, dotted
+from speccheck.validator.evidence.framework_keys import dotted
+from speccheck.validator.evidence.key_rows import KeyRow
 from speccheck.validator.evidence.stated_keys import StatedKey, StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 

@@ -5,6 +5,9 @@ after the allocation has been granted.
 
 What passes: keys of the framework, in any of its tabulated versions.
 
+What stays unknown: a key like none of them, where the release is not known or is later
+than the tabulated ones: it may be a new key.
+
 Where it does not apply: frameworks that ignore unknown keys (key_silently_ignored), and
 files whose training script may define keys of its own: there only a slip of a known key
 is failed.
@@ -20,7 +23,11 @@ Good::
     gradient_accumulation_steps: 8
 """
 
-from speccheck.rules.configuration._unknown import unknown_keys
+from speccheck.rules.configuration._unknown import (
+    UnknownKey,
+    perhaps_new,
+    unknown_keys,
+)
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -32,11 +39,15 @@ def key_refused(stated: StatedKeys) -> Verdicts:
         if file.catalogue is None:
             continue
         is_clean = True
+        new: list[UnknownKey] = []
         for unknown in unknown_keys(file, refused=True):
             slip = unknown.suggestion
             if not unknown.certain and (slip is None or slip.kind != "spelling"):
                 continue
             is_clean = False
+            if unknown.may_be_new:
+                new.append(unknown)
+                continue
             yield fail(
                 f"{unknown.name} is no key of {file.catalogue.family}{unknown.hint}",
                 at=unknown.key.place,
@@ -45,5 +56,7 @@ def key_refused(stated: StatedKeys) -> Verdicts:
                 cost="the framework stops at start-up",
                 remedy=unknown.remedy,
             )
+        if new:
+            yield perhaps_new(new)
         if is_clean:
             yield passed()

@@ -5,6 +5,9 @@ and context-parallel keys have run unnoticed for whole trainings.
 
 What passes: keys of the framework, in any of its tabulated versions.
 
+What stays unknown: a key like none of them, where the release is not known or is later
+than the tabulated ones: it may be a new key.
+
 Where it does not apply: frameworks that refuse unknown keys (key_refused), and files to
 which plugins may add keys.
 
@@ -19,7 +22,11 @@ Good::
     "gradient_clipping": 1.0
 """
 
-from speccheck.rules.configuration._unknown import unknown_keys
+from speccheck.rules.configuration._unknown import (
+    UnknownKey,
+    perhaps_new,
+    unknown_keys,
+)
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -31,11 +38,15 @@ def key_silently_ignored(stated: StatedKeys) -> Verdicts:
         if file.catalogue is None:
             continue
         is_clean = True
+        new: list[UnknownKey] = []
         for unknown in unknown_keys(file, refused=False):
             slip = unknown.suggestion
             if not unknown.certain and (slip is None or slip.kind != "spelling"):
                 continue
             is_clean = False
+            if unknown.may_be_new:
+                new.append(unknown)
+                continue
             kind = "block" if unknown.key.is_block else "key"
             yield fail(
                 f"{unknown.name} is no {kind} that {file.catalogue.family} reads"
@@ -46,5 +57,7 @@ def key_silently_ignored(stated: StatedKeys) -> Verdicts:
                 cost="the setting has no effect, and nothing says so",
                 remedy=unknown.remedy,
             )
+        if new:
+            yield perhaps_new(new)
         if is_clean:
             yield passed()

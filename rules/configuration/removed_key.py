@@ -18,7 +18,8 @@ Good::
     (the line deleted)
 """
 
-from speccheck.validator.evidence.framework_keys import FrameworkKeys, KeyRow, dotted
+from speccheck.validator.evidence.framework_keys import FrameworkKeys, dotted
+from speccheck.validator.evidence.key_rows import KeyRow
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 

@@ -21,18 +21,6 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.suggestion import Suggestion
 from speccheck.validator.evidence.value import KeyPath
 
-__all__ = [
-    "ExclusiveKeys",
-    "FrameworkKeys",
-    "FrameworkVersion",
-    "KeyRow",
-    "KnownDefault",
-    "Policy",
-    "Suggestion",
-    "dotted",
-    "parse_version",
-]
-
 MILDEST_FIRST: tuple[UnknownKeyPolicy, ...] = ("ignore", "warn", "reject")
 _OLDEST = "<="  # begins `since` of a key that the oldest tabulated version has
 MINOR = 2  # parts of a number that name a minor release
@@ -69,6 +57,7 @@ class FrameworkKeys(Record):
         policies: for sections; `default_policy` holds elsewhere.
         open_at_top: see `is_open`.
         opened_by: keys that open the table when they are set.
+        settled: policies for whose keys the table holds in later releases, too.
         elsewhere: for a key of another framework the name of that, and the key here.
     """
 
@@ -84,6 +73,7 @@ class FrameworkKeys(Record):
     exclusive: tuple[ExclusiveKeys, ...] = ()
     open_at_top: bool = False
     opened_by: tuple[str, ...] = ()
+    settled: tuple[UnknownKeyPolicy, ...] = ()
     elsewhere: Callable[[str], tuple[str, str] | None] = _nowhere
 
     def __eq__(self, other: object) -> bool:
@@ -102,6 +92,28 @@ class FrameworkKeys(Record):
     def is_known(self, path: KeyPath) -> bool:
         """Whether the framework knew the key in any tabulated version."""
         return _tabulated(self, dotted(path)) is not None
+
+    def covers(self, version: FrameworkVersion | None) -> bool:
+        """Whether the table was made from a release that is this one or a later one.
+
+        A key that it lacks is then surely none of that release. Of a version that is
+        not known, or newer than the table, the same key may be a new one.
+        """
+        own = self._own(version)
+        if own is None or not own.number or own.or_newer:
+            return False
+        newest = [
+            one
+            for one in (parse_version(text) for text in self.versions)
+            if one.number and self._same_family(own, one)
+        ]
+        return any(not one.surely_before(own) for one in newest)
+
+    @property
+    def newest(self) -> str:
+        """The newest release that the table was made from."""
+        numbered = [text for text in self.versions if parse_version(text).number]
+        return (numbered or [*self.versions, ""])[-1]
 
     def standing(self, path: KeyPath) -> Literal["known", "unknown", "outdated"]:
         """Whether no version knows a key, or some version removed or deprecates it."""

@@ -104,6 +104,7 @@ def _compile_policy(policy: Row, section: str) -> dict[str, Any]:
             "sections": [],
             "open": own.get("open", False),
             "opened_by": [],
+            "settled": policy.get("settled", []),
         }
     return {
         "default": policy["default"],
@@ -117,6 +118,7 @@ def _compile_policy(policy: Row, section: str) -> dict[str, Any]:
         ],
         "open": policy.get("open", False),
         "opened_by": policy.get("opened_by", []),
+        "settled": policy.get("settled", []),
     }
 
 

@@ -4,16 +4,12 @@ from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from typing import Any
 
-from speccheck.validator.evidence.framework_keys import (
-    ExclusiveKeys,
-    FrameworkKeys,
-    KeyRow,
-    Policy,
-)
+from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.framework_version import (
     FrameworkVersion,
     parse_version,
 )
+from speccheck.validator.evidence.key_rows import ExclusiveKeys, KeyRow, Policy
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.spec.catalogue_files import read_compiled
 
@@ -92,6 +88,7 @@ def _load(name: str, section: str) -> FrameworkKeys:
         ),
         open_at_top=policy["open"],
         opened_by=tuple(policy["opened_by"]),
+        settled=tuple(policy["settled"]),
         elsewhere=partial(_elsewhere, document["family"]),
     )
 

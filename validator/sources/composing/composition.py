@@ -6,7 +6,7 @@ leaves a reason, and every value that it may have stated stays unknown.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Literal
 
 from speccheck.validator.evidence.record import Record
@@ -85,9 +85,15 @@ class ComposedDocument(Document):
     def own_data(self) -> object:
         """The part of `data` that stands in this file, its texts worked out.
 
-        Null in place of a text that may refer to a missing parent: it is no fault.
+        Null in place of a text that may refer to a missing parent, and of one that
+        refers to a value left to be set: it is no fault of its own.
         """
-        return _projected(self._own.own_data, self.data, has_gaps=self._has_gaps)
+        hidden = {
+            path
+            for path, found in self._outcomes.items()
+            if found.waits or (self._has_gaps and not found.is_known)
+        }
+        return _projected(self._own.own_data, self.data, (), hidden)
 
     def place(self, path: KeyPath) -> Place:
         """The place of a key path, in the file that states it."""
@@ -261,7 +267,9 @@ def _merge(
             origins[here] = number
 
 
-def _projected(own: object, worked_out: object, *, has_gaps: bool) -> object:
+def _projected(
+    own: object, worked_out: object, path: KeyPath, hidden: Container[KeyPath]
+) -> object:
     """The tree as it stands in the file, with its texts worked out where they can be.
 
     A text that stands for a whole block or list leaves it empty: spread out here, its
@@ -272,19 +280,22 @@ def _projected(own: object, worked_out: object, *, has_gaps: bool) -> object:
             worked_out if isinstance(worked_out, dict) else {}
         )
         return {
-            key: _projected(one, values.get(key, one), has_gaps=has_gaps)
+            key: _projected(one, values.get(key, one), (*path, path_step(key)), hidden)
             for key, one in own.items()
         }
     if isinstance(own, list):
         found = worked_out if isinstance(worked_out, list) else []
         return [
             _projected(
-                one, found[index] if index < len(found) else one, has_gaps=has_gaps
+                one,
+                found[index] if index < len(found) else one,
+                (*path, index),
+                hidden,
             )
             for index, one in enumerate(own)
         ]
     if isinstance(own, str) and "${" in own:
         if isinstance(worked_out, dict | list):
             return type(worked_out)()
-        return None if has_gaps and worked_out == own else worked_out
+        return None if path in hidden else worked_out
     return own

@@ -36,16 +36,22 @@ class Outcome(Record):
 
     sources: the paths that it refers to.
     is_computed: by arithmetic, not only taken from where it stands.
+    waits: for a value that is to be set at start, and stands as such elsewhere.
     """
 
     is_known: bool
     note: str
     sources: tuple[KeyPath, ...] = ()
     is_computed: bool = False
+    waits: bool = False
 
 
 class Unresolved(Exception):  # noqa: N818 - a fact about the file, not an error
     """A text that cannot be worked out; its text is the reason."""
+
+
+class Waiting(Unresolved):
+    """A text that refers to a value which is left to be set at start."""
 
 
 def interpolate(data: object) -> tuple[object, dict[KeyPath, Outcome]]:
@@ -108,13 +114,17 @@ class _Interpolation:
             return self._known[path]
         known = self.outcomes.get(path)
         if known is not None:
-            raise Unresolved(known.note)
+            raise (Waiting if known.waits else Unresolved)(known.note)
         sources: dict[KeyPath, object] = {}
         try:
             self._enter(path)
             value = self._joined(path, raw, sources)
         except Unresolved as reason:
-            self.outcomes[path] = Outcome(is_known=False, note=f"{raw:.80}: {reason}")
+            self.outcomes[path] = Outcome(
+                is_known=False,
+                note=f"{raw:.80}: {reason}",
+                waits=isinstance(reason, Waiting),
+            )
             raise
         finally:
             self._open.pop(path, None)
@@ -222,7 +232,7 @@ class _Interpolation:
             value = raw
         if value == "???":
             message = f"{dotted(found)} is left to be set at start"
-            raise Unresolved(message)
+            raise Waiting(message)
         sources[found] = value
         return value
 

@@ -8,7 +8,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from speccheck.validator.evidence.framework_keys import FrameworkKeys, KeyRow
+from speccheck.validator.evidence.framework_keys import FrameworkKeys
+from speccheck.validator.evidence.key_rows import KeyRow
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, StatedKey
 from speccheck.validator.evidence.value import KeyPath, Place

@@ -10,7 +10,8 @@ from functools import cache
 from math import isfinite
 
 from speccheck.validator.evidence.environment import Variable
-from speccheck.validator.evidence.framework_keys import FrameworkKeys, KeyRow
+from speccheck.validator.evidence.framework_keys import FrameworkKeys
+from speccheck.validator.evidence.key_rows import KeyRow
 from speccheck.validator.evidence.plan import SECTIONS
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs
