@@ -1,6 +1,7 @@
 """`speccheck FILE...`: parse, run, report."""
 
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 
 from speccheck.validator.cli.options import Parsed, parse
@@ -74,7 +75,7 @@ def _report(
             json_report,
         )
 
-        text = json_report(found, summary, ending, full=full)
+        text: Iterable[str] = json_report(found, summary, ending, full=full)
     elif output.format == "concise":
         from speccheck.validator.report.concise import (  # noqa: PLC0415
             concise_report,

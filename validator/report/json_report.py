@@ -5,19 +5,26 @@ or null, also when the run ends with exit code 2 or 3. Fields are only ever adde
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from speccheck.validator import VERSION
 from speccheck.validator.report.summary import Exit, Summary, summarize
 from speccheck.validator.run import JudgedPlan, LocatedFinding, Location, Run
+from speccheck.validator.sources.files import FileStatus
 
 SCHEMA = "speccheck-report/1"
 _ALWAYS = {"fail", "error", "unknown"}
 
 
-def json_report(run: Run, summary: Summary, ending: Exit, *, full: bool) -> str:
-    """The whole report; `full` adds what holds and what does not apply."""
-    document = {
+def json_report(
+    run: Run, summary: Summary, ending: Exit, *, full: bool
+) -> Iterator[str]:
+    """The whole report, piece by piece; `full` adds what holds and does not apply.
+
+    Each file, plan and finding stands on a line of its own, written as it is made: the
+    document of a thousand files would take more memory than judging them.
+    """
+    head = {
         "schema": SCHEMA,
         "tool": {"name": "speccheck", "version": VERSION},
         "edition": {
@@ -31,25 +38,43 @@ def json_report(run: Run, summary: Summary, ending: Exit, *, full: bool) -> str:
         "exit_code": ending.code,
         "summary": _summary(summary),
         "errors": [],
-        "files": [
-            {
-                "path": file.path,
-                "format": file.format or None,
-                "confidence": round(file.confidence, 3),
-                "status": file.state,
-                "message": file.message or None,
-            }
-            for file in run.files
-        ],
-        "plans": [_plan(plan) for plan in run.plans],
-        "findings": [
-            _finding(located, index, run.edition.id)
-            for index, plan in enumerate(run.plans)
-            for located in plan.findings
-            if full or located.finding.outcome in _ALWAYS
-        ],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    yield "{\n" + "".join(
+        f"  {_encode(key)}: {_encode(value)},\n" for key, value in head.items()
+    )
+    yield from _list("files", (_encode(_file(file)) for file in run.files))
+    yield ",\n"
+    yield from _list("plans", (_encode(_plan(plan)) for plan in run.plans))
+    yield ",\n"
+    yield from _list("findings", _findings(run, full=full))
+    yield "\n}\n"
+
+
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def _list(name: str, rows: Iterable[str]) -> Iterator[str]:
+    """A list of the document, a row a line."""
+    yield f"  {_encode(name)}: ["
+    before = "\n    "
+    for row in rows:
+        yield before + row
+        before = ",\n    "
+    yield "]" if before == "\n    " else "\n  ]"
+
+
+def _findings(run: Run, *, full: bool) -> Iterator[str]:
+    """The findings as text: of one that many plans share all but the plan is kept."""
+    known: dict[int, str] = {}
+    for index, plan in enumerate(run.plans):
+        for located in plan.findings:
+            if not full and located.finding.outcome not in _ALWAYS:
+                continue
+            text = known.get(id(located))
+            if text is None:
+                text = _encode(_finding(located, run.edition.id))
+                known[id(located)] = text
+            yield f'{text[:-1]}, "plan": {index}}}'
 
 
 def failure_report(message: str, code: int) -> str:
@@ -69,6 +94,16 @@ def failure_report(message: str, code: int) -> str:
         "findings": [],
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _file(file: FileStatus) -> dict[str, object]:
+    return {
+        "path": file.path,
+        "format": file.format or None,
+        "confidence": round(file.confidence, 3),
+        "status": file.state,
+        "message": file.message or None,
+    }
 
 
 def _summary(summary: Summary) -> dict[str, object]:
@@ -95,7 +130,7 @@ def _plan(plan: JudgedPlan) -> dict[str, object]:
     }
 
 
-def _finding(located: LocatedFinding, plan: int, edition: str) -> dict[str, object]:
+def _finding(located: LocatedFinding, edition: str) -> dict[str, object]:
     finding = located.finding
     return {
         "rule": finding.rule or None,
@@ -115,7 +150,6 @@ def _finding(located: LocatedFinding, plan: int, edition: str) -> dict[str, obje
         "confidence": finding.confidence,
         "spec": edition,
         "waived": finding.waived,
-        "plan": plan,
     }
 
 

@@ -2,22 +2,27 @@
 
 import os
 import sys
+from collections.abc import Iterable
 
 
 class WriteError(Exception):
     """A report could not be written; the message names the file and the reason."""
 
 
-def write(text: str, path: str | None) -> None:
-    """Print the text, or write it to a temporary file and rename it to `path`."""
+def write(text: Iterable[str], path: str | None) -> None:
+    """Print a text, or its pieces, or write it to a file.
+
+    A file is written under another name and renamed when it is whole.
+    """
+    pieces = (text,) if isinstance(text, str) else text
     if path is None:
-        _print(text)
+        _print(pieces)
         return
     folder, base = os.path.split(path)
     temporary = os.path.join(folder, f".{base}.{os.getpid()}.part")
     try:
         with open(temporary, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+            file.writelines(pieces)
         os.replace(temporary, path)
     except OSError as error:
         message = f"{path}: report not written: {error.strerror}"
@@ -27,12 +32,15 @@ def write(text: str, path: str | None) -> None:
             os.unlink(temporary)
 
 
-def _print(text: str) -> None:
+def _print(pieces: Iterable[str]) -> None:
     """Print, with characters that the terminal's encoding lacks replaced."""
     encoding = sys.stdout.encoding or "utf-8"
-    try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        text = text.encode(encoding, "replace").decode(encoding)
-    sys.stdout.write(text)
+    for piece in pieces:
+        try:
+            piece.encode(encoding)
+        except UnicodeEncodeError:
+            shown = piece.encode(encoding, "replace").decode(encoding)
+            sys.stdout.write(shown)
+        else:
+            sys.stdout.write(piece)
     sys.stdout.flush()
