@@ -6,6 +6,7 @@ compiled for the first record of a class, which half of them never have in a run
 checkers see `NamedTuple`; what a record does is the same (tests/test_record.py).
 """
 
+import sys
 from typing import TYPE_CHECKING, Any, Self
 
 __all__ = ["Record"]
@@ -16,6 +17,8 @@ else:
     from collections import _tuplegetter as tuple_field
 
     _make_tuple = tuple.__new__
+    # As collections.namedtuple has it, from Python 3.13 on.
+    _UnexpectedName = TypeError if sys.version_info >= (3, 13) else ValueError
 
     class _RecordType(type):
         """Makes the annotated names of a class the fields of its records."""
@@ -57,7 +60,7 @@ else:
             made = self._make(map(changes.pop, self._fields, self))
             if changes:
                 message = f"Got unexpected field names: {list(changes)!r}"
-                raise ValueError(message)
+                raise _UnexpectedName(message)
             return made
 
         def _asdict(self) -> dict[str, object]:
