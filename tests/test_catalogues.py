@@ -167,6 +167,10 @@ def test_foreign_name_is_not_taken_for_a_slip(format_id: str, name: str) -> None
     assert suggestion is None or suggestion.kind != "spelling"
 
 
+def test_one_common_word_of_three_suggests_nothing() -> None:
+    assert keys("maxtext").suggest(("query_span_size",)) is None
+
+
 @pytest.mark.parametrize(
     ("format_id", "path", "version", "expected"),
     [

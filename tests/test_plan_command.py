@@ -112,6 +112,17 @@ def test_the_text_names_files_reasons_and_values(
     assert "cluster.fabric" in plan(folder, capsys, "--full")
 
 
+def test_whole_numbers_are_written_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "job.sbatch"
+    path.write_text(
+        "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --time=30-00:00:00\nsrun train\n",
+        encoding="utf-8",
+    )
+    assert "walltime_seconds               2,592,000 " in plan(path, capsys)
+
+
 def test_no_secret_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = plan(folder, capsys) + plan(folder, capsys, "--output", "json")
     assert "0123456789abcdef" not in text

@@ -98,7 +98,7 @@ def test_states_what_the_flags_say() -> None:
 
 def test_what_only_the_job_knows_is_said() -> None:
     note = read(SCRIPT).note("checkpoint.directory")
-    assert note == "${OUTPUT} is set outside the script"
+    assert note == "${OUTPUT} is known only when the script runs"
 
 
 def test_defaults_of_the_trainer_hold_where_it_surely_runs() -> None:
@@ -150,6 +150,36 @@ def test_a_file_that_is_not_there_leaves_the_rest_open() -> None:
     assert (named.target, MICRO in named.replaces) == ("gone.yaml", True)
     script = read("python sft.py $RECIPE --config=$R --per_device_train_batch_size=4\n")
     assert script.values("stated") == {MICRO: 4}
+
+
+def test_what_the_script_is_called_with_is_known_to_its_caller_only() -> None:
+    script = read(
+        "MODEL=$1\n"
+        'CMD="sft.py --model_name_or_path $MODEL --save_strategy no'
+        ' --learning_rate 1e-5 --num_train_epochs 1"\n'
+        'srun bash -c "accelerate launch $CMD"\n'
+    )
+    assert script.note("model.name_of_model") == (
+        "${1} is known only when the script runs"
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "adapter"),
+    [
+        ("--lora_enable True --lora_r 128", "lora"),
+        ("--lora_enable True --bits 4", "qlora"),
+        ("--use_lora --q_lora", "qlora"),
+        ("--use_lora --q_lora False", "lora"),
+    ],
+)
+def test_adapters_of_published_programs(flags: str, adapter: str) -> None:
+    script = read(
+        "deepspeed train.py --save_strategy steps --learning_rate 2e-5"
+        f" --num_train_epochs 1 {flags}\n"
+    )
+    assert script.values("derived")["model.adapter"] == adapter
+    assert script.values("derived")["run.role"] == "lora"
 
 
 def test_misspelt_and_refused_flags(tmp_path: Path) -> None:

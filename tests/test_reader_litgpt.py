@@ -228,6 +228,19 @@ def test_continued_pretraining() -> None:
     assert leaves.value("run.role") == "continued"
 
 
+def test_optimizer_settings_of_the_first_releases() -> None:
+    head, _, tail = PRETRAIN.partition("optimizer:\n")
+    old = "  learning_rate: 5e-4\n  weight_decay: 0.2\n  beta1: 0.8\n  beta2: 0.9\n"
+    leaves = read(head + old + tail[tail.index("devices:") :])
+    assert leaves.value("optimizer.learning_rate") == 5e-4
+    assert leaves.value("optimizer.weight_decay") == 0.2
+    assert leaves.value("optimizer.beta1") == 0.8
+    assert leaves.value("optimizer.beta2") == 0.9
+    keyed = leaves.reading.keyed
+    assert keyed is not None
+    assert not keyed.unknown
+
+
 def test_every_key_of_the_examples_is_known() -> None:
     for text in (PRETRAIN, LORA, FULL):
         keyed = read(text).reading.keyed

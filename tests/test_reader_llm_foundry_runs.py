@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from reader_text import document_of, read_text
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.sources.files import ReadFile, read_file
@@ -113,3 +115,21 @@ def test_an_evaluation_trains_nothing() -> None:
         "run.framework": "llm-foundry"
     }
     assert leaves.reading.keyed is None
+
+
+@pytest.mark.parametrize(
+    ("path", "resumes"),
+    [
+        ("/ckpt/{run_name}/latest-rank{rank}.pt", True),
+        ("/ckpt/{run_name}/latest-rank{rank}.pt\nload_weights_only: true", False),
+        ("/ckpt/{run_name}-base/latest-rank{rank}.pt", False),
+    ],
+)
+def test_a_load_path_among_the_own_files_resumes(path: str, *, resumes: bool) -> None:
+    text = (
+        "max_duration: 90ba\ntrain_loader: {name: text}\nglobal_train_batch_size: 8\n"
+        "device_eval_batch_size: 8\nsave_folder: /ckpt/{run_name}\n"
+        f"autoresume: false\nload_path: {path}\n"
+    )
+    found = read_text(READER, text, "train.yaml")
+    assert found.value("checkpoint.resume") is resumes

@@ -118,7 +118,9 @@ def test_arrays_positional_arguments_and_a_launcher() -> None:
     }
     assert script.line("parallelism.tensor_parallel_size") == 25
     assert script.status("kernels.attention_backend") == "unknown"
-    assert script.note("checkpoint.directory") == "${1} is set outside the script"
+    assert (
+        script.note("checkpoint.directory") == "${1} is known only when the script runs"
+    )
 
 
 def test_what_absent_flags_mean() -> None:
@@ -219,6 +221,32 @@ def test_arguments_from_the_environment_leave_the_absent_open() -> None:
     assert script.value("run.uses_torch") is True
 
 
+@pytest.mark.parametrize(
+    ("arguments", "hidden"),
+    [
+        ("--colocate ${MODEL_ARGS[@]}", "${MODEL_ARGS[@]}"),
+        ("--actor-num-gpus-per-node 8", "what slime sets by itself"),
+        ("--save <PATH TO THE CHECKPOINTS> --fp16", "the placeholder of --save"),
+    ],
+)
+def test_what_may_set_the_absent_otherwise(arguments: str, hidden: str) -> None:
+    script = train(arguments)
+    for leaf in ("precision.bf16", "optimizer.is_distributed"):
+        assert script.note(leaf) == f"may be given in {hidden}"
+    assert script.value("parallelism.tensor_parallel_size") == 4
+
+
+def test_a_sink_under_a_condition_is_not_known() -> None:
+    script = read(
+        "ARGS=(--tensor-model-parallel-size 4 --num-layers 32)\n"
+        'if [ -n "$WANDB_API_KEY" ]; then ARGS+=(--wandb-project p); fi\n'
+        "torchrun pretrain_gpt.py ${ARGS[@]}\n"
+    )
+    assert script.note("telemetry.sinks") == (
+        "--wandb-project is given only under a condition"
+    )
+
+
 @pytest.mark.parametrize("rest", ['"$@"', "${@:2}", "$1"])
 def test_a_script_is_read_as_called_without_arguments(rest: str) -> None:
     script = train("--bf16", rest)
@@ -227,7 +255,10 @@ def test_a_script_is_read_as_called_without_arguments(rest: str) -> None:
 
 def test_a_value_from_the_environment_is_not_known() -> None:
     script = train("--micro-batch-size $MBS --save ${OUT} --save-interval 100")
-    assert script.note("batch.micro_batch_size") == "${MBS} is set outside the script"
+    assert (
+        script.note("batch.micro_batch_size")
+        == "${MBS} is known only when the script runs"
+    )
     assert script.value("parallelism.pipeline_parallel_size") == 1
     assert script.value("checkpoint.enabled") is True
 
@@ -257,6 +288,19 @@ def test_numbers_that_argparse_refuses() -> None:
         ("--seq-length", "4k", "a whole number"),
     ]
     assert all(one.fatal for one in keyed.loaded_as)
+
+
+def test_programs_over_megatron_core_are_none_of_its_own() -> None:
+    text = "train_esm2 --num-layers 33 --precision bf16-mixed --num-steps 100"
+    source = Source("train.sh", f"{text} --tensor-model-parallel-size 1\n")
+    assert READER.detect(source) == 0.0
+
+
+def test_a_flag_of_the_first_releases_is_judged_by_those() -> None:
+    """Megatron-LM 1.x took a fraction for `--warmup`, which no later release takes."""
+    keyed = train("--train-iters 1000 --lr 3e-4 --warmup 0.01").reading.keyed
+    assert keyed is not None
+    assert keyed.loaded_as == ()
 
 
 def test_keys_are_those_after_the_program() -> None:

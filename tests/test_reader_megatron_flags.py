@@ -4,7 +4,12 @@ import pytest
 
 from script_text import read_script
 from speccheck.validator.evidence.plan import SECTIONS
-from speccheck.validator.sources.formats._megatron import ABSENT, LEAVES, SWITCHES
+from speccheck.validator.sources.formats._megatron import (
+    ABSENT,
+    ABSENT_ENGINE,
+    LEAVES,
+    SWITCHES,
+)
 from speccheck.validator.sources.formats.megatron_cli import READER
 from speccheck.validator.spec.frameworks import load_framework
 
@@ -40,6 +45,11 @@ from speccheck.validator.spec.frameworks import load_framework
             "model.key_value_heads",
             None,
         ),
+        (
+            "--num-attention-heads 16 --multi-head-latent-attention",
+            "model.key_value_heads",
+            None,
+        ),
         ("--recompute-activations", "memory.recompute_mode", "selective"),
         ("--checkpoint-activations", "memory.recompute_mode", "full"),
         (
@@ -48,6 +58,19 @@ from speccheck.validator.spec.frameworks import load_framework
             "selective",
         ),
         ("--activations-checkpoint-method uniform", "memory.recompute_mode", "full"),
+        ("--activations-checkpoint-method block", "memory.recompute_method", "block"),
+        ("--activations-checkpoint-method block", "memory.recompute_layers", 1),
+        ("--checkpoint-activations", "memory.recompute_method", "uniform"),
+        ("--checkpoint-activations", "memory.recompute_layers", 1),
+        (
+            "--checkpoint-activations --checkpoint-num-layers 2",
+            "memory.recompute_layers",
+            2,
+        ),
+        ("--recompute-granularity full", "memory.recompute_layers", None),
+        ("--fp16 --loss-scale 12", "precision.loss_scale", 12.0),
+        ("--fp16 --loss-scale 12 --deepspeed", "precision.loss_scale", None),
+        ("--deepspeed", "memory.optimizer_offload_device", None),
         ("--fp8-hybrid", "precision.fp8", True),
         ("--fp8-format hybrid", "precision.fp8", True),
         ("--use-torch-fsdp2", "parallelism.sharding_stage", 3),
@@ -128,7 +151,7 @@ def test_what_flags_mean_beside_each_other(
 
 def test_tables_name_leaves_of_the_plan_and_flags_of_the_framework() -> None:
     names = {leaf.name for leaf in LEAVES.values()} | {*SWITCHES.values()}
-    names |= {name for name, _, _ in ABSENT}
+    names |= {name for name, _, _ in (*ABSENT, *ABSENT_ENGINE)}
     for name in names:
         section, _, field = name.partition(".")
         assert field in SECTIONS[section].__annotations__, name
@@ -137,6 +160,7 @@ def test_tables_name_leaves_of_the_plan_and_flags_of_the_framework() -> None:
     assert of_forks == {
         "--activations-checkpoint-method",
         "--activations-checkpoint-num-layers",
+        "--checkpoint-num-layers",
         "--deepspeed-activation-checkpointing",
         "--ds-sequence-parallel-size",
         "--num-layers-in-first-pipeline-stage",

@@ -77,8 +77,8 @@ def test_options_in_all_their_forms(command: str, leaf: str, value: object) -> N
 
 def test_what_the_script_does_not_know_is_said() -> None:
     script = read("mpirun -np $RANKS -N $LOCAL python train.py\n")
-    assert script.note(WORLD) == "${RANKS} is set outside the script"
-    assert script.note(PROCESSES) == "${LOCAL} is set outside the script"
+    assert script.note(WORLD) == "${RANKS} is known only when the script runs"
+    assert script.note(PROCESSES) == "${LOCAL} is known only when the script runs"
     assert script.value(GPUS) is None
 
 

@@ -93,3 +93,16 @@ def test_a_run_that_outlasts_its_job_is_not_ended_in_time() -> None:
     found = read(text)
     assert found.value("recovery.exit_before_walltime") is False
     assert found.line("recovery.exit_before_walltime") == 14
+
+
+@pytest.mark.parametrize(
+    ("limit", "is_in_time"), [("00:23:00:00", True), ("02:00:00:00", False)]
+)
+def test_the_clock_of_each_run_takes_the_place_of_max_time(
+    limit: str, *, is_in_time: bool
+) -> None:
+    block = "exp_manager:\n"
+    found = read(PRETRAINING.replace(block, f"{block}  max_time_per_run: '{limit}'\n"))
+    leaf = "recovery.exit_before_walltime"
+    assert found.value(leaf) is is_in_time
+    assert found.note(leaf).startswith("max_time_per_run")

@@ -69,7 +69,7 @@ def test_variables_and_the_packages_of_the_image() -> None:
 
 def test_the_script_runs_with_what_skypilot_sets(tmp_path: Path) -> None:
     path = tmp_path / "task.yaml"
-    path.write_text(TASK.replace("num_nodes: 4", "num_nodes: 4\nnum_node: 2"))
+    path.write_text(TASK.replace("num_nodes: 4", "num_nodes: 4\nworkdirr: ."))
     # The script says nothing else than the resources: no conflict.
     judged = run(Request((str(path),), selection=Selection(("CONF-009", "CONF-001"))))
     (plan,) = judged.plans
@@ -165,3 +165,16 @@ def test_published_tasks_are_read() -> None:
         assert detect(task.document) > 0.5
         assert task.value("cluster.nodes") == 2
         assert task.value("cluster.gpus_per_node") == 1
+
+
+def test_a_key_that_skypilot_refuses_is_named_as_its(tmp_path: Path) -> None:
+    path = tmp_path / "task.yaml"
+    path.write_text(TASK.replace("accelerators:", "acelerators:"))
+    (plan,) = run(Request((str(path),))).plans
+    (refused,) = [
+        one.finding for one in plan.findings if one.finding.rule == "key_refused"
+    ]
+    assert refused.message.startswith(
+        "resources.acelerators is no key of SkyPilot; "
+        "did you mean resources.accelerators?"
+    )

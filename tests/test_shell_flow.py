@@ -130,6 +130,20 @@ def test_inner_shells_see_exports_and_pass_theirs_on() -> None:
     assert set(script.exports) == {"B", "C", "D"}
 
 
+def test_arguments_of_the_script_are_none_of_an_inner_one() -> None:
+    script = parse_script(
+        "A=$1\n"
+        'bash -c "run --a $A --b $2"\n'
+        'f() { eval "run --a $A"; eval "run --c $1"; }\n'
+        "f x\n"
+    )
+    assert runs(script) == [
+        ["--a", "?${1}", "--b", "?${2}"],
+        ["--a", "?${1}"],
+        ["--c", "x"],
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "line", "message", "words"),
     [

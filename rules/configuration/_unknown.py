@@ -83,15 +83,17 @@ def unknown_keys(file: KeyedFile, *, refused: bool) -> Iterator[UnknownKey]:
 def perhaps_new(keys: Sequence[UnknownKey]) -> Verdict:
     """The verdict on keys that a later release than the tabulated ones may have."""
     table = keys[0].file.catalogue
-    family, newest = (table.family, table.newest) if table else ("", "")
+    reader = table.reader if table else ""
+    # The releases of a table of many readers are those of each.
+    newest = f" up to {table.newest}" if table and reader == table.family else ""
     names = keys[0].name
     if len(keys) > 1:
         names += f" and {len(keys) - 1} more keys"
     is_one = len(keys) == 1
     are, them = ("is", "it") if is_one else ("are", "them")
     return unknown(
-        f"{names} {are} in no release of {family} up to {newest}; whether a later one "
-        f"has {them} depends on the version",
+        f"{names} {are} in no tabulated release of {reader}{newest}; whether a "
+        f"later one has {them} depends on the version",
         missing=["run.framework_version"],
         at=[one.key.place for one in keys],
     )

@@ -49,7 +49,7 @@ def key_refused(stated: StatedKeys) -> Verdicts:
                 new.append(unknown)
                 continue
             yield fail(
-                f"{unknown.name} is no key of {file.catalogue.family}{unknown.hint}",
+                f"{unknown.name} is no key of {file.catalogue.reader}{unknown.hint}",
                 at=unknown.key.place,
                 measured=unknown.name,
                 required=slip.path if slip else "not there",

@@ -49,7 +49,7 @@ def key_silently_ignored(stated: StatedKeys) -> Verdicts:
                 continue
             kind = "block" if unknown.key.is_block else "key"
             yield fail(
-                f"{unknown.name} is no {kind} that {file.catalogue.family} reads"
+                f"{unknown.name} is no {kind} that {file.catalogue.reader} reads"
                 f"{unknown.hint}",
                 at=unknown.key.place,
                 measured=unknown.name,

@@ -2,7 +2,8 @@
 
 Why it hurts: the run starts with the placeholder as its value, or stops at start-up.
 
-What passes: values, and interpolations that the framework itself resolves.
+What passes: values, and interpolations that the framework itself resolves, such as
+`${oc.env:HF_TOKEN}`.
 
 Where it does not apply: texts of chat templates and prompts; `auto`, which is a value.
 
@@ -32,6 +33,9 @@ _UNFILLED = lazy_pattern(
     r"|<(?:your|insert|path|name|fill|replace)[^<>]*>|(?:YOUR|PATH_TO)_[A-Z_]+",
     re.IGNORECASE,
 )
+# A function that OmegaConf calls at run time (omegaconf/grammar): `${oc.env:HF_TOKEN}`.
+# A shell's `${NAME:-default}` is none.
+_RESOLVER = lazy_pattern(r"\$\{[a-z_][a-z0-9_.]*:[^-+=?]")
 _FIRST_SIGNS = ("?", "{", "$", "<", "y", "Y", "p", "P")  # of any of these
 _TEXTS = ("template", "prompt", "format")
 # Variables of the environment are filled in by the shell, by the harness (envsubst), or
@@ -39,6 +43,8 @@ _TEXTS = ("template", "prompt", "format")
 _INTERPOLATING = frozenset(
     {"megatron-cli", "megatron-model-config", "megatron-yaml", "slurm", "torchrun"}
 )
+# SkyPilot fills its `envs` into other fields (sky/task.py, _fill_in_env_vars).
+_WITH_VARIABLES = frozenset({"skypilot"})
 
 
 @rule(clause="CONF-008")
@@ -55,6 +61,8 @@ def unresolved_placeholder(stated: StatedKeys) -> Verdicts:
                 continue
             if any(word in str(key.path[-1]) for word in _TEXTS) or key.path in filled:
                 continue
+            if file.format in _WITH_VARIABLES and "$" in value:
+                continue
             is_clean = False
             yield fail(
                 f"{dotted(key.path)} is still the placeholder {value.strip()}",
@@ -69,7 +77,11 @@ def unresolved_placeholder(stated: StatedKeys) -> Verdicts:
 
 def _is_unfilled(value: str) -> bool:
     text = value.strip()
-    return text[:1] in _FIRST_SIGNS and _UNFILLED.fullmatch(text) is not None
+    return (
+        text[:1] in _FIRST_SIGNS
+        and _UNFILLED.fullmatch(text) is not None
+        and _RESOLVER.match(text) is None
+    )
 
 
 def _filled_elsewhere(file: KeyedFile, stated: StatedKeys) -> set[KeyPath]:

@@ -5,7 +5,8 @@ a slower kernel in every layer of every step; one published model of 104 billion
 parameters had heads of 145.
 
 What passes: hidden size, head size, feed-forward size of a rank and the multiple that
-the vocabulary is padded to are multiples of the tile.
+the vocabulary is padded to are multiples of the tile; a vocabulary whose stated size
+already is one needs no padding.
 
 Where it does not apply: fine-tuning and other work on a model whose dimensions are
 given.
@@ -49,6 +50,8 @@ def dimensions_off_the_matrix_grid(
         ("feed-forward size", model.feed_forward_size, tensor, []),
         ("vocabulary multiple", model.vocabulary_multiple, 1, []),
     )
+    if _is_vocabulary_on(model, tensor, grid.tile):
+        rows = rows[:-1]
     known = [row for row in rows if row[1].is_known]
     if not known:
         hidden.need()
@@ -70,3 +73,12 @@ def dimensions_off_the_matrix_grid(
         )
     if is_clean:
         yield passed(at=[row[1] for row in known], required=grid.tile)
+
+
+def _is_vocabulary_on(model: Model, tensor: int, tile: int) -> bool:
+    """Whether the vocabulary of a rank, as it is padded, is a multiple of the tile."""
+    size, multiple = model.vocabulary_size.value, model.vocabulary_multiple.value
+    if not size or not multiple or multiple < 1:
+        return False
+    share = -(-size // (multiple * tensor)) * multiple
+    return share % tile == 0

@@ -45,8 +45,9 @@ def recompute_settings_contradict(memory: Memory, parallelism: Parallelism) -> V
         )
     elif mode.value == "full" and len(extra) < len(_FLAGS):
         absent = [one for one in (method, layers) if not one.is_known]
-        if any(one.places for one in absent):
-            absent[0].need()
+        unclear = [one for one in absent if one.places or one.note]
+        if unclear:
+            unclear[0].need()
         names = " and ".join(_FLAGS[one.name] for one in absent)
         yield fail(
             f"full recomputation is set without {names}",

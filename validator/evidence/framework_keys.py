@@ -51,14 +51,14 @@ class FrameworkKeys(Record):
         framework: name of the table.
         family: framework that a version without a name belongs to.
         versions: the tabulated ones, oldest first; other releases exist in between.
-        rows: by tabulated path, where `*` is any one name, `**` anything below, and
-            `[]` marks the items of a list.
+        rows: by path: `*` is any one name, `**` anything below, `[]` items of a list.
         blocks: paths that only hold other keys and have no row.
         policies: for sections; `default_policy` holds elsewhere.
         open_at_top: see `is_open`.
         opened_by: keys that open the table when they are set.
         settled: policies for whose keys the table holds in later releases, too.
         elsewhere: for a key of another framework the name of that, and the key here.
+        reader: what reads the keys, as messages name it: axolotl, SkyPilot, MPIJob.
     """
 
     framework: str
@@ -75,6 +75,7 @@ class FrameworkKeys(Record):
     opened_by: tuple[str, ...] = ()
     settled: tuple[UnknownKeyPolicy, ...] = ()
     elsewhere: Callable[[str], tuple[str, str] | None] = _nowhere
+    reader: str = ""
 
     def __eq__(self, other: object) -> bool:
         return self is other

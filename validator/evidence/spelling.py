@@ -124,10 +124,12 @@ def _is_shortened(ours: Sequence[str], theirs: Sequence[str]) -> bool:
 
 
 def _shares_first_word(ours: Sequence[str], theirs: Sequence[str]) -> bool:
+    """Whether the first words are equal, and at least half of all."""
     return (
         len(ours) == len(theirs) > 1
         and ours[0] == theirs[0]
         and len(ours[0]) >= FIRST_WORD_LETTERS
+        and 2 * sum(map(str.__eq__, ours, theirs)) >= len(ours)
     )
 
 

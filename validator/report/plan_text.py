@@ -10,6 +10,7 @@ from speccheck.validator.run import Location
 _NAME = 30
 _VALUE = 22
 _STATUS = 8
+_EXACT = 2**53  # floats beyond it are no exact whole numbers
 _COLOURS = {
     "stated": "good",
     "derived": "good",
@@ -110,6 +111,8 @@ def written(value: object) -> str:
     """A value as people write it."""
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT:
+        value = int(value)
     if isinstance(value, int) and abs(value) >= 10_000:  # noqa: PLR2004 - readable
         return f"{value:,}"
     if isinstance(value, float):

@@ -104,7 +104,7 @@ def _compile_policy(policy: Row, section: str) -> dict[str, Any]:
             "sections": [],
             "open": own.get("open", False),
             "opened_by": [],
-            "settled": policy.get("settled", []),
+            "settled": own.get("settled", policy.get("settled", [])),
         }
     return {
         "default": policy["default"],

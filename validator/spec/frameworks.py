@@ -90,6 +90,7 @@ def _load(name: str, section: str) -> FrameworkKeys:
         opened_by=tuple(policy["opened_by"]),
         settled=tuple(policy["settled"]),
         elsewhere=partial(_elsewhere, document["family"]),
+        reader=section or document["family"],
     )
 
 

@@ -64,6 +64,9 @@ TRL_KEYS = frozenset(
         "reward_funcs",
     }
 )
+# `lora_enable` with `bits` is LLaVA's; `q_lora` is that of FastChat and Qwen.
+_ADAPTER_SWITCHES = ("use_peft", "use_lora", "use_qlora", "lora_enable")
+_FOUR_BIT_SWITCHES = ("use_qlora", "load_in_4bit", "q_lora")
 _GROUP_KEYS = ("num_generations", "max_completion_length", "reward_funcs")
 _PREFERENCE_KEYS = ("beta", "loss_type", "max_prompt_length")
 _INSTRUCTION_KEYS = (
@@ -278,12 +281,9 @@ def _adapter(sheet: FactSheet, data: Arguments) -> None:
     for key, bits in (("load_in_4bit", 4), ("load_in_8bit", 8)):
         if boolean(data.get(key)) is True:
             sheet.derive("model.quantized_bits", bits, f"{key}: true", (key,))
-    for key in ("use_peft", "use_lora", "use_qlora"):
+    for key in _ADAPTER_SWITCHES:
         if boolean(data.get(key)) is True:
-            is_four_bit = (
-                key == "use_qlora" or boolean(data.get("load_in_4bit")) is True
-            )
-            adapter = "qlora" if is_four_bit else "lora"
+            adapter = "qlora" if _is_four_bit(data) else "lora"
             sheet.derive("model.adapter", adapter, f"{key}: true", (key,))
             return
         if boolean(data.get(key)) is False:
@@ -291,10 +291,16 @@ def _adapter(sheet: FactSheet, data: Arguments) -> None:
             return
 
 
+def _is_four_bit(data: Arguments) -> bool:
+    return data.get("bits") in (4, "4") or any(
+        boolean(data.get(key)) is True for key in _FOUR_BIT_SWITCHES
+    )
+
+
 def _role(sheet: FactSheet, data: Arguments) -> None:
     for role, keys in (
         ("rl", _GROUP_KEYS),
-        ("lora", ("use_peft", "use_lora", "use_qlora")),
+        ("lora", _ADAPTER_SWITCHES),
         ("rl", _PREFERENCE_KEYS),
         ("sft", _INSTRUCTION_KEYS),
     ):

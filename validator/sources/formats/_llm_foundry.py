@@ -135,6 +135,7 @@ def _checkpoint(
         kept = data.get(_LAST_LOCAL)
         if "://" in folder and kept is not None and kept != -1:
             _keep_all(sheet)
+        _resumes_by_path(sheet, data, folder)
     if data.get("save_interval") is None:
         note = "save_interval is not set: 1000ba"
         sheet.default("checkpoint.interval_steps", 1000, note)
@@ -161,10 +162,25 @@ def _without_folder(sheet: FactSheet, data: Settings) -> None:
 
 def _keep_all(sheet: FactSheet) -> None:
     """Only local files are removed: those of an object store stay."""
-    leaf = "checkpoint.keep_last"
-    sheet.facts[:] = [fact for fact in sheet.facts if fact.name != leaf]
     note = "only local copies are removed; those of save_folder stay"
-    sheet.derive(leaf, 0, note, (_LAST_LOCAL,))
+    _replace(sheet, "checkpoint.keep_last", note, (_LAST_LOCAL,), value=0)
+
+
+def _resumes_by_path(sheet: FactSheet, data: Settings, folder: str) -> None:
+    """A `load_path` among the run's own files goes on from them without autoresume."""
+    path = data.get("load_path")
+    if not isinstance(path, str) or not path.startswith(f"{folder.rstrip('/')}/"):
+        return
+    if boolean(data.get("load_weights_only", False)) is False:
+        note = "load_path lies in save_folder"
+        _replace(sheet, "checkpoint.resume", note, ("load_path",), value=True)
+
+
+def _replace(
+    sheet: FactSheet, leaf: str, note: str, at: KeyPath, *, value: object
+) -> None:
+    sheet.facts[:] = [fact for fact in sheet.facts if fact.name != leaf]
+    sheet.derive(leaf, value, note, at)
 
 
 def _interval(

@@ -137,6 +137,7 @@ LEAVES: Mapping[str, Leaf] = {
     "--activations-checkpoint-num-layers": Leaf(
         "memory.recompute_layers", integer_text
     ),
+    "--checkpoint-num-layers": Leaf("memory.recompute_layers", integer_text),
     "--cpu-offloading-num-layers": Leaf("memory.activation_offload", _is_some),
     "--fine-grained-activation-offloading": Leaf(
         "memory.activation_offload", text, present=True
@@ -268,5 +269,12 @@ ABSENT: tuple[tuple[str, object, str], ...] = (
     ("checkpoint.save_random_state", True, "--no-save-rng is not given"),
     ("model.tied_embeddings", True, "--untie-embeddings-and-output-weights is absent"),
     ("memory.recompute_mode", "none", "no flag asks for recomputation"),
+)
+ABSENT_ENGINE: tuple[tuple[str, object, str], ...] = (
     ("memory.optimizer_offload_device", "none", "--optimizer-cpu-offload is not given"),
+)
+# DeepSpeed's file says these, whatever the flag: the optimizer of Megatron, which
+# would scale the loss, is never made (megatron/optimizer/__init__.py).
+OF_DEEPSPEED = frozenset(
+    {"--loss-scale", "--loss-scale-window", "--min-loss-scale", "--hysteresis"}
 )

@@ -3,7 +3,9 @@
 from speccheck.validator.sources.facts import Fact, FactSheet
 from speccheck.validator.sources.formats._megatron import (
     ABSENT,
+    ABSENT_ENGINE,
     LEAVES,
+    OF_DEEPSPEED,
     SWITCHES,
     SWITCHES_ENGINE,
     TABULATED,
@@ -18,6 +20,8 @@ from speccheck.validator.sources.mapping import (
 )
 
 _TABLE = "megatron-cli"
+# Full recomputation needs these beside its own flag: they may be among hidden ones.
+_PARTS = ("memory.recompute_method", "memory.recompute_layers")
 _FIXED = (
     *fixed_defaults(
         "Megatron-LM has no Ulysses groups", {"parallelism.ulysses_size": 1}
@@ -37,13 +41,17 @@ def state_arguments(sheet: FactSheet, given: Given, *, hidden: str = "") -> None
     """
     for name, flag in given.items():
         leaf = LEAVES.get(name)
-        if leaf is not None:
+        is_ignored = name in OF_DEEPSPEED and "--deepspeed" in given
+        if leaf is not None and not is_ignored:
             state_flag(sheet, leaf, flag)
     state_combinations(sheet, given, is_whole=not hidden)
     add_defaults(sheet, _absent(given))
     if hidden:
         reason = f"may be given in {hidden[:60]}"
         sheet.facts = [_open(fact, reason) for fact in sheet.facts]
+        add_defaults(
+            sheet, [Fact(leaf, None, "unknown", (), reason) for leaf in _PARTS]
+        )
     add_defaults(sheet, _FIXED)
 
 
@@ -58,17 +66,19 @@ def _absent(given: Given) -> list[Fact]:
     """What the flags that are not given mean."""
     facts = list(tabulated_defaults(_TABLE, TABULATED))
     switches = dict(SWITCHES)
+    absent = ABSENT
     if "--deepspeed" not in given:
+        absent += ABSENT_ENGINE
         facts.extend(tabulated_defaults(_TABLE, TABULATED_ENGINE))
         switches.update(SWITCHES_ENGINE)
     for flag, leaf in switches.items():
         if flag not in given:
             facts.append(_fact(leaf, value=False, note=f"{flag} is not given"))
-    facts.extend(_fact(name, value, note) for name, value, note in ABSENT)
+    facts.extend(_fact(name, value, note) for name, value, note in absent)
     if "--global-batch-size" not in given:
         note = "without --global-batch-size a step is one micro-batch on each rank"
         facts.append(_fact("batch.gradient_accumulation_steps", 1, note))
-    if "--fp16" in given:
+    if "--fp16" in given and "--deepspeed" not in given:
         note = "dynamic without --loss-scale"
         facts.append(_fact("precision.loss_scale", 0.0, note))
     return facts

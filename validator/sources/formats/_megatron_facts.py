@@ -38,6 +38,9 @@ _SINKS = {
     "--wandb-project": "wandb",
     "--wandb-exp-name": "wandb",
 }
+# The second is that of MindSpeed-LLM.
+_LATENT = ("--multi-latent-attention", "--multi-head-latent-attention")
+_OLD_RECOMPUTE = ("--checkpoint-activations", "--activations-checkpoint-method")
 _INTERVALS = ("--save-interval", "--persistent-save-interval")
 _DECAY = {"--lr-decay-iters", "--lr-decay-samples"}
 _REDUCE = "precision.gradient_reduce_dtype"
@@ -98,6 +101,26 @@ def _choose_recompute(sheet: FactSheet, given: Given) -> None:
             note,
             *_places(given, "--activations-checkpoint-method"),
         )
+    _complete_recompute(sheet, given)
+
+
+def _complete_recompute(sheet: FactSheet, given: Given) -> None:
+    """The flags of Megatron-LM up to 2.7 need no others: layer by layer, uniformly.
+
+    --checkpoint-num-layers and its successor are 1 where they are not given
+    (bigscience-workshop/Megatron-DeepSpeed megatron/arguments.py).
+    """
+    old = [flag for flag in _OLD_RECOMPUTE if flag in given and not given[flag].doubt]
+    if not old or "--recompute-granularity" in given:
+        return
+    spoken_of = {fact.name for fact in sheet.facts}
+    note = f"{old[0]} alone: layer by layer, uniformly"
+    for leaf, value in (
+        ("memory.recompute_method", "uniform"),
+        ("memory.recompute_layers", 1),
+    ):
+        if leaf not in spoken_of:
+            sheet.derive(leaf, value, note, *_places(given, old[0]))
 
 
 def _state_engine(sheet: FactSheet, given: Given) -> None:
@@ -153,7 +176,7 @@ def _state_key_value_heads(sheet: FactSheet, given: Given) -> None:
     """--num-query-groups counts only with --group-query-attention."""
     leaf = "model.key_value_heads"
     grouped, groups = "--group-query-attention", "--num-query-groups"
-    if "--multi-latent-attention" in given:
+    if any(flag in given for flag in _LATENT):
         return
     if grouped in given:
         if given[grouped].doubt:
@@ -246,10 +269,14 @@ def _state_timeout(sheet: FactSheet, given: Given) -> None:
 
 
 def _state_sinks(sheet: FactSheet, given: Given) -> None:
-    sinks = [flag for flag in _SINKS if flag in given]
+    leaf = "telemetry.sinks"
+    named = [flag for flag in _SINKS if flag in given]
+    sinks = [flag for flag in named if not given[flag].doubt]
     if sinks:
         names = tuple(dict.fromkeys(_SINKS[flag] for flag in sinks))
-        sheet.state("telemetry.sinks", names, _places(given, *sinks)[0])
+        sheet.state(leaf, names, _places(given, *sinks)[0])
+    elif named:
+        sheet.unusable(leaf, given[named[0]].doubt, given[named[0]].named_at)
 
 
 def _state_gradients(sheet: FactSheet, given: Given) -> None:

@@ -81,7 +81,7 @@ def state_cluster(sheet: FactSheet, data: Settings) -> None:
     seconds = _clock_seconds(limit)
     if seconds is not None:
         sheet.state("recovery.walltime_seconds", seconds, ("run", "time_limit"))
-    _time(sheet, trainer, seconds)
+    _time(sheet, data, seconds)
     add_defaults(sheet, _TORCH)
 
 
@@ -97,15 +97,21 @@ def _devices(value: object) -> object:
     return count
 
 
-def _time(sheet: FactSheet, trainer: Settings, limit: float | None) -> None:
-    """`max_time` ends the run and saves, in time if the job lasts longer."""
-    most = _clock_seconds(trainer.get("max_time"))
-    if most is not None and limit is not None:
-        at: KeyPath = ("trainer", "max_time")
-        leaf = "recovery.exit_before_walltime"
-        is_in_time = most < limit
-        note = f"max_time {'within' if is_in_time else 'beyond'} run.time_limit"
-        derive_switch(sheet, leaf, note, at, is_on=is_in_time)
+def _time(sheet: FactSheet, data: Settings, limit: float | None) -> None:
+    """`max_time` ends the run and saves, in time if the job lasts longer.
+
+    `max_time_per_run` takes its place, with a clock that a resumed run sets back
+    (StatelessTimer in nemo/utils/exp_manager.py).
+    """
+    for at in (("exp_manager", "max_time_per_run"), ("trainer", "max_time")):
+        block, key = at
+        most = _clock_seconds(section(data, block).get(key))
+        if most is not None and limit is not None:
+            is_in_time = most < limit
+            note = f"{key} {'within' if is_in_time else 'beyond'} run.time_limit"
+            leaf = "recovery.exit_before_walltime"
+            derive_switch(sheet, leaf, note, at, is_on=is_in_time)
+            return
 
 
 def _clock_seconds(value: object) -> float | None:

@@ -41,6 +41,7 @@ _CLASSES = (
     ("ddp", "ddp"),
 )
 _DIFFUSION = "fsdp"  # the section that diffusion recipes read instead
+_PARALLELIZER = "parallelizer"  # of MoE models, from 0.2.0
 _FULL, _NONE = ("full", "true", "on", "enabled"), ("none", "false", "off", "disabled")
 
 
@@ -65,7 +66,7 @@ def state_parallelism(sheet: FactSheet, data: Settings) -> None:
     _degrees(sheet, name, block)
     engine = _engine(sheet, name, block)
     _batch(sheet, data, name, block)
-    _recompute(sheet, name, block)
+    _recompute(sheet, data, name, block)
     _offload(sheet, name, block)
     _precision(sheet, data, name, engine)
     if engine == "megatron-fsdp":
@@ -159,9 +160,11 @@ def _batch(sheet: FactSheet, data: Settings, name: str, block: Settings) -> None
     sheet.default(leaf, 1, f"{key} is not set: 1")
 
 
-def _recompute(sheet: FactSheet, name: str, block: Settings) -> None:
+def _recompute(sheet: FactSheet, data: Settings, name: str, block: Settings) -> None:
     leaf, key = "memory.recompute_mode", "activation_checkpointing"
     stated = block.get(key)
+    if stated is None and section(data, _PARALLELIZER).get(key) is not None:
+        name, stated = _PARALLELIZER, section(data, _PARALLELIZER)[key]
     if stated is None:
         sheet.default(leaf, "none", f"{key} is not set: off")
         return

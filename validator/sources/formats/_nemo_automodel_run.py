@@ -49,9 +49,23 @@ def state_run(sheet: FactSheet, data: Settings) -> None:
     _sinks(sheet, data)
     if section(data, "rng").get("seed") is None and data.get("seed") is not None:
         put(sheet, "run.seed", integer_text(data["seed"]), ("seed",))
+    _eight_bits(sheet, data)
+
+
+def _eight_bits(sheet: FactSheet, data: Settings) -> None:
+    """FP8 of torchao, or of Transformer Engine where `te_fp8` is set."""
     recipe = section(data, "fp8").get("recipe_name")
-    if isinstance(recipe, str) and boolean(section(data, "fp8").get("enabled")) is True:
-        sheet.state("precision.fp8_recipe", recipe, ("fp8", "recipe_name"))
+    if boolean(section(data, "fp8").get("enabled")) is True:
+        if isinstance(recipe, str):
+            sheet.state("precision.fp8_recipe", recipe, ("fp8", "recipe_name"))
+        return
+    at = ("model", "backend", "te_fp8")
+    if section(data, "model", "backend").get("te_fp8") is not None:
+        sheet.facts[:] = [one for one in sheet.facts if one.name != "precision.fp8"]
+        derive_switch(sheet, "precision.fp8", "te_fp8 is set", at)
+        recipe = section(data, *at).get("recipe")
+        if isinstance(recipe, str):
+            sheet.state("precision.fp8_recipe", recipe, (*at, "recipe"))
 
 
 def _target(block: Settings) -> str:

@@ -118,6 +118,11 @@ _FIELDS: Fields = {
         "save_interval": ("checkpoint.interval_steps", integer),
         "log_interval": ("telemetry.log_interval_steps", integer),
         "tie_embeddings": ("model.tied_embeddings", boolean),
+        # up to v0.3.1, before the optimizer had keys of its own
+        "beta1": ("optimizer.beta1", number),
+        "beta2": ("optimizer.beta2", number),
+        "learning_rate": ("optimizer.learning_rate", number),
+        "weight_decay": ("optimizer.weight_decay", number),
     },
     "optimizer": {
         "class_path": ("optimizer.name_of_optimizer", _optimizer_name),

@@ -32,7 +32,12 @@ from speccheck.validator.spec.frameworks import load_framework
 
 _FORMAT = "megatron-cli"
 _DEGREES = frozenset({"--tensor-model-parallel-size", "--model-parallel-size"})
+# BioNeMo has a command line of its own over Megatron-Core: `train_esm2 --precision`.
+_FOREIGN = frozenset({"--num-steps", "--precision"})
 # Tools of the same repository that take the same sizes and do not train.
+# slime and miles set the arguments of Megatron-LM anew after they are parsed: bf16,
+# the distributed optimizer, the length (slime/backends/megatron_utils/arguments.py).
+_OF_SLIME = "--actor-num-gpus-per-node"
 _NO_TRAINING = ("convert", "export", "generat", "inference", "merge", "server", "util")
 
 
@@ -56,6 +61,8 @@ def _commands(source: Source) -> Iterator[Command]:
         flags = {word.text.partition("=")[0] for word in command.words}
         has_degree = not flags.isdisjoint(_DEGREES)
         if not has_degree and "--num-layers" not in flags:
+            continue
+        if not flags.isdisjoint(_FOREIGN):
             continue
         names = [base_name(word) for word in command.words if _is_program(word)]
         is_tool = any(part in name for part in _NO_TRAINING for name in names)
@@ -100,7 +107,27 @@ def _arguments(command: Command, catalogue: FrameworkKeys) -> Arguments:
     first = next((i for i in range(start, len(words)) if _is_flag(words[i])), start)
     surplus = [*words[start:first], *_surplus(found, catalogue)]
     hidden = next((word.text for word in surplus if _may_hold_options(word)), "")
-    return Arguments(found, hidden)
+    return Arguments(found, hidden or _replaced(found, catalogue))
+
+
+def _replaced(found: Sequence[Option], catalogue: FrameworkKeys) -> str:
+    """What sets arguments that the command does not show, or swallows some of it.
+
+    A placeholder of several words, `--save <PATH TO CHECKPOINTS> --load`, is a
+    redirection to the shell, that takes the next flag with it.
+    """
+    for flag, values, _ in found:
+        if flag == _OF_SLIME:
+            return "what slime sets by itself"
+        row = catalogue.lookup((flag,))
+        is_single = row is not None and row.type in {"str", "int", "float"}
+        if is_single and any(_is_capital(word.text) for word in values[1:]):
+            return f"the placeholder of {flag}"
+    return ""
+
+
+def _is_capital(written: str) -> bool:
+    return written.isalpha() and written.isupper()
 
 
 def _is_flag(word: Word) -> bool:
@@ -115,7 +142,13 @@ def _surplus(found: Sequence[Option], catalogue: FrameworkKeys) -> Iterator[Word
         if kind == "flag":
             yield from values
         elif not kind.startswith("list"):
-            yield from values[1:]
+            has_list = kind == "any" and values and _is_list(values[0])
+            yield from values if has_list else values[1:]
+
+
+def _is_list(word: Word) -> bool:
+    """Whether a word is all of an array, which no flag takes as its one value."""
+    return word.text.endswith(("[@]}", "[*]}"))
 
 
 def _may_hold_options(word: Word) -> bool:

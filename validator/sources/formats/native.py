@@ -272,6 +272,7 @@ def native_keys() -> FrameworkKeys:
         aliases={},
         patterns=(f"{ENVIRONMENT}.*",),
         default_policy="reject",
+        reader="native",
     )
 
 

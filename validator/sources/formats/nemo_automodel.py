@@ -82,6 +82,8 @@ _FIELDS: Fields = {
         "pretrained_model_name_or_path": ("model.name_of_model", text),
         "attn_implementation": ("kernels.attention_backend", attention),
         "trust_remote_code": ("security.trusts_remote_code", boolean),
+        # of new weights, from_config
+        "config": {"pretrained_model_name_or_path": ("model.name_of_model", text)},
     },
     "fp8": {"enabled": ("precision.fp8", boolean)},
     "compile": {"enabled": ("kernels.compiled", boolean)},

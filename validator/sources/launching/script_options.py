@@ -79,7 +79,7 @@ def unresolved(word: Word) -> str:
     """Why the value of a word is not known."""
     text = word.text[:60]
     return (
-        f"{text} is set outside the script"
+        f"{text} is known only when the script runs"
         if "$" in text
         else f"{text} is given only under a condition"
     )

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.sources.scripts.static_shell.directives import (
     read_directives,
 )
@@ -36,10 +37,16 @@ from speccheck.validator.sources.scripts.static_shell.syntax import Block, Simpl
 from speccheck.validator.sources.scripts.static_shell.variables import Scope, Variable
 
 _MAX_DEPTH = 8
+_ARGUMENT = lazy_pattern(r"\$\{?[0-9@*#]")
 _QUESTIONS = frozenset(
     {"grep", "egrep", "fgrep", "diff", "cmp", "command", "which", "type", "hash"}
     | {"pgrep", "pidof", "ping", "nc"}
 )
+
+
+def _holds_argument(piece: Piece) -> bool:
+    """Whether it holds `${1}` of the script around, which is none of the inner one."""
+    return not piece.resolved and _ARGUMENT.search(piece.text) is not None
 
 
 def given(pieces: tuple[Piece, ...], start: int, *value: int) -> Variable:
@@ -211,8 +218,12 @@ class Calls(Effects, ABC):
         if not self.expander.spend(len(text) // 8):
             return
         origins = Origins(pieces)
+        positional = self.expander.positional
+        if any(_holds_argument(piece) for piece in pieces):
+            self.expander.positional = None
         self._depth += 1
         if "#SBATCH" in text:
             self.directives += read_directives(text, self.lines, origins)
         self.block(Parser(text, self.report, origins).script())
         self._depth -= 1
+        self.expander.positional = positional
