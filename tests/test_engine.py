@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pytest
 
 from speccheck.validator.engine import by_clause, judge
+from speccheck.validator.evidence.environment import Environment, Variable
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.plan import Batch, Cluster, Communication
 from speccheck.validator.evidence.training_plan import TrainingPlan
@@ -209,3 +210,31 @@ def test_advice_against_a_must_leaves_it_in_doubt() -> None:
     )
     assert (finding.outcome, finding.level) == ("fail", "warning")
     assert by_clause([finding])[0].outcome == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("variables", "leaves", "outcome"),
+    [
+        ((), {}, "not_applicable"),
+        (("NCCL_DEBUG",), {}, "not_applicable"),
+        (("NCCL_IB_TIMEOUT",), {}, "pass"),
+        (("NCCL_NET_PLUGIN",), {}, "pass"),
+        ((), {"batch__micro_batch_size": 1}, "pass"),
+    ],
+)
+def test_a_rule_is_silent_on_plans_that_do_not_speak_of_its_subject(
+    variables: tuple[str, ...], leaves: Mapping[str, object], outcome: str
+) -> None:
+    @rule(
+        clause="BATCH-001",
+        about=("NCCL_IB_*", "NCCL_NET_PLUGIN", "batch.micro_batch_size"),
+    )
+    def always_content(cluster: Cluster) -> Verdicts:
+        yield passed(str(cluster))
+
+    evidence = dict(evidence_of(cluster__nodes=2, **leaves))
+    evidence[Environment] = Environment(
+        tuple(Variable(name, "1", Place("f", name)) for name in variables), ("f",)
+    )
+    found = judge(evidence, only("BATCH-001"), {"BATCH-001": [always_content]})
+    assert [one.outcome for one in found] == [outcome]

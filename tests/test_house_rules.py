@@ -4,6 +4,7 @@ Each test is parametrized by rule, so that a failure names the rule and what it 
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -12,6 +13,7 @@ from types import ModuleType
 
 import pytest
 
+from speccheck.validator.evidence.training_plan import leaf_names
 from speccheck.validator.rule import Rule
 from speccheck.validator.spec.edition import load_edition
 
@@ -143,6 +145,15 @@ def _outside_numbers(node: ast.AST) -> Iterator[ast.AST]:
 def test_a_rule_judges_a_clause_of_the_edition(path: Path) -> None:
     rule = _rule(path)
     assert rule.clause in _clause_numbers()
+
+
+@each_rule
+def test_a_rule_is_about_leaves_and_variables_that_there_are(path: Path) -> None:
+    for name in _rule(path).about:
+        if name.islower():
+            assert name in leaf_names()
+        else:
+            assert re.fullmatch(r"[A-Z][A-Z0-9_]*\*?", name), name
 
 
 @each_rule

@@ -23,7 +23,14 @@ def test_the_index_is_the_generated_one() -> None:
 
 def test_entries_are_the_rules() -> None:
     rules = [
-        RuleEntry(rule.area, rule.name, rule.clause, rule.confidence, rule.frameworks)
+        RuleEntry(
+            rule.area,
+            rule.name,
+            rule.clause,
+            rule.confidence,
+            rule.frameworks,
+            rule.about,
+        )
         for rule in built_in_rules()
     ]
     assert list(rule_entries()) == rules

@@ -1,31 +1,24 @@
 """Judges the evidence of plans: rules give verdicts, verdicts become findings."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 
 from speccheck.validator.evidence.finding import Finding, Level, Outcome
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
+from speccheck.validator.gate import (
+    OPEN,
+    EvidenceByType,
+    Gate,
+    condition_gate,
+    speaks_of,
+    unknown_gate,
+)
 from speccheck.validator.rule import Confidence, ListedRule, Numbers, Rule, Verdict
-from speccheck.validator.spec.compose import ComposedEdition, JudgedClause, size_class
-from speccheck.validator.spec.edition import Condition
+from speccheck.validator.spec.compose import ComposedEdition, JudgedClause
 
 _LEVELS: dict[str, Level] = {"must": "error", "should": "warning", "may": "info"}
 _MAY_BE_ERRORS = ("exact", "lower_bound")
-
-EvidenceByType = Mapping[type, object]
-
-
-class Gate(Record):
-    """Whether a clause applies to a plan: yes, no, or not known for want of facts."""
-
-    applies: bool
-    reason: str = ""
-    missing: tuple[str, ...] = ()
-
-
-_OPEN = Gate(applies=True)
 
 
 def judge(
@@ -93,7 +86,7 @@ class Judge:
             plan.value("precision.compute_dtype").value,
         )
         framework = plan.value("run.framework").value
-        gates: dict[tuple[str, ...], Gate] = {(): _OPEN}
+        gates: dict[tuple[str, ...], Gate] = {(): OPEN}
         findings: list[Finding] = []
         for clause in self._clauses:
             if isinstance(clause, list):
@@ -119,13 +112,15 @@ class Judge:
         for name in applies_when:
             gate = gates.get((name,))
             if gate is None:
-                gate = _gate(self._edition.conditions[name], plan, self._edition)
+                gate = condition_gate(
+                    self._edition.conditions[name], plan, self._edition
+                )
                 gates[(name,)] = gate
             if not gate.applies and not gate.missing:
                 break
             missing += gate.missing
         else:
-            gate = _unknown_gate(missing) if missing else _OPEN
+            gate = unknown_gate(missing) if missing else OPEN
         gates[applies_when] = gate
         return gate
 
@@ -192,7 +187,8 @@ class _ClauseJudge:
             return self._kept(none_yet) if self._judged.live_only else none_yet
         found: list[Finding] = []
         for rule in self._rules:
-            if not rule.frameworks or framework in rule.frameworks:
+            is_for_it = not rule.frameworks or framework in rule.frameworks
+            if is_for_it and (not rule.about or speaks_of(evidence, rule.about)):
                 found += rule.findings(evidence, under)
             else:
                 found += rule.silent
@@ -214,6 +210,7 @@ class _RuleJudge:
         "_numbers",
         "_rule",
         "_unknown",
+        "about",
         "frameworks",
         "silent",
     )
@@ -223,6 +220,7 @@ class _RuleJudge:
     ) -> None:
         self._listed = rule
         self.frameworks = rule.frameworks
+        self.about = rule.about
         self._rule: Rule | None = None  # until a plan comes that it judges
         self._kinds: tuple[type, ...] = ()
         self._judged = judged
@@ -327,37 +325,6 @@ def _finding(
         note=verdict.note,
         confidence=confidence,
     )
-
-
-def _gate(condition: Condition, plan: TrainingPlan, edition: ComposedEdition) -> Gate:
-    if condition.fact == "profile.use":
-        found: object = edition.use
-    elif condition.fact == "cluster.size_class":
-        found = edition.size or plan_size_class(plan)
-    else:
-        found = plan.value(condition.fact).value
-    if condition.is_stated is not None:
-        holds = (found is not None) == condition.is_stated
-    elif found is None:
-        return _unknown_gate((condition.fact,))
-    else:
-        holds = condition.holds(found)
-    return Gate(holds, "" if holds else f"applies only where {condition.text}")
-
-
-@lru_cache(maxsize=256)
-def _unknown_gate(missing: tuple[str, ...]) -> Gate:
-    reason = f"whether it applies needs {', '.join(missing)}"
-    return Gate(applies=False, reason=reason, missing=missing)
-
-
-def plan_size_class(plan: TrainingPlan) -> str | None:
-    """XS to XXL by the GPUs of the job; None while they are not known."""
-    world_size = plan.value("cluster.world_size").value
-    nodes = plan.value("cluster.nodes").value
-    if world_size is None:
-        return "XS" if nodes == 1 else None
-    return size_class(world_size, nodes)
 
 
 class ClauseOutcome(Record):

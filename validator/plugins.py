@@ -58,6 +58,7 @@ def _rules(point: EntryPoint) -> Iterator[RuleEntry]:
                 rule.clause,
                 rule.confidence,
                 rule.frameworks,
+                rule.about,
                 module,
             )
 

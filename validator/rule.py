@@ -65,6 +65,11 @@ class ListedRule(Protocol):
         """The only frameworks whose plans the rule judges; empty for all."""
         ...
 
+    @property
+    def about(self) -> tuple[str, ...]:
+        """Leaves and variables of which a plan must speak; empty for any plan."""
+        ...
+
     def load(self) -> "Rule":
         """The rule itself."""
         ...
@@ -82,6 +87,7 @@ class Rule(Record):
     numbers: type[Numbers] | None
     numbers_at: int  # position of the numbers among the parameters, -1 for none
     frameworks: tuple[str, ...] = ()  # the only ones it judges; empty for all
+    about: tuple[str, ...] = ()  # it judges plans that speak of one; empty for any
 
     def load(self) -> "Rule":
         """The rule itself: it is imported."""
@@ -93,6 +99,7 @@ def rule(
     clause: str,
     confidence: Confidence = "exact",
     frameworks: tuple[str, ...] = (),
+    about: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Verdicts]], Rule]:
     """Make a rule of a function; the module's name is the rule's name.
 
@@ -102,6 +109,9 @@ def rule(
             errors; calibrated and advisory ones are warnings at most.
         frameworks: for a constraint of these alone; the rule does not apply to a plan
             of another, or of none that is known.
+        about: names of leaves (`section.field`) and of environment variables, that end
+            in `*` for all that begin so: the rule does not apply to a plan that speaks
+            of none of them, and is not even imported for it.
 
     """
 
@@ -129,6 +139,7 @@ def rule(
             numbers=numbers,
             numbers_at=numbers_at,
             frameworks=frameworks,
+            about=about,
         )
 
     return decorate

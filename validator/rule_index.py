@@ -1,7 +1,7 @@
 """Finds the rules: every module below the package of rules holds one.
 
-`rules/index.json` says which clause each rule judges and for which frameworks, so that
-a run imports only the rules that apply: two thirds of them for most files. It is
+`rules/index.json` says which clause each rule judges and for which plans, so that a
+run imports only the rules that apply: two thirds of them for most files. It is
 generated, and the folders count, not the index: a rule that is not in it is imported to
 be asked.
 """
@@ -35,13 +35,14 @@ class RuleEntry(Record):
     clause: str
     confidence: Confidence = "exact"
     frameworks: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
     module: str = ""
 
     def load(self) -> Rule:
         """Import the rule; raises StaleIndex when it says otherwise than this."""
         found = imported_rule(self)
-        told = (found.clause, found.confidence, found.frameworks)
-        if told != (self.clause, self.confidence, self.frameworks):
+        told = (found.clause, found.confidence, found.frameworks, found.about)
+        if told != (self.clause, self.confidence, self.frameworks, self.about):
             message = f"{INDEX}: {self.name} judges {found.clause}: run make generate"
             raise StaleIndex(message)
         return found
@@ -88,10 +89,14 @@ def built_in_rules() -> list[Rule]:
 def index_text() -> str:
     """What `rules/index.json` must hold."""
     entries = [_entry(rule) for rule in built_in_rules()]
-    content = {
-        one.name: [one.area, one.clause, one.confidence, *one.frameworks]
-        for one in entries
-    }
+    content: dict[str, list[object]] = {}
+    for one in entries:
+        row: list[object] = [one.area, one.clause, one.confidence]
+        if one.frameworks or one.about:
+            row.append(one.frameworks)
+        if one.about:
+            row.append(one.about)
+        content[one.name] = row
     rows = (
         f"{json.dumps(name)}: {json.dumps(content[name])}" for name in sorted(content)
     )
@@ -100,7 +105,12 @@ def index_text() -> str:
 
 def _entry(rule: Rule) -> RuleEntry:
     return RuleEntry(
-        rule.area, rule.name, rule.clause, rule.confidence, rule.frameworks
+        rule.area,
+        rule.name,
+        rule.clause,
+        rule.confidence,
+        rule.frameworks,
+        rule.about,
     )
 
 
@@ -110,10 +120,11 @@ def _index() -> dict[str, RuleEntry]:
             found: dict[str, list[Any]] = json.load(file)
     except FileNotFoundError:
         return {}
-    return {
-        name: RuleEntry(area, name, clause, confidence, tuple(frameworks))
-        for name, (area, clause, confidence, *frameworks) in found.items()
-    }
+    entries: dict[str, RuleEntry] = {}
+    for name, (area, clause, confidence, *scope) in found.items():
+        frameworks, about = (*map(tuple, scope), (), ())[:2]
+        entries[name] = RuleEntry(area, name, clause, confidence, frameworks, about)
+    return entries
 
 
 def _modules() -> Iterator[tuple[str, str]]:

@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Iterator
 
 from speccheck.validator.assemble import assemble
-from speccheck.validator.engine import Judge, plan_size_class
+from speccheck.validator.engine import Judge
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import Place, Value
+from speccheck.validator.gate import plan_size_class
 from speccheck.validator.rule_index import RuleEntry, RulesByClause, rule_entries
 from speccheck.validator.selection import Selection
 from speccheck.validator.sources.context import Context

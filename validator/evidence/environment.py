@@ -23,6 +23,13 @@ class Environment(Record):
     variables: tuple[Variable, ...]
     files: tuple[str, ...]
 
+    def sets(self, name: str) -> bool:
+        """Whether a file sets the variable; `NCCL_IB_*` asks for any of that kind."""
+        if name.endswith("*"):
+            start = name[:-1]
+            return any(one.name.startswith(start) for one in self.variables)
+        return self.find(name) is not None
+
     def find(self, name: str) -> Variable | None:
         """The variable of that name, or None when no file sets it."""
         for variable in self.variables:

@@ -1,0 +1,65 @@
+"""The form that all forecasts have, so that reports show any of them."""
+
+from typing import Literal
+
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import MissingEvidence
+from speccheck.validator.models.estimate import Estimate
+
+Unit = Literal[
+    "bytes",
+    "seconds",
+    "share",
+    "count",
+    "flops",
+    "flops_per_second",
+    "tokens",
+    "tokens_per_second",
+    "bytes_per_second",
+    "joules",
+    "watts",
+]
+
+
+class Quantity(Record):
+    """One predicted number of a plan.
+
+    Attributes:
+        name: whole words, `activations`, `exposed_communication`.
+        unit: of the estimate.
+        estimate: None where leaves are missing.
+        missing: names of the leaves that would give it.
+        note: the arithmetic, with the numbers of this plan, or why there is none.
+
+    """
+
+    name: str
+    unit: Unit
+    estimate: Estimate | None = None
+    missing: tuple[str, ...] = ()
+    note: str = ""
+
+    def need(self) -> Estimate:
+        """The estimate; raises MissingEvidence with the first leaf that is missing."""
+        if self.estimate is None:
+            name = self.missing[0] if self.missing else self.name
+            raise MissingEvidence(name, self.note)
+        return self.estimate
+
+
+class Forecast(Record):
+    """The quantities of one subject, such as memory, in the order to show them.
+
+    limit: what the total is held against, such as the capacity of a GPU, if any.
+    """
+
+    subject: str
+    quantities: tuple[Quantity, ...]
+    limit: Quantity | None = None
+
+    def named(self, name: str) -> Quantity:
+        """The quantity of that name; raises KeyError for one that is not there."""
+        for one in self.quantities:
+            if one.name == name:
+                return one
+        raise KeyError(name)

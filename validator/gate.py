@@ -1,0 +1,72 @@
+"""Whether a clause or a rule has anything to say of a plan."""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.spec.compose import ComposedEdition, size_class
+from speccheck.validator.spec.edition import Condition
+
+EvidenceByType = Mapping[type, object]
+
+
+class Gate(Record):
+    """Whether a clause applies to a plan: yes, no, or not known for want of facts."""
+
+    applies: bool
+    reason: str = ""
+    missing: tuple[str, ...] = ()
+
+
+OPEN = Gate(applies=True)
+
+
+def condition_gate(
+    condition: Condition, plan: TrainingPlan, edition: ComposedEdition
+) -> Gate:
+    """Whether one condition holds; use and size class are worked out here."""
+    if condition.fact == "profile.use":
+        found: object = edition.use
+    elif condition.fact == "cluster.size_class":
+        found = edition.size or plan_size_class(plan)
+    else:
+        found = plan.value(condition.fact).value
+    if condition.is_stated is not None:
+        holds = (found is not None) == condition.is_stated
+    elif found is None:
+        return unknown_gate((condition.fact,))
+    else:
+        holds = condition.holds(found)
+    return Gate(holds, "" if holds else f"applies only where {condition.text}")
+
+
+@lru_cache(maxsize=256)
+def unknown_gate(missing: tuple[str, ...]) -> Gate:
+    """The gate of a condition that cannot be told."""
+    reason = f"whether it applies needs {', '.join(missing)}"
+    return Gate(applies=False, reason=reason, missing=missing)
+
+
+def speaks_of(evidence: EvidenceByType, names: Iterable[str]) -> bool:
+    """Whether a plan says anything of one of these leaves or variables."""
+    plan, environment = evidence[TrainingPlan], evidence.get(Environment)
+    for name in names:
+        if name.islower():
+            if isinstance(plan, TrainingPlan):
+                leaf = plan.value(name)
+                if leaf.is_known or leaf.places or leaf.note:
+                    return True
+        elif isinstance(environment, Environment) and environment.sets(name):
+            return True
+    return False
+
+
+def plan_size_class(plan: TrainingPlan) -> str | None:
+    """XS to XXL by the GPUs of the job; None while they are not known."""
+    world_size = plan.value("cluster.world_size").value
+    nodes = plan.value("cluster.nodes").value
+    if world_size is None:
+        return "XS" if nodes == 1 else None
+    return size_class(world_size, nodes)
