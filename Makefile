@@ -62,6 +62,7 @@ GENERATORS := \
   report.json_schemas \
   report.rule_pages \
   rule_index \
+  report.coverage_page \
   sources.registry
 
 generate: $(INSTALLED_FOR_DEVELOPMENT)
