@@ -62,12 +62,6 @@ TRUE_ERRORS = {
         "removed_key",
         "parameters.global_seed",
     ),
-    # at the top beside `variables`, which only releases that raise on it know
-    (
-        "llm-foundry__scripts_train_yamls_finetune_mpt-30b-instruct.yaml",
-        "removed_key",
-        "icl_max_seq_len",
-    ),
     # moe_config stands twice in one mapping; PyYAML keeps the last
     (
         "nanotron__examples_config_qwen_with_moe.yaml",
