@@ -33,5 +33,12 @@ def test_the_readme_names_commands_that_exist() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     assert "make demo" in readme
     assert "make test" in readme
-    for word in ("spec show", "spec list", "explain", "rules", "schema native"):
+    for word in (
+        "spec show",
+        "spec list",
+        "spec coverage",
+        "explain",
+        "rules",
+        "schema native",
+    ):
         assert f"speccheck {word}" in readme

@@ -72,11 +72,11 @@ def _open_musts(found: Coverage) -> Iterator[str]:
         return
     yield "No report that is made of files alone says that one of them holds."
     yield ""
-    yield "| clause | | why |"
-    yield "| --- | --- | --- |"
+    yield "| clause | why |"
+    yield "| --- | --- |"
     for reason, clauses in by_reason.items():
         for one in clauses:
-            yield f"| {one.clause.id} | {one.clause.title} | {reason} |"
+            yield f"| {one.clause.id} {one.clause.title} | {reason} |"
     yield ""
 
 
@@ -104,8 +104,8 @@ def _anchor(area: CoveredArea) -> str:
 def _area(area: CoveredArea) -> Iterator[str]:
     yield f"## {area.code} {area.title}"
     yield ""
-    yield "| clause | level | | rules, or why none | pass | fail | unknown | n/a |"
-    yield f"| --- | --- | --- | --- {'| ---: ' * 4}|"
+    yield "| clause | level | rules, or why none | pass | fail | unknown | n/a |"
+    yield f"| --- | --- | --- {'| ---: ' * 4}|"
     for one in area.clauses:
         yield from _clause(one)
     yield ""
@@ -115,11 +115,11 @@ def _clause(one: CoveredClause) -> Iterator[str]:
     clause = one.clause
     state = "" if clause.status == "core" else f", {clause.status}"
     level = f"{clause.level} {clause.certification_level}{state}"
-    left = f"| {clause.id} | {level} | {clause.title} "
+    left = f"| {clause.id} {clause.title} | {level} "
     for covering in one.rules:
         name = covering.rule.name
         yield f"{left}| [{name}](rules/{name}.md) | {_cells(covering.fixtures)} |"
-        left = "| | | "
+        left = "| | "
     if one.gap is not None:
         yield f"{left}| *{one.gap.text}* | | | | |"
 
