@@ -75,13 +75,15 @@ def large_model_without_sharding(plan: TrainingPlan, limit: MemoryShare) -> Verd
             required=capacity,
             cost="the job runs out of memory while it builds the optimizer",
         )
-    elif least > available:
-        yield unknown(f"{taken} of {gigabytes(capacity)}", missing=(), at=at)
+    elif states.upper > available:
+        known = f"{taken}, at most {gigabytes(states.upper)}, of {gigabytes(available)}"
+        yield unknown(known, missing=("optimizer.name_of_optimizer",), at=at)
     else:
         yield passed(
-            f"{taken} of {gigabytes(available)}",
+            f"unsharded model states take at most {gigabytes(states.upper)} of "
+            f"{gigabytes(available)}",
             at=at,
-            measured=least,
+            measured=states.upper,
             required=available,
         )
 

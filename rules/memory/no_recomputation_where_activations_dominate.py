@@ -3,7 +3,8 @@
 Why it hurts: activations grow with sequence and micro-batch. Kept for every layer they
 leave no room for a larger batch, and the longest sequence ends the run.
 
-What passes: selective or full recomputation, or activations that stay below the share.
+What passes: selective or full recomputation, activations that stay below the share, or
+a peak that fits with all of them.
 
 Where it does not apply: mixture-of-experts models and others whose activations cannot
 be counted are left open.
@@ -29,9 +30,10 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unkn
 
 
 class ActivationShare(Numbers):
-    """From which share of the GPU on activations dominate."""
+    """From which share of the GPU on activations dominate, and which the peak fits."""
 
     activation_share: float
+    peak_share: float
 
 
 @rule(clause="MEM-003", confidence="calibrated")
@@ -44,25 +46,31 @@ def no_recomputation_where_activations_dominate(
         yield passed(at=recompute)
         return
     capacity = plan.value("cluster.accelerator_memory_bytes").need()
-    found = memory_forecast(plan).named("activations")
+    forecast = memory_forecast(plan)
+    found, total = forecast.named("activations"), forecast.named("total").estimate
+    states = forecast.named("states").estimate
     kept, allowed = found.need(), limit.activation_share * capacity
+    fitting = limit.peak_share * capacity
+    others = 0.0 if states is None else states.lower
     at = [
         recompute,
         plan.value("batch.micro_batch_size"),
         plan.value("batch.sequence_length"),
     ]
-    if kept.kind == "calibrated" and kept.value > allowed:
+    if kept.upper <= allowed:
+        yield passed(at=at, measured=kept.upper, required=allowed)
+    elif total is not None and total.upper <= fitting:
+        yield passed(at=at, measured=total.upper, required=fitting)
+    elif kept.kind == "calibrated" and kept.value > max(allowed, fitting - others):
         yield fail(
             f"activations take about {gigabytes(kept.value)} ({found.note}), more than "
             f"{limit.activation_share:.0%} of {gigabytes(capacity)} = "
-            f"{gigabytes(allowed)}",
+            f"{gigabytes(allowed)}, and the peak does not fit with them",
             at=at,
             measured=kept.value,
             required=allowed,
             cost="no room for a larger batch; the longest sequence runs out of memory",
         )
-    elif kept.upper <= allowed:
-        yield passed(at=at, measured=kept.upper, required=allowed)
     else:
         yield unknown(
             f"activations take at least {gigabytes(kept.lower)} of "

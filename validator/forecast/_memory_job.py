@@ -102,10 +102,26 @@ def stage_of(plan: TrainingPlan) -> int:
     return int(leaf.need())
 
 
+def cuts_unasked(plan: TrainingPlan) -> bool:
+    """Whether DeepSpeed may cut optimizer state over ranks at stage 0.
+
+    Its optimizer for bf16 does so; later releases take another one without a pipeline.
+    Source: deepspeedai/DeepSpeed runtime/engine.py (_do_optimizer_sanity_check),
+    runtime/bf16_optimizer.py. BLOOM was trained so.
+    """
+    return (
+        plan.value("parallelism.engine").value == "deepspeed"
+        and plan.value("precision.compute_dtype").value == "bf16"
+        and plan.value("parallelism.sharding_stage").value == 0
+    )
+
+
 def scheme_of(plan: TrainingPlan) -> Scheme:
     """How parameters are trained."""
     engine = plan.value("parallelism.engine").or_else("")
     compute = plan.value("precision.compute_dtype").need()
+    if engine == "megatron" and plan.value("precision.fp8").value:
+        compute = "fp8"
     base_bits = None
     if trains_adapter(plan):
         base_bits = plan.value("model.quantized_bits").or_else(HALF_PRECISION_BITS)
@@ -144,15 +160,13 @@ def sharding_of(plan: TrainingPlan) -> Sharding:
     """Over how many ranks weights, gradients and optimizer state are cut."""
     tensor = degree(plan, "tensor_parallel_size")
     stages, stage = degree(plan, "pipeline_parallel_size"), stage_of(plan)
-    context = plan.value("parallelism.context_parallel_size").or_else(1)
-    context *= plan.value("parallelism.ulysses_size").or_else(1)
     most, fewest = 1, 1
-    if stage:
-        most = max(plan.value("cluster.world_size").need() // (tensor * stages), 1)
-        fewest = max(most // max(context, 1), 1)
-        stated = plan.value("parallelism.shard_size").or_else(-1)
-        if stated > 0:
-            most, fewest = min(most, stated * context), min(fewest, stated)
+    if cuts_unasked(plan):
+        stage = OPTIMIZER_STAGE
+        most, fewest = _shard_ranks(plan, tensor * stages)
+        fewest = fewest if stages > 1 else 1
+    elif stage:
+        most, fewest = _shard_ranks(plan, tensor * stages)
     return Sharding(
         tensor,
         most,
@@ -161,6 +175,18 @@ def sharding_of(plan: TrainingPlan) -> Sharding:
         offloads_optimizer=is_offloaded(plan, "optimizer"),
         offloads_weights=is_offloaded(plan, "parameter"),
     )
+
+
+def _shard_ranks(plan: TrainingPlan, model_ranks: int) -> tuple[int, int]:
+    """Of the group that shards: at most, and at least, without context ranks."""
+    context = plan.value("parallelism.context_parallel_size").or_else(1)
+    context *= plan.value("parallelism.ulysses_size").or_else(1)
+    most = max(plan.value("cluster.world_size").need() // model_ranks, 1)
+    fewest = max(most // max(context, 1), 1)
+    stated = plan.value("parallelism.shard_size").or_else(-1)
+    if stated > 0:
+        most, fewest = min(most, stated * context), min(fewest, stated)
+    return most, fewest
 
 
 def _expert_sharding(plan: TrainingPlan, dense: Sharding) -> Sharding | None:
@@ -238,6 +264,9 @@ def _recompute(plan: TrainingPlan) -> tuple[Recompute, bool]:
         if method == "block" or layers > 1:
             return "", False
         return "full", True
+    if plan.value("precision.fp8").value:
+        # Inputs of matrix products may be kept in 8 bits.
+        return "", True
     if mode == "selective":
         is_megatron = plan.value("parallelism.engine").value == "megatron"
         return ("selective" if is_megatron else ""), True

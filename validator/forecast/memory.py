@@ -11,6 +11,7 @@ from typing import TypeVar
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast._memory_job import (
+    cuts_unasked,
     degree,
     dimensions_of,
     family_of,
@@ -29,12 +30,14 @@ from speccheck.validator.models.activation_memory import (
 from speccheck.validator.models.estimate import Estimate, exactly
 from speccheck.validator.models.parameters import Dimensions
 from speccheck.validator.models.peak_memory import (
+    Family,
     Job,
     Peak,
     peak_of,
     stage_parameters,
 )
 from speccheck.validator.models.state_memory import (
+    OPTIMIZER_STAGE,
     Sharding,
     billions,
     gigabytes,
@@ -59,6 +62,8 @@ PARTS = ("states", "activations", "logits", "buffers", "overhead")
 # What the upper bound of the activations and logits needs besides the work itself.
 _SHAPE = ("model.feed_forward_size", "model.vocabulary_size")
 _CAPACITY = "cluster.accelerator_memory_bytes"
+# Stands for ranks that are not known where more of them make a bound lower.
+_MANY_RANKS = 1_000_000
 
 
 def memory_forecast(plan: TrainingPlan) -> Forecast:
@@ -80,13 +85,30 @@ def peak_forecast(plan: TrainingPlan) -> tuple[Job, Peak]:
     """The models' own answer; raises MissingEvidence for what states need."""
     work, _ = _tried(work_of, plan)
     job = job_of(plan, work)
-    return job, peak_of(job, family_of(plan, job))
+    return job, _backed_peak(plan, job)[0]
+
+
+def _backed_peak(plan: TrainingPlan, job: Job) -> tuple[Peak, Family | None]:
+    """The peak, and the family that backs its best value.
+
+    None does where something that the value is made of is not known.
+    """
+    family = family_of(plan, job)
+    if family is not None:
+        peak = peak_of(job, family)
+        parts = (peak.states, peak.activations, peak.logits)
+        if all(part.kind != "lower_bound" for part in parts):
+            return peak, family
+    return peak_of(job), None
 
 
 def unsharded_states(plan: TrainingPlan) -> tuple[Estimate, Estimate]:
-    """Parameters, and their states on one GPU that holds all of them."""
+    """Parameters, and their states on one GPU where nothing is asked to cut them."""
     dimensions, _ = _tried(dimensions_of, plan)
     whole = Sharding(1, 1, 1, 0)
+    if cuts_unasked(plan):
+        ranks = plan.value("cluster.world_size").or_else(_MANY_RANKS)
+        whole = Sharding(1, ranks, 1, OPTIMIZER_STAGE)
     stated = plan.value("model.parameters").value
     if dimensions is None and stated is None:
         name, reason = "model.parameters", "nor the dimensions of a transformer"
@@ -152,8 +174,7 @@ def _placed(
     plan: TrainingPlan, job: Job, open_work: tuple[str, ...]
 ) -> tuple[Quantity, ...]:
     """All parts: what the job leaves open reaches to infinity."""
-    family = family_of(plan, job)
-    peak = peak_of(job, family)
+    peak, family = _backed_peak(plan, job)
     missing = {
         "states": ("model.parameters",) if _is_open(peak.states) else (),
         "activations": open_work,

@@ -106,6 +106,9 @@ def bytes_per_parameter(scheme: Scheme) -> BytesPerParameter:
     if not scheme.keeps_master_weights:
         return _torch_bytes(scheme)
     weights = exactly(_HALF, _ZERO if scheme.engine == "deepspeed" else _MEGATRON)
+    if scheme.compute_dtype == "fp8":
+        # Megatron-core may keep them in 8 bits (--fp8-param-gather).
+        weights = weights._replace(lower=_HALF / 2)
     if scheme.engine == "deepspeed":
         gradients, optimizer = _deepspeed_bytes(scheme)
     else:
@@ -244,6 +247,8 @@ def state_bytes(parameters: Estimate, scheme: Scheme, sharding: Sharding) -> Est
     weights = _cut(kept.weights, sharding, WEIGHT_STAGE)
     gradients = _cut(kept.gradients, sharding, GRADIENT_STAGE)
     optimizer = _cut(kept.optimizer, sharding, OPTIMIZER_STAGE)
+    if scheme.engine == "torch" and sharding.stage == GRADIENT_STAGE:
+        weights, gradients = _gathered_weights(kept, scheme, sharding)
     if scheme.engine == "deepspeed" and sharding.stage >= WEIGHT_STAGE:
         # The shard of gradients is that of the optimizer: 18 / n, not 20 / n.
         least = min(kept.gradients.lower, _HALF) / sharding.shard_ranks
@@ -265,6 +270,22 @@ def state_bytes(parameters: Estimate, scheme: Scheme, sharding: Sharding) -> Est
         (total + parameters).kind,
         total.source,
     )
+
+
+def _gathered_weights(
+    kept: BytesPerParameter, scheme: Scheme, sharding: Sharding
+) -> tuple[Estimate, Estimate]:
+    """Weights and gradients of FSDP that leaves weights whole until the backward pass.
+
+    Beside their shards lie whole copies in the dtype of the matrix products. At the end
+    of the forward pass there are no gradients yet.
+    """
+    shards = _cut(kept.weights, sharding, 0)
+    copy = _FULL if scheme.compute_dtype == "fp32" else _HALF
+    weights = shards + Estimate(copy, copy, _FULL, "exact", _TORCH)
+    gradients = _cut(kept.gradients, sharding, 0)
+    # Between micro-batches of a pipeline gradients may stay whole.
+    return weights, gradients._replace(lower=0.0, upper=kept.gradients.upper)
 
 
 def host_bytes(parameters: Estimate, scheme: Scheme, sharding: Sharding) -> Estimate:
