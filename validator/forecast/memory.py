@@ -1,8 +1,15 @@
 """What one GPU of a plan holds at its peak: that of the fullest pipeline stage.
 
-The parts add up to the total. Each has bounds that hold for any framework; a best value
-is calibrated only where published figures of the same code base back it, else for
-reading alone. Nothing here judges: rules hold the total against the limit.
+`memory_forecast` gives these quantities, all in bytes, in this order: `states`
+(weights, gradients, optimizer state), `activations` (kept for the backward pass, and
+the layer that is computed again), `logits`, `buffers` (weights gathered for the layer
+at work), `overhead` (outside the allocator) and `total`, their sum. Its limit is
+`capacity`, the memory of the GPU. A quantity without an estimate, or whose upper end is
+infinite, names the leaves that would give it.
+
+Bounds hold for any framework. A best value is calibrated only where published figures
+of the same code base back it, else for reading alone. Nothing here judges: rules hold
+the total against the limit.
 """
 
 from collections.abc import Callable
