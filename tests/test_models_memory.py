@@ -159,6 +159,9 @@ def test_accumulation_that_is_not_stated_widens_the_interval() -> None:
         (MEGATRON, 18.0),
         (MEGATRON._replace(accumulate_dtype="bf16"), 16.0),
         (MEGATRON._replace(optimizer_state_dtype="bf16"), 6.0),
+        (MEGATRON._replace(optimizer="distributed_fused_adam"), 12.0),
+        (Scheme("bf16", "deepspeed", optimizer="galore_adamw"), 8.0),
+        (Scheme("bf16", parameter_dtype="bf16", optimizer="badam_adamw"), 2.0),
     ],
 )
 def test_the_lower_bound_counts_only_what_is_sure(

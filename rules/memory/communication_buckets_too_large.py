@@ -35,7 +35,7 @@ class BucketShare(Numbers):
 
 @rule(
     clause="MEM-022",
-    confidence="calibrated",
+    confidence="advisory",
     about=(
         "communication.gradient_bucket_bytes",
         "communication.parameter_bucket_bytes",

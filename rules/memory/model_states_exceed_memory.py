@@ -27,7 +27,7 @@ Good::
 """
 
 from speccheck.validator.evidence.training_plan import TrainingPlan
-from speccheck.validator.forecast.memory import is_cut, memory_forecast
+from speccheck.validator.forecast.memory import is_cut, memory_forecast, trains_adapter
 from speccheck.validator.forecast.quantity import Forecast
 from speccheck.validator.models.state_memory import gigabytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
@@ -48,8 +48,7 @@ def model_states_exceed_memory(plan: TrainingPlan, limit: MemoryShare) -> Verdic
     total, states = found.named("total"), found.named("states").need()
     peak, available = total.need(), limit.peak_share * capacity
     at = [plan.value(name) for name in _PLACES]
-    is_adapter = plan.value("model.adapter").or_else("none") != "none"
-    if peak.lower > capacity and not is_adapter:
+    if peak.lower > capacity and not trains_adapter(plan):
         if states.lower <= capacity or is_cut(plan):
             yield fail(
                 f"one GPU holds at least {gigabytes(peak.lower)} "
@@ -59,7 +58,9 @@ def model_states_exceed_memory(plan: TrainingPlan, limit: MemoryShare) -> Verdic
                 required=capacity,
                 cost="the job runs out of memory before the first step ends, after the "
                 "nodes are yours",
-                remedy=_REMEDY,
+                remedy=_REMEDY
+                if plan.value("model.adapter").is_known
+                else f"{_REMEDY} {_ADAPTERS}",
             )
         return
     if peak.upper * (1 + limit.model_tolerance) <= available:
@@ -88,6 +89,7 @@ _REMEDY = (
     "Shard more: ZeRO stage 3 or FSDP cuts weights, gradients and optimizer state over "
     "all data-parallel ranks; tensor and pipeline ranks cut them as well."
 )
+_ADAPTERS = "If adapters alone are trained, say so: --role lora."
 
 
 def _arithmetic(found: Forecast) -> str:

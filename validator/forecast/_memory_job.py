@@ -32,8 +32,11 @@ _FILLED = ("pretrain", "continued")
 
 
 def trains_adapter(plan: TrainingPlan) -> bool:
-    """Whether a frozen base model carries a small trained part."""
-    return bool(plan.value("model.adapter").or_else("none") != "none")
+    """Whether all but a small part is frozen; the role tells where no key does."""
+    adapter = plan.value("model.adapter")
+    if not adapter.is_known:
+        return bool(plan.value("run.role").value == "lora")
+    return bool(adapter.value != "none")
 
 
 def dimensions_of(plan: TrainingPlan) -> Dimensions:

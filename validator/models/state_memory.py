@@ -32,7 +32,17 @@ NF4_BYTES = 0.5625
 NF4_DOUBLE_QUANTIZED_BYTES = 0.516
 # Rank 256 on all linear layers of a 7B model trains 9 percent of its parameters.
 _MOST_ADAPTER_SHARE = 0.1
-_COMPRESSED = ("8bit", "4bit", "fp8", "mini", "galore", "apollo", "paged", "lomo")
+_COMPRESSED = (
+    "8bit",
+    "4bit",
+    "fp8",
+    "mini",
+    "galore",
+    "apollo",
+    "paged",
+    "lomo",
+    "badam",
+)
 
 _ZERO = "arXiv:1910.02054, DeepSpeed stage_1_and_2.py and stage3.py"
 _MEGATRON = "NVIDIA/Megatron-LM theoretical_memory_usage.py"
@@ -153,7 +163,12 @@ def _megatron_bytes(scheme: Scheme) -> tuple[Estimate, Estimate]:
     moments = _moment_bytes(scheme)
     if _is_narrow(scheme.optimizer_state_dtype):
         return gradients, _between(0.0, moments.upper + 2 * _FULL, _MEGATRON)
-    return gradients, exactly(_FULL, _MEGATRON) + moments
+    weights = exactly(_FULL, _MEGATRON)
+    if "distributed_fused" in scheme.optimizer:
+        # Apex cuts gradients too, and may keep but the lower halves of the weights.
+        gradients = _between(0.0, gradients.upper, _MEGATRON)
+        weights = _between(_HALF, _FULL, _MEGATRON)
+    return gradients, weights + moments
 
 
 def _torch_bytes(scheme: Scheme) -> BytesPerParameter:
