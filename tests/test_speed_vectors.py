@@ -46,7 +46,8 @@ from speccheck.validator.models.energy import (
 )
 from speccheck.validator.models.flops import (
     Convention,
-    Experts,
+    Layers,
+    Mixture,
     Step,
     TokenWork,
     flops_per_token,
@@ -105,14 +106,14 @@ def _recomputed(inputs: Inputs) -> float:
 
 
 def _active(inputs: Inputs) -> float:
-    return matmul_parameters(
-        layers=inputs["L"],
-        hidden_size=inputs["h"],
+    layers = Layers(
+        inputs["L"],
+        inputs["h"],
         query_width=inputs["a"] * inputs["dh"],
         key_value_width=inputs["k"] * inputs["dh"],
-        experts=Experts(inputs["n_experts"], inputs["topk"], inputs["moe_f"]),
-        vocabulary_size=inputs["V"],
+        feed_forward=Mixture(inputs["n_experts"], inputs["topk"], inputs["moe_f"]),
     )
+    return matmul_parameters(layers, inputs["V"])
 
 
 def _days(inputs: Inputs) -> float:

@@ -13,6 +13,11 @@ _SOURCE = "power x time; GPU power limit, no host, network or cooling unless in 
 _LEAST_SHARE_OF_LIMIT = 0.6
 
 
+def job_power(gpus: int, watts: float) -> Estimate:
+    """Watts of all GPUs at a power limit."""
+    return _advisory(gpus * watts)
+
+
 def run_energy(
     gpu_hours: float, watts: float, *, power_usage_effectiveness: float = 1.0
 ) -> Estimate:
@@ -28,6 +33,6 @@ def energy_per_token(
     return _advisory(watts * power_usage_effectiveness / tokens_per_second)
 
 
-def _advisory(joules: float) -> Estimate:
-    low = joules * _LEAST_SHARE_OF_LIMIT
-    return Estimate(joules, low, joules, "advisory", _SOURCE)
+def _advisory(at_limit: float) -> Estimate:
+    low = at_limit * _LEAST_SHARE_OF_LIMIT
+    return Estimate(at_limit, low, at_limit, "advisory", _SOURCE)

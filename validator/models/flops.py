@@ -34,7 +34,7 @@ class TokenWork(Record):
 
     Attributes:
         parameters: that take part in its matrix products: all of a dense model; of a
-            mixture of experts, `matmul_parameters`, with no embedding to take off.
+            mixture of experts `matmul_parameters`, with no embedding to take off.
         embedding_parameters: of one embedding, vocabulary x hidden size.
         layers: with attention; a multi-token-prediction layer counts as one.
         attention_width: heads x head dimension; of multi-head latent attention
@@ -63,34 +63,56 @@ def flops_per_token(convention: Convention, work: TokenWork) -> Estimate:
     return exactly(value, SOURCES[convention])
 
 
-class Experts(Record):
-    """Dimensions of a mixture-of-experts layer; sizes are feed-forward widths."""
+class Mixture(Record):
+    """What a mixture of experts puts in the place of one feed-forward block."""
 
-    total: int
+    experts: int
     per_token: int
     size: int
     shared_size: int = 0
 
 
-def matmul_parameters(
-    *,
-    layers: int,
-    hidden_size: int,
-    query_width: int,
-    key_value_width: int,
-    experts: Experts,
-    vocabulary_size: int,
-) -> int:
-    """Parameters that multiply one token of a gated mixture of experts.
+class Layers(Record):
+    """The matrices of a decoder. Widths are heads x head dimension.
 
-    Counts attention, router, the chosen experts and the output head; norms and the
-    input embedding multiply no matrix. Widths are heads x head dimension.
+    feed_forward: its width, or a mixture of gated experts.
     """
-    attention = 2 * hidden_size * (query_width + key_value_width)
-    chosen = 3 * hidden_size * (experts.per_token * experts.size + experts.shared_size)
-    router = hidden_size * experts.total
-    layer = attention + chosen + router
-    return layers * layer + vocabulary_size * hidden_size
+
+    count_of_layers: int
+    hidden_size: int
+    query_width: int
+    key_value_width: int
+    feed_forward: int | Mixture
+    is_gated: bool = True
+
+    @property
+    def multiplying(self) -> int:
+        """Parameters of all layers that multiply one token: no norms, no biases."""
+        hidden = self.hidden_size
+        attention = 2 * hidden * (self.query_width + self.key_value_width)
+        if isinstance(self.feed_forward, int):
+            chosen = (3 if self.is_gated else 2) * hidden * self.feed_forward
+        else:
+            of = self.feed_forward
+            chosen = 3 * hidden * (of.per_token * of.size + of.shared_size)
+            chosen += hidden * of.experts  # the router
+        return self.count_of_layers * (attention + chosen)
+
+    @property
+    def of_experts(self) -> int:
+        """Parameters of all experts that a router chooses from."""
+        if isinstance(self.feed_forward, int):
+            return 0
+        of = self.feed_forward
+        return self.count_of_layers * 3 * self.hidden_size * of.experts * of.size
+
+
+def matmul_parameters(layers: Layers, vocabulary_size: int) -> int:
+    """Parameters that multiply one token, those of the output head included.
+
+    An input embedding is looked up: it multiplies nothing.
+    """
+    return layers.multiplying + vocabulary_size * layers.hidden_size
 
 
 def latent_attention_width(
