@@ -5,6 +5,7 @@ import pytest
 from predictions.step import predictions as step_predictions
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import Value
+from speccheck.validator.forecast.batch import batch_forecast
 from speccheck.validator.forecast.energy import energy_forecast
 from speccheck.validator.forecast.quantity import Quantity
 from speccheck.validator.forecast.step import step_forecast
@@ -293,3 +294,62 @@ def test_energy_needs_the_power_of_the_gpu() -> None:
     of = energy_forecast(plan(LLAMA, cluster__power_watts=None))
     assert of.named("power").missing == ("cluster.power_watts",)
     assert of.named("run_energy").missing == ("cluster.power_watts",)
+
+
+# What `speccheck plan` and its JSON show: a name that changes breaks whoever reads it.
+_NAMES = {
+    "step": {
+        "model_flops": "flops",
+        "compute_seconds": "seconds",
+        "bubble_share": "share",
+        "data_parallel_traffic": "bytes",
+        "data_parallel_seconds": "seconds",
+        "tensor_parallel_traffic": "bytes",
+        "pipeline_traffic": "bytes",
+        "exposed_communication": "seconds",
+        "step_seconds": "seconds",
+        "tokens_per_second": "tokens_per_second",
+        "scaling_efficiency": "share",
+    },
+    "energy": {"power": "watts", "energy_per_token": "joules", "run_energy": "joules"},
+    "batch": {
+        "step_tokens": "tokens",
+        "micro_batch_tokens": "tokens",
+        "critical_batch": "tokens",
+    },
+}
+
+
+@pytest.mark.parametrize("of", [LLAMA, {}], ids=["known", "empty"])
+def test_names_and_units_are_those_of_the_report(of: dict[str, object]) -> None:
+    """The same for a plan that says nothing."""
+    made = (step_forecast, energy_forecast, batch_forecast)
+    found = [forecast(plan(of)) for forecast in made]
+    names = {
+        one.subject: {each.name: each.unit for each in one.quantities} for one in found
+    }
+    assert names == _NAMES
+
+
+def test_nothing_is_forecast_of_nothing() -> None:
+    """Each quantity names a leaf that would give it."""
+    for forecast in (step_forecast, energy_forecast, batch_forecast):
+        for one in forecast(plan({})).quantities:
+            assert one.estimate is None, one.name
+            assert one.missing, one.name
+
+
+def test_tokens_of_a_rank_and_of_the_step() -> None:
+    """2 samples of 8,192 tokens over 4 context ranks; 256 samples in a step."""
+    of = batch_forecast(plan(LLAMA, parallelism__context_parallel_size=4))
+    assert of.named("micro_batch_tokens").need().value == 2 * 8192 / 4
+    assert of.named("step_tokens").need().value == 256 * 8192
+
+
+def test_critical_batch_of_eight_billion_parameters() -> None:
+    """2.1e8 / (8.8e13 / P)^(0.076 / 0.21): 7.2 million tokens, at a loss of 2.03."""
+    found = batch_forecast(plan(LLAMA)).named("critical_batch")
+    expected = 2.1e8 / (8.8e13 / 8_030_261_248) ** (0.076 / 0.21)
+    assert found.need().value == pytest.approx(expected)
+    assert found.need().kind == "advisory"
+    assert found.note == "8.0 billion parameters, loss 2.03"

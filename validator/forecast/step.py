@@ -109,6 +109,10 @@ def _data_parallel(plan: TrainingPlan) -> tuple[Estimate, str]:
     return data_parallel_traffic(plan), note
 
 
+def _data_parallel_seconds(plan: TrainingPlan) -> tuple[Estimate, str]:
+    return data_parallel_seconds(plan), "that traffic alone, nothing hidden"
+
+
 def _tensor_parallel(plan: TrainingPlan) -> tuple[Estimate, str]:
     return tensor_parallel_traffic(plan), "8 exchanges of each layer and micro-batch"
 
@@ -200,6 +204,7 @@ _QUANTITIES: tuple[tuple[str, Unit, tuple[str, ...], Make], ...] = (
     ("compute_seconds", "seconds", _COMPUTE, compute_seconds),
     ("bubble_share", "share", (), bubble_share),
     ("data_parallel_traffic", "bytes", _MODEL, _data_parallel),
+    ("data_parallel_seconds", "seconds", (*_MODEL, *_WIRES), _data_parallel_seconds),
     ("tensor_parallel_traffic", "bytes", _SIZES, _tensor_parallel),
     ("pipeline_traffic", "bytes", _SIZES, _pipeline),
     ("exposed_communication", "seconds", _SHOWN, exposed_communication),

@@ -17,6 +17,7 @@ _HIGHLY_COMPOSITE = (
     *(5040, 7560, 10080, 15120, 20160, 25200, 27720, 45360, 50400, 55440, 83160),
     *(110880, 166320, 221760, 277200, 332640, 498960, 554400, 665280, 720720),
 )
+FIRST_VERSION = 0.1
 
 
 class Elastic(Record):
@@ -52,6 +53,14 @@ def elastic_batch(elastic: Elastic) -> ElasticBatch | None:
     found = [ElasticBatch(one, _world_sizes(one, elastic)) for one in candidates]
     sign = 1 if elastic.prefers_larger_batch else -1
     return max(found, key=lambda one: (len(one.world_sizes), sign * one.batch))
+
+
+def is_settled(elastic: Elastic) -> bool:
+    """Whether all releases pick the same batch: nothing exceeds the largest one.
+
+    Earlier releases kept a common multiple beyond it as a candidate.
+    """
+    return math.lcm(*elastic.micro_batches) <= elastic.largest_batch
 
 
 def _largest_multiple(limit: int) -> int:

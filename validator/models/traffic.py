@@ -12,6 +12,7 @@ from typing import Literal
 from speccheck.validator.evidence.record import Record
 
 Scheme = Literal["ddp", "distributed-optimizer", "fsdp"]
+MEBIBYTE = 2**20
 HALF_BYTES = 2  # activations and gathered weights travel in 16 bits
 _ALL_REDUCE = 2
 # A layer has two blocks; each gathers and scatters its input forward and backward.
