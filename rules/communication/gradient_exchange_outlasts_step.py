@@ -74,9 +74,9 @@ def gradient_exchange_outlasts_step(
         )
     else:
         yield unknown(
-            f"the exchange takes {least:.0%} to {most:.0%} of the step; up to "
-            f"{limit.comm_share:.0%} is fine: the time of a step would tell",
-            missing=(_STATED,),
+            f"the exchange takes {least:.0%} to {most:.0%} of {step}; up to "
+            f"{limit.comm_share:.0%} is fine",
+            missing=() if stated.is_known else (_STATED,),
             at=at,
         )
 
