@@ -1,4 +1,4 @@
-"""Traffic, elasticity, overlap and NCCL's releases: what no published row holds."""
+"""Traffic, elasticity, packing, overlap and NCCL releases: what no row holds."""
 
 import pytest
 
@@ -16,6 +16,12 @@ from speccheck.validator.models.elasticity import (
     elastic_batch_of_nodes,
 )
 from speccheck.validator.models.estimate import exactly, within
+from speccheck.validator.models.packing import (
+    Samples,
+    packed_sequences,
+    packing_gain,
+    padded_share,
+)
 from speccheck.validator.models.scaling import exposed, scaling_efficiency
 from speccheck.validator.models.traffic import (
     Activations,
@@ -165,3 +171,42 @@ def test_efficiency_falls_by_what_shows() -> None:
     )
     assert found.value == pytest.approx(10 / 12)
     assert (found.lower, found.upper) == (10 / 13, 10 / 11)
+
+
+def test_padding_wastes_what_samples_lack() -> None:
+    """300 of 4,096 positions are used."""
+    assert padded_share(300, 4096).value == 1 - 300 / 4096
+
+
+def test_packing_takes_what_the_tokens_fill() -> None:
+    """52,000 samples of 300 tokens: 15.6 million fill 3,809 sequences of 4,096.
+
+    Each is left with less room than the longest sample of 1,000 tokens.
+    """
+    of = Samples(52_000, 300, 1000)
+    found = packed_sequences(of, 4096)
+    assert (found.lower, found.upper) == (3809, 15_600_000 // 3097 + 1)
+    gain = packing_gain(of, 4096)
+    assert (gain.lower, gain.value) == (52_000 / 5038, 52_000 / 3809)
+
+
+def first_fit(lengths: list[int], room: int) -> int:
+    left: list[int] = []
+    for length in lengths:
+        for at, free in enumerate(left):
+            if length <= free:
+                left[at] -= length
+                break
+        else:
+            left.append(room - length)
+    return len(left)
+
+
+@pytest.mark.parametrize(
+    "lengths", [[7, 7, 7], [6, 5, 4, 3, 2, 1], [1] * 21, [10, 10], [5, 6, 5, 6, 5, 4]]
+)
+def test_first_fit_lies_within_the_bounds(lengths: list[int]) -> None:
+    """Sequences of 10 tokens."""
+    of = Samples(len(lengths), sum(lengths) / len(lengths), max(lengths))
+    found = packed_sequences(of, 10)
+    assert found.lower <= first_fit(lengths, 10) <= found.upper
