@@ -219,6 +219,28 @@ def test_pipeline_traffic_of_a_stage() -> None:
     assert found.value == 2 * (2 * 8192 * 4096) / 8 * 2 * 64
 
 
+def test_expert_traffic_of_a_stage() -> None:
+    """Twice 64 MiB over 8 tensor ranks, 4 times, 3 of 4 parts, 8 layers, 64 batches."""
+    mixture = plan(
+        MEGATRON,
+        model__parameters=None,
+        model__experts=8,
+        model__experts_per_token=2,
+        parallelism__expert_parallel_size=4,
+    )
+    found = quantity("expert_parallel_traffic", mixture).need()
+    assert found.value == 4 * 2 * (2 * 8192 * 4096) / 8 * 3 / 4 * 8 * 64
+    assert quantity("expert_parallel_traffic", plan(MEGATRON)).need().upper == 0.0
+
+
+def test_context_traffic_of_a_stage() -> None:
+    """4,096 tokens x one of 8 key-value heads, 3 rounds of 2 tensors to one rank."""
+    two = plan(MEGATRON, parallelism__context_parallel_size=2)
+    found = quantity("context_parallel_traffic", two).need()
+    assert found.value == 3 * 2 * (4096 * 128 * 2) * 1 * 8 * 64
+    assert quantity("context_parallel_traffic", plan(MEGATRON)).need().upper == 0.0
+
+
 def test_little_of_a_fast_exchange_shows() -> None:
     """0.16 seconds of traffic at best, 2.1 of compute."""
     on = plan(LLAMA, communication__overlap_gradient_reduce=True)
@@ -306,6 +328,8 @@ _NAMES = {
         "data_parallel_seconds": "seconds",
         "tensor_parallel_traffic": "bytes",
         "pipeline_traffic": "bytes",
+        "expert_parallel_traffic": "bytes",
+        "context_parallel_traffic": "bytes",
         "exposed_communication": "seconds",
         "step_seconds": "seconds",
         "tokens_per_second": "tokens_per_second",

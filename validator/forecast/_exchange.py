@@ -15,11 +15,14 @@ from speccheck.validator.forecast._job import (
 )
 from speccheck.validator.models.bus_bandwidth import Network, hierarchical_ceiling
 from speccheck.validator.models.estimate import Estimate, EstimateKind
+from speccheck.validator.models.flops import Mixture
 from speccheck.validator.models.traffic import (
     HALF_BYTES,
     Activations,
     Scheme,
+    context_parallel_bytes,
     data_parallel_bytes,
+    expert_parallel_bytes,
     pipeline_bytes,
     tensor_parallel_bytes,
 )
@@ -171,6 +174,37 @@ def pipeline_traffic(plan: TrainingPlan) -> Estimate:
     least = most / tensor
     most = usual if shares else most
     return Estimate(usual, least, most, kind, _SOURCE)
+
+
+def expert_parallel_traffic(plan: TrainingPlan) -> Estimate:
+    """Of all mixture layers of a stage, tokens evenly spread over the experts."""
+    ranks, layers = degree(plan, "expert_parallel_size"), layers_of(plan)
+    mixture = layers.feed_forward
+    if ranks == 1 or not isinstance(mixture, Mixture):
+        return Estimate(0.0, 0.0, 0.0, "exact", _SOURCE)
+    tensor = degree(plan, "tensor_parallel_size")
+    count = layers.count_of_layers / degree(plan, "pipeline_parallel_size")
+    each = expert_parallel_bytes(
+        _activations(plan),
+        ranks,
+        experts_per_token=mixture.per_token,
+        tensor_ranks=tensor,
+    )
+    found = each * count * micro_batches(plan)
+    valid = "tokens evenly spread, every layer a mixture"
+    return Estimate(found, 0.0, found, "advisory", _SOURCE, valid)
+
+
+def context_parallel_traffic(plan: TrainingPlan) -> Estimate:
+    """Of all layers of a stage: keys and values go around the ring of ranks."""
+    ranks, layers = degree(plan, "context_parallel_size"), layers_of(plan)
+    if ranks == 1:
+        return Estimate(0.0, 0.0, 0.0, "exact", _SOURCE)
+    width = layers.key_value_width / degree(plan, "tensor_parallel_size")
+    count = layers.count_of_layers / degree(plan, "pipeline_parallel_size")
+    each = context_parallel_bytes(micro_batch_tokens(plan), width, ranks)
+    found = each * count * micro_batches(plan)
+    return Estimate(found, 0.0, found, "advisory", _SOURCE, "ring attention")
 
 
 def data_parallel_seconds(plan: TrainingPlan) -> Estimate:

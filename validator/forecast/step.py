@@ -1,13 +1,24 @@
-"""One optimizer step: operations, traffic, what of it shows, seconds, tokens."""
+"""One optimizer step: operations, traffic, what of it shows, seconds, tokens.
+
+Names of quantities, of the whole job unless said otherwise: model_flops of a step,
+recomputation not counted; compute_seconds at published utilizations; bubble_share of
+the time of a pipeline stage; data_parallel_traffic, tensor_parallel_traffic,
+pipeline_traffic, expert_parallel_traffic, context_parallel_traffic, bytes that one GPU
+sends in a step; data_parallel_seconds, the first of them alone; exposed_communication, seconds of data- and tensor-parallel exchange
+that no compute hides; step_seconds; tokens_per_second; scaling_efficiency, throughput of
+a GPU over that of one replica alone.
+"""
 
 from collections.abc import Callable
 
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast._exchange import (
+    context_parallel_traffic,
     data_parallel_group,
     data_parallel_seconds,
     data_parallel_traffic,
+    expert_parallel_traffic,
     pipeline_traffic,
     tensor_parallel_seconds,
     tensor_parallel_traffic,
@@ -121,6 +132,14 @@ def _pipeline(plan: TrainingPlan) -> tuple[Estimate, str]:
     return pipeline_traffic(plan), "outputs on and gradients back, two neighbours"
 
 
+def _experts(plan: TrainingPlan) -> tuple[Estimate, str]:
+    return expert_parallel_traffic(plan), "to the experts and back, both passes"
+
+
+def _context(plan: TrainingPlan) -> tuple[Estimate, str]:
+    return context_parallel_traffic(plan), "keys and values, 3 rounds of each layer"
+
+
 def exposed_communication(plan: TrainingPlan) -> tuple[Estimate, str]:
     """Seconds of data- and tensor-parallel exchange that no compute hides."""
     gradients, activations = _exposed_gradients(plan), _exposed_activations(plan)
@@ -207,6 +226,8 @@ _QUANTITIES: tuple[tuple[str, Unit, tuple[str, ...], Make], ...] = (
     ("data_parallel_seconds", "seconds", (*_MODEL, *_WIRES), _data_parallel_seconds),
     ("tensor_parallel_traffic", "bytes", _SIZES, _tensor_parallel),
     ("pipeline_traffic", "bytes", _SIZES, _pipeline),
+    ("expert_parallel_traffic", "bytes", _SIZES, _experts),
+    ("context_parallel_traffic", "bytes", _SIZES, _context),
     ("exposed_communication", "seconds", _SHOWN, exposed_communication),
     ("step_seconds", "seconds", (), step_seconds),
     ("tokens_per_second", "tokens_per_second", _BATCH, tokens_per_second),
