@@ -74,6 +74,20 @@ def test_no_reading_exceeds_the_wires(
         assert one.published <= one.upper, one.id
 
 
+def test_a_banded_time_lies_between_its_bounds(
+    predictions: dict[str, list[Prediction]],
+) -> None:
+    """The bounds are those of the band, seen from the prediction."""
+    for group in ("nccl-time-ring", "nccl-time-nvls"):
+        for one in predictions[group]:
+            if one.band_percent is None:
+                continue
+            assert one.published is not None
+            assert one.lower is not None
+            assert one.upper is not None
+            assert one.lower <= one.published <= one.upper, one.id
+
+
 def test_palm_rows_are_an_identity(
     predictions: dict[str, list[Prediction]],
 ) -> None:

@@ -4,9 +4,9 @@ Names of quantities, of the whole job unless said otherwise: model_flops of a st
 recomputation not counted; compute_seconds at published utilizations; bubble_share of
 the time of a pipeline stage; data_parallel_traffic, tensor_parallel_traffic,
 pipeline_traffic, expert_parallel_traffic, context_parallel_traffic, bytes that one GPU
-sends in a step; data_parallel_seconds, the first of them alone; exposed_communication, seconds of data- and tensor-parallel exchange
-that no compute hides; step_seconds; tokens_per_second; scaling_efficiency, throughput of
-a GPU over that of one replica alone.
+sends in a step; data_parallel_seconds, the first of them alone; exposed_communication,
+seconds of data- and tensor-parallel exchange that no compute hides; step_seconds;
+tokens_per_second; scaling_efficiency, throughput of a GPU over that of one replica.
 """
 
 from collections.abc import Callable

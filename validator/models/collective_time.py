@@ -19,7 +19,7 @@ from speccheck.validator.models._nccl_constants import (
 )
 from speccheck.validator.models.architectures import Architecture
 from speccheck.validator.models.bus_bandwidth import GIGA, bus_factor
-from speccheck.validator.models.estimate import Estimate, within
+from speccheck.validator.models.estimate import Estimate
 
 Algorithm = Literal["ring", "tree"]
 Protocol = Literal["ll", "ll128", "simple"]
@@ -139,7 +139,7 @@ def ring_time(who: Communicator, size_bytes: float) -> Estimate:
         if protocol == "simple" and who.nodes > 1:
             waits *= _RING_PLATEAU
         times.append(waits + size_bytes / ring_bandwidth(who, protocol))
-    found = within(min(times), _RING_BAND, _SOURCE, _ONE_NODE)
+    found = _banded(min(times), _ONE_NODE)
     return found if who.nodes == 1 else found._replace(kind="advisory", valid="")
 
 
@@ -150,7 +150,13 @@ def nvls_time(who: Communicator, size_bytes: float) -> Estimate | None:
         return None
     moved = size_bytes * bus_factor("all_reduce", who.ranks) / (rate * GIGA)
     value = who.constants.nvls * _MICRO + moved
-    return within(value, _RING_BAND, _SOURCE, "eight GPUs in one node")
+    return _banded(value, "eight GPUs in one node")
+
+
+def _banded(seconds: float, valid: str) -> Estimate:
+    """Times from which the prediction is at most the band away."""
+    low, high = seconds / (1 + _RING_BAND), seconds / (1 - _RING_BAND)
+    return Estimate(seconds, low, high, "calibrated", _SOURCE, valid)
 
 
 def ring_tree_crossover(who: Communicator) -> Estimate:
