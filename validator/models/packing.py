@@ -16,7 +16,7 @@ _SOURCE = "tokens / sequence length; first fit leaves less than the longest samp
 class Samples(Record):
     """Samples of an epoch or a batch, in tokens."""
 
-    count: int
+    number: int
     mean_length: float
     longest: int
 
@@ -28,10 +28,10 @@ def padded_share(mean_length: float, padded_length: int) -> Estimate:
 
 def packed_sequences(samples: Samples, sequence_length: int) -> Estimate:
     """Sequences that samples no longer than a sequence fill."""
-    tokens = samples.count * samples.mean_length
+    tokens = samples.number * samples.mean_length
     least = math.ceil(tokens / sequence_length)
     filled = sequence_length - samples.longest + 1
-    most = min(samples.count, math.floor(tokens / filled) + 1)
+    most = min(samples.number, math.floor(tokens / filled) + 1)
     return Estimate(least, least, max(least, most), "lower_bound", _SOURCE, "first fit")
 
 
@@ -39,8 +39,8 @@ def packing_gain(samples: Samples, sequence_length: int) -> Estimate:
     """Samples of a step with packing over those of padding each to the full length."""
     sequences = packed_sequences(samples, sequence_length)
     return sequences._replace(
-        value=samples.count / sequences.value,
-        lower=samples.count / sequences.upper,
-        upper=samples.count / sequences.lower,
+        value=samples.number / sequences.value,
+        lower=samples.number / sequences.upper,
+        upper=samples.number / sequences.lower,
         kind="advisory",
     )
