@@ -377,3 +377,17 @@ def test_critical_batch_of_eight_billion_parameters() -> None:
     assert found.need().value == pytest.approx(expected)
     assert found.need().kind == "advisory"
     assert found.note == "8.0 billion parameters, loss 2.03"
+
+
+@pytest.mark.parametrize("size", [0, -1])
+@pytest.mark.parametrize("base", [LLAMA, MEGATRON], ids=["llama", "megatron"])
+def test_sizes_of_nothing_give_no_forecast(base: dict[str, object], size: int) -> None:
+    """Rules of their own refuse them; a division by zero helps nobody."""
+    numbers = [name for name, value in base.items() if type(value) in {int, float}]
+    for name in numbers:
+        odd = plan({**base, name: size})
+        for forecast in (step_forecast, energy_forecast, batch_forecast):
+            for one in forecast(odd).quantities:
+                assert one.estimate is None or one.estimate.lower >= 0, (name, one.name)
+    step = step_forecast(plan({**base, "model.layers": size})).named("model_flops")
+    assert step.note == f"{size} allows no forecast"

@@ -14,6 +14,7 @@ from speccheck.validator.models.elasticity import (
     Nodes,
     elastic_batch,
     elastic_batch_of_nodes,
+    is_settled,
 )
 from speccheck.validator.models.estimate import exactly, within
 from speccheck.validator.models.packing import (
@@ -127,6 +128,13 @@ def test_elastic_smaller_batch_on_a_tie() -> None:
     assert larger is not None
     assert smaller is not None
     assert (larger.batch, smaller.batch) == (20, 12)
+
+
+def test_elastic_batch_is_settled_where_all_releases_agree() -> None:
+    """A common multiple beyond the largest batch was a candidate once."""
+    assert is_settled(Elastic((2, 3), 6))
+    assert not is_settled(Elastic((7, 11), 76))
+    assert not is_settled(Elastic((1, 1_000_000_007), 10**18))
 
 
 def test_elastic_nodes_scale_the_batch_by_ranks_of_a_node() -> None:

@@ -54,7 +54,7 @@ def world_size_outside_elastic_batch(
 def _judged(file: KeyedFile, batch: Batch, parallelism: Parallelism) -> Verdicts:
     elastic = _elastic(file)
     if elastic is None or not is_settled(elastic):
-        reason = "DeepSpeed's releases work out different batches for this section"
+        reason = "which batch DeepSpeed works out of this section is not settled"
         yield unknown(reason, missing=("run.framework_version",), at=batch.mode)
         return
     size = parallelism.data_parallel_size

@@ -4,7 +4,7 @@ Every function raises MissingEvidence where the plan does not tell.
 """
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.training_plan import TrainingPlan, leaf_names
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.models.estimate import Estimate, exactly, within
 from speccheck.validator.models.flops import (
@@ -21,6 +21,38 @@ from speccheck.validator.models.pipeline_bubble import Pipeline
 # Norms and biases, which a count of matrices leaves out.
 _UNCOUNTED_SHARE = 0.01
 _COUNTED = "matrices of each layer, embedding and head"
+
+
+# What is no job when it is zero or less: rules of their own judge it, models divide.
+_SIZES = (
+    *("cluster.nodes", "cluster.gpus_per_node", "cluster.world_size"),
+    *("cluster.peak_bf16_flops_per_second", "cluster.power_watts"),
+    *("cluster.nvlink_bytes_per_second", "cluster.nic_bits_per_second_per_gpu"),
+    *("parallelism.data_parallel_size", "parallelism.layers_per_virtual_stage"),
+    *("batch.micro_batch_size", "batch.gradient_accumulation_steps"),
+    *("batch.global_batch_size", "batch.sequence_length"),
+    *("model.parameters", "model.layers", "model.hidden_size", "model.head_dimension"),
+    *("model.attention_heads", "model.key_value_heads", "model.vocabulary_size"),
+    *("model.feed_forward_size", "model.expert_feed_forward_size"),
+    *("model.experts_per_token", "run.step_seconds", "run.steps", "run.hours"),
+)
+
+
+def of_sizes(plan: TrainingPlan) -> TrainingPlan:
+    """The plan, with sizes of nothing as unknown."""
+    odd = {name for name in _SIZES if _is_nothing(plan.value(name).value)}
+    if not odd:
+        return plan
+    leaves = {name: plan.value(name) for name in leaf_names()}
+    for name in odd:
+        leaf = leaves[name]
+        note = f"{leaf.value} allows no forecast"
+        leaves[name] = leaf._replace(value=None, status="unknown", note=note)
+    return TrainingPlan(leaves)
+
+
+def _is_nothing(size: float | None) -> bool:
+    return size is not None and size <= 0
 
 
 def degree(plan: TrainingPlan, field: str) -> int:

@@ -4,7 +4,12 @@ from collections.abc import Callable
 
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
-from speccheck.validator.forecast._job import micro_batch_tokens, model_of, step_tokens
+from speccheck.validator.forecast._job import (
+    micro_batch_tokens,
+    model_of,
+    of_sizes,
+    step_tokens,
+)
 from speccheck.validator.forecast.quantity import Forecast, Quantity
 from speccheck.validator.models.batch import converged_loss, critical_batch_tokens
 from speccheck.validator.models.estimate import Estimate, exactly
@@ -12,12 +17,13 @@ from speccheck.validator.models.estimate import Estimate, exactly
 
 def batch_forecast(plan: TrainingPlan) -> Forecast:
     """What one step and one rank work on, and the critical batch."""
+    sized = of_sizes(plan)
     return Forecast(
         "batch",
         (
-            _quantity("step_tokens", plan, _of_step),
-            _quantity("micro_batch_tokens", plan, _of_micro_batch),
-            _quantity("critical_batch", plan, _critical),
+            _quantity("step_tokens", sized, _of_step),
+            _quantity("micro_batch_tokens", sized, _of_micro_batch),
+            _quantity("critical_batch", sized, _critical),
         ),
     )
 

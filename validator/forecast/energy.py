@@ -5,6 +5,7 @@ Hosts, network and cooling are not counted: advice, and no substitute for a mete
 
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
+from speccheck.validator.forecast._job import of_sizes
 from speccheck.validator.forecast.quantity import Forecast, Quantity
 from speccheck.validator.forecast.step import step_forecast
 from speccheck.validator.models.energy import (
@@ -20,7 +21,8 @@ _SECONDS_PER_HOUR = 3_600
 
 def energy_forecast(plan: TrainingPlan) -> Forecast:
     """Power of all GPUs, energy of one token and of the whole run."""
-    return Forecast("energy", (_power(plan), _of_token(plan), _of_run(plan)))
+    sized = of_sizes(plan)
+    return Forecast("energy", (_power(sized), _of_token(sized), _of_run(sized)))
 
 
 def _power(plan: TrainingPlan) -> Quantity:

@@ -26,6 +26,7 @@ from speccheck.validator.forecast._exchange import (
 from speccheck.validator.forecast._job import (
     layers_of,
     micro_batches,
+    of_sizes,
     pipeline_of,
     step_flops,
     step_tokens,
@@ -49,7 +50,8 @@ Make = Callable[[TrainingPlan], tuple[Estimate, str]]
 
 def step_forecast(plan: TrainingPlan) -> Forecast:
     """All quantities of a step; each names the leaves that it lacks."""
-    found = (_quantity(plan, *one) for one in _QUANTITIES)
+    sized = of_sizes(plan)
+    found = (_quantity(sized, *one) for one in _QUANTITIES)
     return Forecast("step", tuple(found))
 
 

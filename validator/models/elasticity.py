@@ -18,6 +18,7 @@ _HIGHLY_COMPOSITE = (
     *(110880, 166320, 221760, 277200, 332640, 498960, 554400, 665280, 720720),
 )
 FIRST_VERSION = 0.1
+_LARGEST_USUAL_BATCH = 10_000_000  # samples
 
 
 class Elastic(Record):
@@ -58,9 +59,11 @@ def elastic_batch(elastic: Elastic) -> ElasticBatch | None:
 def is_settled(elastic: Elastic) -> bool:
     """Whether all releases pick the same batch: nothing exceeds the largest one.
 
-    Earlier releases kept a common multiple beyond it as a candidate.
+    Earlier releases kept a common multiple beyond it as a candidate. A batch that
+    nobody trains with is left alone: its world sizes are too many to list.
     """
-    return math.lcm(*elastic.micro_batches) <= elastic.largest_batch
+    common = math.lcm(*elastic.micro_batches)
+    return common <= elastic.largest_batch <= _LARGEST_USUAL_BATCH
 
 
 def _largest_multiple(limit: int) -> int:
