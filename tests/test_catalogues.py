@@ -57,8 +57,9 @@ def test_versions_of_a_table_parse_and_its_references_exist(name: str) -> None:
     for demand in table.get("demands", ()):
         tests = [*demand["when"], *demand["needs"]]
         names = {test["key"] for test in tests}
-        # the flag of the DeepSpeed fork is none of Megatron-LM's
-        assert known | {"--deepspeed"} >= names, demand
+        # flags of forks are none of the table
+        forks = {"--deepspeed", "--activations-checkpoint-method"}
+        assert known | forks >= names, demand
         assert {name for test in tests for name in test} <= set(KeyTest._fields)
         if "since" in demand:
             parse_version(demand["since"])
