@@ -33,7 +33,7 @@ _COUNTED = (
 )
 
 
-@rule(clause="MEM-005")
+@rule(clause="MEM-005", about=("parallelism.pipeline_parallel_size",))
 def layers_not_divisible_by_pipeline(
     model: Model, parallelism: Parallelism, stated: StatedKeys
 ) -> Verdicts:
