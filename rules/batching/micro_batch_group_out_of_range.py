@@ -27,6 +27,7 @@ from collections.abc import Iterator
 
 from speccheck.validator.evidence.plan import Batch, Parallelism
 from speccheck.validator.evidence.stated_keys import StatedKey, StatedKeys
+from speccheck.validator.evidence.value import Place, Value
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _FLAG = "--microbatch-group-size-per-virtual-pipeline-stage"
@@ -47,7 +48,11 @@ def micro_batch_group_out_of_range(
         if stages <= 1:
             return
         count = batch.gradient_accumulation_steps.need()
-        at = [key.place, parallelism.pipeline_parallel_size, batch.global_batch_size]
+        at: list[Place | Value[int]] = [
+            key.place,
+            parallelism.pipeline_parallel_size,
+            batch.global_batch_size,
+        ]
         rest = count % size if size > 0 else 0
         if stages <= size <= count and (rest == 0 or rest >= stages):
             yield passed(at=at, measured=size, required=stages)

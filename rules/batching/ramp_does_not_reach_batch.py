@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from speccheck.validator.evidence.plan import Batch, Parallelism
 from speccheck.validator.evidence.stated_keys import StatedKey, StatedKeys
+from speccheck.validator.evidence.value import Place, Value
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _FLAG, _ROUNDS = "--rampup-batch-size", "--decrease-batch-size-if-needed"
@@ -42,7 +43,7 @@ def ramp_does_not_reach_batch(
     for key, start, step in _ramps(stated):
         total = batch.global_batch_size
         distance = total.need() - start
-        at = [key.place, total]
+        at: list[Place | Value[int]] = [key.place, total]
         if step < 1 or start < 1 or distance < 0 or distance % step:
             yield fail(
                 f"a ramp from {start:,} in steps of {step:,} does not reach the global "
@@ -83,7 +84,8 @@ def _ramps(stated: StatedKeys) -> Iterator[tuple[StatedKey, int, int]]:
         for key in file.keys:
             if key.path != (_FLAG,) or not key.is_sure:
                 continue
-            parts = key.value if isinstance(key.value, list) else str(key.value).split()
-            start, step, *_ = [*parts, "", ""]
-            if str(start).isdecimal() and str(step).isdecimal():
-                yield key, int(str(start)), int(str(step))
+            parts = key.value if isinstance(key.value, list) else [key.value]
+            words = " ".join(str(part) for part in parts).split()
+            start, step, *_ = [*words, "", ""]
+            if start.isdecimal() and step.isdecimal():
+                yield key, int(start), int(step)

@@ -29,7 +29,7 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 _GATHERED = ("full_shard", "hybrid_shard")
 
 
-@rule(clause="MEM-032", confidence="advisory", frameworks=("transformers",))
+@rule(clause="MEM-031", confidence="advisory", frameworks=("transformers",))
 def checkpointing_beside_full_shard(stated: StatedKeys) -> Verdicts:
     """Judge the two keys of TrainingArguments in each file."""
     for file in stated.files:

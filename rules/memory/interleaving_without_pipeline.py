@@ -22,6 +22,7 @@ Good::
 
 from speccheck.validator.evidence.plan import Model, Parallelism
 from speccheck.validator.evidence.stated_keys import StatedKeys
+from speccheck.validator.evidence.value import Place, Value
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _WITHOUT_OVERLAP = "--no-overlap-p2p-communication"
@@ -52,7 +53,11 @@ def interleaving_without_pipeline(
     ]
     least = 2 + bool(switches)
     size = stages.need()
-    at = [stages, count if count.is_known else chunk, *(key.place for key in switches)]
+    at: list[Place | Value[int]] = [
+        stages,
+        count if count.is_known else chunk,
+        *(key.place for key in switches),
+    ]
     if size >= least:
         yield passed(at=at, measured=size, required=least)
         return

@@ -24,7 +24,7 @@ Good::
 
 from speccheck.validator.evidence.plan import Model, Parallelism
 from speccheck.validator.evidence.stated_keys import StatedKeys
-from speccheck.validator.evidence.value import Place
+from speccheck.validator.evidence.value import Place, Value
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _COUNTED = (
@@ -47,7 +47,7 @@ def layers_not_divisible_by_pipeline(
     if not parallelism.engine.or_else("").startswith("megatron"):
         return
     stages, layers = pipeline.need(), model.layers.need() + len(counted)
-    at = [model.layers, pipeline, *counted]
+    at: list[Place | Value[int]] = [model.layers, pipeline, *counted]
     if layers % stages == 0:
         yield passed(at=at, measured=layers, required=stages)
         return

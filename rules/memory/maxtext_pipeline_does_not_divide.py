@@ -26,6 +26,7 @@ Good::
 
 from speccheck.validator.evidence.plan import Model, Parallelism
 from speccheck.validator.evidence.stated_keys import StatedKey, StatedKeys
+from speccheck.validator.evidence.value import Place, Value
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _LAYERS, _REPEATS = "num_layers_per_pipeline_stage", "num_pipeline_repeats"
@@ -57,7 +58,11 @@ def maxtext_pipeline_does_not_divide(
     layers = _number(whole) if whole is not None else model.layers.need()
     each = _number(keys[_LAYERS]) if _LAYERS in keys else 1
     repeats = _number(keys[_REPEATS]) if _REPEATS in keys else 0
-    at = [pipeline, *(one.place for one in (whole,) if one), model.layers]
+    at: list[Place | Value[int]] = [
+        pipeline,
+        *(one.place for one in (whole,) if one),
+        model.layers,
+    ]
     at += [keys[name].place for name in (_LAYERS, _REPEATS) if name in keys]
     unit = stages * each * max(repeats, 1)
     if layers == unit or (not repeats and layers % unit == 0):

@@ -105,9 +105,11 @@ def _load(name: str, section: str) -> FrameworkKeys:
 
 
 def _tests(rows: Sequence[Mapping[str, Any]]) -> tuple[KeyTest, ...]:
-    return tuple(
-        KeyTest(**{**row, "one_of": tuple(row.get("one_of", ()))}) for row in rows
-    )
+    tests = []
+    for row in rows:
+        given: dict[str, Any] = {**row, "one_of": tuple(row.get("one_of", ()))}
+        tests.append(KeyTest(**given))
+    return tuple(tests)
 
 
 def _elsewhere(name: str, path: str) -> tuple[str, str] | None:
