@@ -26,7 +26,7 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
 @rule(
-    clause="CONF-011",
+    clause="CONF-020",
     confidence="advisory",
     frameworks=("megatron-lm", "nemo1"),
     about=("parallelism.sequence_parallel",),
