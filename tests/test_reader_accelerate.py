@@ -158,6 +158,11 @@ def test_what_fsdp_wraps(line: str, status: str, policy: str | None) -> None:
     assert leaves.status("parallelism.wrap_policy") == status
 
 
+def test_without_a_block_the_program_says_what_fsdp_wraps() -> None:
+    leaves = read("distributed_type: FSDP\nnum_machines: 1\nnum_processes: 8\n")
+    assert leaves.status("parallelism.wrap_policy") == "unknown"
+
+
 @pytest.mark.parametrize(
     ("text", "names"),
     [

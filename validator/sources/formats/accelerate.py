@@ -263,7 +263,9 @@ def _engine(sheet: FactSheet, data: Mapping[str, object]) -> None:
         note = "fsdp_version" if stated == version else "fsdp_version 1 by default"
         sheet.derive(leaf, f"fsdp{version}", note, at)
         state_fsdp(sheet, block, version, ("fsdp_config",))
-        add_defaults(sheet, (*_FULLY_SHARDED, *_NOT_WRAPPED))
+        add_defaults(sheet, _FULLY_SHARDED)
+        if section(block):  # without a block the program sets its plugin up itself
+            add_defaults(sheet, _NOT_WRAPPED)
     elif kind == "deepspeed":
         sheet.state(leaf, "deepspeed", at)
     elif kind == "megatron_lm":
