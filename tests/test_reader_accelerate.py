@@ -160,7 +160,7 @@ def test_what_fsdp_wraps(line: str, status: str, policy: str | None) -> None:
 
 def test_without_a_block_the_program_says_what_fsdp_wraps() -> None:
     leaves = read("distributed_type: FSDP\nnum_machines: 1\nnum_processes: 8\n")
-    assert leaves.status("parallelism.wrap_policy") == "unknown"
+    assert leaves.status("parallelism.wrap_policy") is None
 
 
 @pytest.mark.parametrize(
