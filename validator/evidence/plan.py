@@ -92,6 +92,12 @@ class Parallelism(Section):
     sharding_stage: Value[int] = Value("parallelism.sharding_stage")
     # ddp, fsdp1, fsdp2, deepspeed, megatron
     engine: Value[str] = Value("parallelism.engine")
+    # what FSDP wraps one by one: layers, size, none
+    wrap_policy: Value[str] = Value("parallelism.wrap_policy")
+    # classes of the layers that it wraps so
+    wrapped_layer_classes: Value[tuple[str, ...]] = Value(
+        "parallelism.wrapped_layer_classes"
+    )
     # name of a pipeline engine, where one runs
     pipeline_engine: Value[str] = Value("parallelism.pipeline_engine")
 
@@ -103,6 +109,11 @@ class Batch(Section):
     micro_batch_size: Value[int] = Value("batch.micro_batch_size")
     gradient_accumulation_steps: Value[int] = Value("batch.gradient_accumulation_steps")
     global_batch_size: Value[int] = Value("batch.global_batch_size")  # samples
+    # samples of an evaluation step, where they are not those of a training step
+    evaluation_global_batch_size: Value[int] = Value(
+        "batch.evaluation_global_batch_size"
+    )
+    evaluation_micro_batch_size: Value[int] = Value("batch.evaluation_micro_batch_size")
     sequence_length: Value[int] = Value("batch.sequence_length")  # tokens
     packing: Value[bool] = Value("batch.packing")
     mode: Value[str] = Value("batch.mode")  # fixed, elastic, rampup
@@ -191,6 +202,10 @@ class Communication(Section):
     )
     overlap_tensor_parallel: Value[bool] = Value(
         "communication.overlap_tensor_parallel"
+    )
+    # gradients are reduced with each micro-batch, not only with the last one of a step
+    reduces_each_micro_batch: Value[bool] = Value(
+        "communication.reduces_each_micro_batch"
     )
     gradient_bucket_bytes: Value[int] = Value("communication.gradient_bucket_bytes")
     parameter_bucket_bytes: Value[int] = Value("communication.parameter_bucket_bytes")
