@@ -41,7 +41,9 @@ class Band(Numbers):
     longest_save: float  # seconds
 
 
-@rule(clause="CKPT-002", confidence="calibrated")
+@rule(
+    clause="CKPT-002", confidence="calibrated", about=("checkpoint.interval_seconds",)
+)
 def checkpoint_interval_outside_band(
     plan: TrainingPlan, checkpoint: Checkpoint, run: Run, band: Band
 ) -> Verdicts:
