@@ -90,6 +90,14 @@ def test_write_vectors(one: Mapping[str, Any]) -> None:
     assert found.value == pytest.approx(one["expected"], rel=one["tolerance"])
 
 
+def test_young_costs_a_third_of_a_point_at_most() -> None:
+    saves = [(10, 11_135), (300, 11_135), (600, 6480), (40, 604_800), (360, 3600)]
+    for save, mtbf in saves:
+        best = useful_share(optimal_interval_seconds(save, mtbf), save, mtbf)
+        young = useful_share(young_interval_seconds(save, mtbf), save, mtbf)
+        assert best - 0.003 < young <= best
+
+
 def test_daly_is_the_mtbf_when_saving_takes_longer_than_two_of_them() -> None:
     assert daly_interval_seconds(900, 400) == 400
     assert optimal_interval_seconds(900, 400) == pytest.approx(383.85, abs=0.01)

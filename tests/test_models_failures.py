@@ -32,7 +32,7 @@ def _id(row: Prediction | Mapping[str, Any]) -> str:
 
 
 def test_all_rows_are_there() -> None:
-    assert len(ROWS) == 4 + 5 + 11
+    assert len(ROWS) == 4 + 8 + 11
     assert [row.id for row in HELD] == [
         "llama3-unexpected",
         "llama3-all",

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from predictions.prediction import vectors
+from predictions.prediction import Prediction, vectors
+from predictions.transport import IB_UNIT, MRC_UNIT, predictions
 from speccheck.validator.models.path_mtu import active_path_mtu, roce_packet_bytes
 from speccheck.validator.models.transport_retry import (
     fewest_mrc_ranges,
@@ -18,11 +19,22 @@ from speccheck.validator.models.transport_retry import (
     mrc_window_bytes,
 )
 
-IB_UNIT, MRC_UNIT = 4.096, 1.024
+ROWS = tuple(predictions())
 
 
-def _id(one: Mapping[str, Any]) -> str:
-    return str(one["id"])
+def _id(one: Prediction | Mapping[str, Any]) -> str:
+    return one.id if isinstance(one, Prediction) else str(one["id"])
+
+
+def test_all_rows_are_there() -> None:
+    assert [row.id for row in ROWS] == ["ib-20", "ib-18", "ib-14", "ib-22", "mrc-20"]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=_id)
+def test_rows_within_their_band(row: Prediction) -> None:
+    assert row.error_percent is not None
+    assert row.band_percent is not None
+    assert abs(row.error_percent) <= row.band_percent
 
 
 @pytest.mark.parametrize("one", vectors("ib_detection_s"), ids=_id)

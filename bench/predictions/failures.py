@@ -14,6 +14,7 @@ from speccheck.validator.models.failures import (
 
 GPUS_OF_NODE = 8
 HOURS_OF_DAY = 24
+FLEETS_OF_BOUNDS = frozenset({"rsc1", "rsc2"})
 # The law with the fleet's own rate, and the usual rate against another fleet.
 LAW_BAND, FLEET_BAND = 3.0, 10.0
 # Published with two digits, as a share of the run.
@@ -25,7 +26,7 @@ def predictions() -> Iterator[Prediction]:
     for row in rows("failures"):
         if row["kind"] == "mttf-check":
             yield _law(row)
-        elif row["kind"] == "fleet" and row["days"] and row["events"]:
+        elif row["kind"] == "fleet" and row["gpus"]:
             yield _fleet(row)
     for row in rows("ettr"):
         share = effective_share(row)
@@ -52,19 +53,29 @@ def _law(row: Mapping[str, str]) -> Prediction:
 
 
 def _fleet(row: Mapping[str, str]) -> Prediction:
-    """The usual rate against the failures that a run counted."""
+    """The usual rate against what one fleet counted, or the rate that it states.
+
+    No band for small jobs, nor for the two fleets that the bounds were taken from.
+    """
     nodes = _nodes(row)
     usual = mean_time_between_failures(nodes)
+    group = "usual rate" if nodes >= FEWEST_NODES else "usual rate, small jobs"
+    if row["id"] in FLEETS_OF_BOUNDS:
+        group = "usual rate, fleets of its bounds"
+    if row["events"]:
+        days = float(row["days"]) / float(row["events"])
+    else:
+        days = 1 / (nodes * float(row["rate_per_node_day"]))
     return Prediction(
         table="failures",
-        group="usual rate" if nodes >= FEWEST_NODES else "usual rate, small jobs",
+        group=group,
         id=row["id"],
         unit="h",
-        published=float(row["days"]) * HOURS_OF_DAY / float(row["events"]),
+        published=days * HOURS_OF_DAY,
         predicted=hours_in(usual.value),
         lower=hours_in(usual.lower),
         upper=hours_in(usual.upper),
-        band_percent=FLEET_BAND if nodes >= FEWEST_NODES else None,
+        band_percent=FLEET_BAND if group == "usual rate" else None,
     )
 
 

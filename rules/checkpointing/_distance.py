@@ -34,7 +34,7 @@ def surely_too_long(plan: TrainingPlan, longest_save: float) -> Distance:
     stall = forecast.named("stall").estimate
     is_bounded = stall is not None and isfinite(stall.upper)
     save = stall.upper if stall is not None and is_bounded else longest_save
-    mtbf = forecast.named("mean_time_between_failures").need()
+    mtbf = forecast.named("time_between_failures").need()
     is_assumed = not is_bounded or mtbf.upper > mtbf.value
     return _distance(plan, save, mtbf.upper, is_assumed=is_assumed)
 
@@ -45,7 +45,7 @@ def surely_too_short(plan: TrainingPlan) -> Distance | None:
     stall = forecast.named("stall").estimate
     if stall is None:
         return None
-    mtbf = forecast.named("mean_time_between_failures").need()
+    mtbf = forecast.named("time_between_failures").need()
     is_assumed = mtbf.lower < mtbf.value
     return _distance(plan, stall.lower, mtbf.lower, is_assumed=is_assumed)
 

@@ -52,7 +52,7 @@ def checkpoint_interval_outside_band(
         return
     forecast = checkpoint_forecast(plan)
     interval = forecast.named("interval").need().value
-    mtbf = forecast.named("mean_time_between_failures").need().value
+    mtbf = forecast.named("time_between_failures").need().value
     save = forecast.named("stall").need().value
     best = forecast.named("optimum_interval").need().value
     length = run_seconds(run)

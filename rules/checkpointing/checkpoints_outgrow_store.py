@@ -3,7 +3,8 @@
 Why it hurts: the file system is full late in the run. The save that finds it so is
 lost, and often the job with it.
 
-What passes: the checkpoints that are kept, and one in the making, fit the free space.
+What passes: the checkpoints that are kept, and one in the making, fit the free space;
+a run that makes fewer than it may keep needs room for these alone.
 
 Where it does not apply: plans that do not state the free space.
 
@@ -40,7 +41,7 @@ def checkpoints_outgrow_store(
     if checkpoint.enabled.value is False:
         return
     room, one = checkpoint.storage_bytes, size(plan).need()
-    count = kept_checkpoints(checkpoint, run) + limit.in_the_making
+    count = kept_checkpoints(checkpoint, run, limit.in_the_making)
     needed = count * one.lower
     at = [room, checkpoint.keep_last, checkpoint.size_bytes]
     if needed > room.need():

@@ -43,7 +43,7 @@ def expected_waste_above_limit(
     stall = forecast.named("stall").need()
     if stall.kind == "advisory":
         checkpoint.save_seconds.need()
-    mtbf = forecast.named("mean_time_between_failures").need().value
+    mtbf = forecast.named("time_between_failures").need().value
     waste = forecast.named("expected_waste").need().value
     at = [
         checkpoint.save_seconds,

@@ -3,7 +3,8 @@
 Why it hurts: a save that blocks training costs that share of the run. One in the
 background delays the next, until the job waits for it or loses it.
 
-What passes: a write time within the clause's share of the interval.
+What passes: a write time within the clause's share of the interval; a save beside
+training may take a larger share.
 
 Where it does not apply: one node; plans that state neither the time of a save nor what
 the store takes a second.
@@ -30,6 +31,7 @@ class SaveShare(Numbers):
     """The share of the interval that a save may take."""
 
     save_share: float
+    background_share: float
 
 
 @rule(clause="CKPT-008", confidence="calibrated")
@@ -47,17 +49,19 @@ def saves_fill_the_interval(
         checkpoint.interval_steps,
         run.step_seconds,
     ]
-    longest = limit.save_share * every
+    is_beside = checkpoint.asynchronous.value is True
+    share = limit.background_share if is_beside else limit.save_share
+    longest = share * every
     if takes <= longest:
         yield passed(at=at, measured=takes, required=longest)
         return
     yield fail(
         f"writing takes {duration(takes)}, {takes / every:.0%} of the "
-        f"{duration(every)} until the next save; at most {limit.save_share:.0%} may",
+        f"{duration(every)} until the next save; at most {share:.0%} may",
         at=at,
         measured=takes,
         required=longest,
         cost="training waits for its saves, or saves wait for each other",
-        remedy=f"Save every {duration(takes / limit.save_share)}, or write faster: "
+        remedy=f"Save every {duration(takes / share)}, or write faster: "
         f"all ranks, a tier on the node, faster storage.",
     )

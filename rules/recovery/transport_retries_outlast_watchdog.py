@@ -7,7 +7,8 @@ What passes: unit x 2^timeout x retries within the clause's limit and below the
 collective timeout. The 120 s that cloud providers publish pass beside a longer one.
 
 Where it does not apply: fabrics other than InfiniBand, RoCE and MRC; jobs that set none
-of the variables run with NCCL's defaults, 20 and 7, which pass.
+of the variables run with NCCL's defaults, 20 and 7. Where the watchdog is not known,
+retries within the limit stay unknown.
 
 Source: NVIDIA/nccl, environment variables (NCCL_IB_TIMEOUT, NCCL_IB_RETRY_CNT);
 microsoft/mrc-nccl-plugin MRC_ENV_VARIABLES.md.
@@ -74,9 +75,10 @@ def transport_retries_outlast_watchdog(
         seconds = ib_retry_time(exponent, retries, limit.ib_unit).value
     unit = limit.mrc_unit if is_mrc else limit.ib_unit
     at = [one.place for one in stated]
-    watchdog = communication.timeout_seconds.value
-    allowed = min(limit.retry_max, limit.retry_max if watchdog is None else watchdog)
+    watchdog = communication.timeout_seconds
+    allowed = min(limit.retry_max, watchdog.or_else(limit.retry_max))
     if seconds <= allowed:
+        watchdog.need()
         yield passed(at=at, measured=seconds, required=allowed)
         return
     time = "an endless time" if isinf(seconds) else f"{seconds:,.0f} s"

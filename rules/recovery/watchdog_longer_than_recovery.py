@@ -7,8 +7,8 @@ What passes: a steady-state timeout within the detection share of the recovery b
 or twice the stated time of a save that blocks training. The timeout of the start-up may
 be longer.
 
-Where it does not apply: one node. Where one rank writes all and nobody states for how
-long, the default of PyTorch passes: a shorter one may end healthy jobs.
+Where it does not apply: debug runs, one node. Where one rank writes all and nobody
+states for how long, the default of PyTorch passes: a shorter one may end healthy jobs.
 
 Source: pytorch ProcessGroupNCCL (600 s), huggingface ddp_timeout (1,800 s), torchtitan
 comm.train_timeout_seconds (100 s).
@@ -52,6 +52,8 @@ def watchdog_longer_than_recovery(
     limit: WatchdogLimit,
 ) -> Verdicts:
     """Judge the steady-state collective timeout."""
+    if run.role.value == "debug":
+        return
     timeout = communication.timeout_seconds
     seconds = timeout.need()
     allowed = max(limit.watchdog_max, _for_saves(checkpoint, limit))

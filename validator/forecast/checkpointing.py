@@ -25,7 +25,12 @@ _DALY = "Daly 2006 (doi:10.1016/j.future.2004.11.016)"
 
 
 def checkpoint_forecast(plan: TrainingPlan) -> Forecast:
-    """Size, times, best interval and waste of the checkpoints of a plan."""
+    """Size, times, best interval and waste of the checkpoints of a plan.
+
+    Names that reports and rules rely on, in this order: `size` and `stored` in bytes;
+    `write_time`, `stall`, `interval`, `time_between_failures` and `optimum_interval` in
+    seconds; `expected_waste` and `effective_share` of the run.
+    """
     every, stands_still, failures = (
         interval(plan),
         stall(plan),
@@ -68,7 +73,7 @@ def optimum_interval(stall_time: Quantity, failures: Quantity) -> Quantity:
 
 def time_between_failures(plan: TrainingPlan) -> Quantity:
     """Seconds between two failures of the job: stated, or by the failure law."""
-    name = "mean_time_between_failures"
+    name = "time_between_failures"
     stated, nodes = plan.value("cluster.job_mtbf_hours"), plan.value("cluster.nodes")
     if stated.value:
         seconds = seconds_in(stated.value)

@@ -23,7 +23,9 @@ _REPAIR_DAYS, _QUANTILE = 1, 0.99  # as hot spares are usually sized
 def recovery_forecast(plan: TrainingPlan) -> Forecast:
     """The phases from the fault to the first new step, their sum, and spare nodes.
 
-    Work lost since the last checkpoint is no part of it.
+    Work lost since the last checkpoint is no part of it. Names that reports and rules
+    rely on, in this order: `detect`, `abort`, `replace`, `rendezvous`, `load`,
+    `first_step` and `total` in seconds; `hot_spares`, a count.
     """
     phases = (
         _detect(plan),

@@ -76,13 +76,17 @@ def size(plan: TrainingPlan) -> Quantity:
     return Quantity("size", "bytes", estimate, note=note)
 
 
-def kept_checkpoints(checkpoint: Checkpoint, run: Run) -> int:
-    """How many checkpoints lie in the store when the run ends.
+def kept_checkpoints(checkpoint: Checkpoint, run: Run, in_the_making: int = 0) -> int:
+    """How many checkpoints lie in the store at most, with those in the making.
 
     Raises MissingEvidence where all are kept and nobody knows how many are made.
     """
     kept = checkpoint.keep_last.need()
-    return kept or run.steps.need() // max(checkpoint.interval_steps.need(), 1)
+    every, steps = checkpoint.interval_steps, run.steps
+    if kept > 0 and not (every.is_known and steps.is_known):
+        return kept + in_the_making
+    made = steps.need() // max(every.need(), 1)
+    return min(kept + in_the_making, made) if kept > 0 else made
 
 
 def write_time(plan: TrainingPlan) -> Quantity:

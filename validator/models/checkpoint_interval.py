@@ -17,7 +17,7 @@ _LARGEST_EXPONENT = 700.0  # exp() of more overflows a float
 
 
 def young_interval_seconds(save_seconds: float, mtbf_seconds: float) -> float:
-    """Young's first-order optimum; it costs at most 0.25 points of useful share."""
+    """Young's first-order optimum: costs 0.3 points while a save takes 0.1 MTBF."""
     return math.sqrt(2 * save_seconds * mtbf_seconds)
 
 
