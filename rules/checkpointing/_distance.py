@@ -4,7 +4,8 @@ from math import isfinite
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.training_plan import TrainingPlan
-from speccheck.validator.forecast.checkpointing import checkpoint_forecast
+from speccheck.validator.forecast.checkpointing import time_between_failures
+from speccheck.validator.forecast.saving import interval, stall
 from speccheck.validator.models.checkpoint_interval import (
     optimal_interval_seconds,
     useful_share,
@@ -30,33 +31,31 @@ def surely_too_long(plan: TrainingPlan, longest_save: float) -> Distance:
 
     longest_save: taken where nothing bounds the time of a save.
     """
-    forecast = checkpoint_forecast(plan)
-    stall = forecast.named("stall").estimate
-    is_bounded = stall is not None and isfinite(stall.upper)
-    save = stall.upper if stall is not None and is_bounded else longest_save
-    mtbf = forecast.named("time_between_failures").need()
+    stands_still = stall(plan).estimate
+    is_bounded = stands_still is not None and isfinite(stands_still.upper)
+    save = stands_still.upper if stands_still and is_bounded else longest_save
+    mtbf = time_between_failures(plan).need()
     is_assumed = not is_bounded or mtbf.upper > mtbf.value
     return _distance(plan, save, mtbf.upper, is_assumed=is_assumed)
 
 
 def surely_too_short(plan: TrainingPlan) -> Distance | None:
     """Against the shortest interval that could be best; None for an unknown save."""
-    forecast = checkpoint_forecast(plan)
-    stall = forecast.named("stall").estimate
-    if stall is None:
+    stands_still = stall(plan).estimate
+    if stands_still is None:
         return None
-    mtbf = forecast.named("time_between_failures").need()
+    mtbf = time_between_failures(plan).need()
     is_assumed = mtbf.lower < mtbf.value
-    return _distance(plan, stall.lower, mtbf.lower, is_assumed=is_assumed)
+    return _distance(plan, stands_still.lower, mtbf.lower, is_assumed=is_assumed)
 
 
 def _distance(
     plan: TrainingPlan, save: float, mtbf: float, *, is_assumed: bool
 ) -> Distance:
-    interval = checkpoint_forecast(plan).named("interval").need().value
+    every = interval(plan).need().value
     best = optimal_interval_seconds(save, mtbf)
-    lost = useful_share(best, save, mtbf) - useful_share(interval, save, mtbf)
-    return Distance(interval, best, save, mtbf, lost, is_assumed)
+    lost = useful_share(best, save, mtbf) - useful_share(every, save, mtbf)
+    return Distance(every, best, save, mtbf, lost, is_assumed)
 
 
 def surely_off(

@@ -3,8 +3,7 @@
 Why it hurts: a diverging loss or a slow node shows up one log line later. At 500 steps
 of 10 s that is more than an hour of the whole cluster.
 
-What passes: a line often enough in time, or each step. Where the time of a step is not
-known, a line every so many steps.
+What passes: a line every few steps, as the clause has it, or often enough in time.
 
 Where it does not apply: debug runs. Without a step time only jobs on several nodes are
 failed by their steps: a hundred steps of a small model take seconds.
@@ -39,7 +38,7 @@ class LogLimit(Numbers):
 def logs_too_rarely(
     telemetry: Telemetry, cluster: Cluster, run: Run, limit: LogLimit
 ) -> Verdicts:
-    """Judge the interval in seconds where the step time is known, else in steps."""
+    """Judge the interval in steps, then in seconds where the step time is known."""
     if run.role.value == "debug":
         return
     interval, step = telemetry.log_interval_steps, run.step_seconds
@@ -49,23 +48,23 @@ def logs_too_rarely(
         return
     # An engine file (steps_per_print) does not set the interval of the trainer.
     steps = interval.need_stated() if interval.places else interval.need()
-    if step.is_known and steps > 1:
+    if steps <= limit.log_steps:
+        yield passed(at=interval, measured=steps, required=limit.log_steps)
+        return
+    if step.is_known:
         yield _by_time(steps * step.need(), limit, [*interval.places, *step.places])
         return
-    if steps > limit.log_steps:
-        if cluster.nodes.or_else(1) <= 1:
-            step.need()
-        yield fail(
-            f"a log line every {steps:,} steps; at least every {limit.log_steps} are "
-            f"needed",
-            at=interval,
-            measured=steps,
-            required=limit.log_steps,
-            cost="a diverging loss or a slow node is seen one line later",
-            remedy=_remedy(interval, limit),
-        )
-        return
-    yield passed(at=interval, measured=steps, required=limit.log_steps)
+    if cluster.nodes.or_else(1) <= 1:
+        step.need()
+    yield fail(
+        f"a log line every {steps:,} steps; at least every {limit.log_steps} are "
+        f"needed",
+        at=interval,
+        measured=steps,
+        required=limit.log_steps,
+        cost="a diverging loss or a slow node is seen one line later",
+        remedy=_remedy(interval, limit),
+    )
 
 
 def _remedy(interval: Value[int], limit: LogLimit) -> str:
