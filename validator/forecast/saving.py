@@ -5,6 +5,7 @@ from typing import cast
 from speccheck.validator.evidence.plan import Checkpoint, Run
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
+from speccheck.validator.forecast._memory_job import dimensions_of, trains_adapter
 from speccheck.validator.forecast.quantity import Quantity
 from speccheck.validator.models.checkpoint_size import (
     Contents,
@@ -14,7 +15,7 @@ from speccheck.validator.models.checkpoint_size import (
 )
 from speccheck.validator.models.durations import hours_in, seconds_in
 from speccheck.validator.models.estimate import Estimate, exactly
-from speccheck.validator.models.parameters import Dimensions, least_parameters
+from speccheck.validator.models.parameters import parameter_estimate
 
 STATED = "stated in the plan"
 _HALF = frozenset({"bf16", "fp16", "fp8"})
@@ -63,8 +64,8 @@ def size(plan: TrainingPlan) -> Quantity:
     stated = plan.value("checkpoint.size_bytes").value
     if stated is not None:
         return Quantity("size", "bytes", exactly(stated, STATED))
-    if plan.value("model.adapter").or_else("none") != "none":
-        note = "an adapter is trained, whose size the plan does not say"
+    if trains_adapter(plan):
+        note = "a part is trained, and how much is saved of the rest is not known"
         return Quantity("size", "bytes", missing=("checkpoint.size_bytes",), note=note)
     parameters = _parameters(plan)
     if parameters is None:
@@ -150,15 +151,11 @@ def _contents(plan: TrainingPlan) -> Contents:
 
 
 def _parameters(plan: TrainingPlan) -> Estimate | None:
-    """Parameters of the model: stated, or between bounds by its dimensions."""
+    """Parameters of the model: stated, or counted from its dimensions."""
     stated = plan.value("model.parameters").value
     if stated is not None:
         return exactly(stated, STATED)
-    leaves = (plan.value(f"model.{name}").value for name in Dimensions.__annotations__)
-    layers, hidden, heads, *others = leaves
-    if not (layers and hidden and heads) or plan.value("model.experts").value:
+    try:
+        return parameter_estimate(dimensions_of(plan))
+    except MissingEvidence:
         return None
-    dimensions = Dimensions(layers, hidden, heads, *others)
-    least = least_parameters(dimensions)
-    source = "the model's dimensions"
-    return Estimate(least, least, float("inf"), "lower_bound", source)
