@@ -123,6 +123,26 @@ def test_the_size_of_an_adapter_is_not_that_of_the_model() -> None:
     assert saving("size", model__adapter="lora").missing == ("checkpoint.size_bytes",)
 
 
+def test_a_size_is_counted_where_it_is_not_stated() -> None:
+    """Llama 3.1 8B has 8,030,261,248 parameters."""
+    llama = {
+        "model__parameters": None,
+        "model__layers": 32,
+        "model__hidden_size": 4096,
+        "model__attention_heads": 32,
+        "model__key_value_heads": 8,
+        "model__feed_forward_size": 14336,
+        "model__gated_feed_forward": True,
+        "model__vocabulary_size": 128_256,
+        "model__tied_embeddings": False,
+    }
+    assert saving("size", **llama).need().value == 14 * 8_030_261_248
+    open_ended = saving("size", **{**llama, "model__vocabulary_size": None}).need()
+    assert open_ended.kind == "lower_bound"
+    assert open_ended.lower < 14 * 8_030_261_248
+    assert open_ended.upper == inf
+
+
 def test_an_unknown_optimizer_leaves_wide_bounds() -> None:
     found = saving("size", optimizer__name_of_optimizer="muon").need()
     assert (found.lower, found.upper) == (2 * 176_247_271_424, 18 * 176_247_271_424)
