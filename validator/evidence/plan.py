@@ -247,6 +247,11 @@ class Checkpoint(Section):
     # time that training stands still for a save
     save_seconds: Value[float] = Value("checkpoint.save_seconds")
     size_bytes: Value[int] = Value("checkpoint.size_bytes")
+    # what the store takes from the whole job, and what it has free for the run
+    storage_bytes_per_second: Value[float] = Value(
+        "checkpoint.storage_bytes_per_second"
+    )
+    storage_bytes: Value[int] = Value("checkpoint.storage_bytes")
 
 
 class Recovery(Section):
@@ -260,7 +265,10 @@ class Recovery(Section):
     rendezvous_endpoint: Value[str] = Value("recovery.rendezvous_endpoint")
     heartbeat_seconds: Value[float] = Value("recovery.heartbeat_seconds")
     in_process_restart: Value[bool] = Value("recovery.in_process_restart")
+    # a loss or gradient that is not finite stops, skips or repeats the step
     non_finite_guard: Value[bool] = Value("recovery.non_finite_guard")
+    # so does a sustained spike of the loss
+    spike_guard: Value[bool] = Value("recovery.spike_guard")
     walltime_seconds: Value[float] = Value("recovery.walltime_seconds")
     # a signal or a duration ends the run in time to save
     exit_before_walltime: Value[bool] = Value("recovery.exit_before_walltime")
