@@ -29,7 +29,7 @@ from speccheck.validator.spec.edition_source import (
 FOLDER = Path(speccheck.schemas.__file__).parent / "1.0"
 CORE_MUSTS = {
     "COMM": [3, 9, 10, 16, 17],
-    "MEM": [1, 2, 5, 8],
+    "MEM": [1, 2, 5, 8, 21],
     "BATCH": [1, 2, 5, 22],
     "PREC": [2, 4],
     "TOPO": [2, 3, 4, 10],
