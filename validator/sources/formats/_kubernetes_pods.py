@@ -154,7 +154,8 @@ def environment(
             if earlier is None:
                 found[name] = variable
             elif earlier.value != variable.value:
-                found[name] = earlier._replace(value=None)
+                others = earlier.others or (earlier,)
+                found[name] = earlier._replace(value=None, others=(*others, variable))
     return tuple(found.values())
 
 
