@@ -25,7 +25,7 @@ from speccheck.validator.evidence.nccl_variables import NcclVariables, integer_s
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-010")
+@rule(clause="CONF-010", about=("*",))
 def unreadable_configuration_line(
     environment: Environment, nccl: NcclVariables
 ) -> Verdicts:
