@@ -6,9 +6,9 @@ initialisation stops.
 
 What passes: one value in all pods that ask for accelerators.
 
-Where it does not apply: files that state one environment for all; variables in which
-ranks may differ, such as the name of an interface. Where a value comes from outside the
-file, the verdict is unknown.
+Where it does not apply: files that state one environment for all; variables that some
+pods do not set, or in which ranks may differ, such as the name of an interface. Where a
+value comes from outside the file, the verdict is unknown.
 
 Source: NVIDIA/nccl issue 2190; GoogleCloudPlatform gpudirect-tcpxo (one set on all
 nodes).
@@ -44,11 +44,13 @@ def pods_disagree(environment: Environment) -> Verdicts:
         variable = environment.find(name)
         if variable is None:
             continue
-        at = [one.place for one in variable.others]
-        values = {one.value for one in variable.others}
+        at = [one.place for one in variable.parts]
+        values = {one.value for one in variable.parts}
         if None in values:
             message = f"a value of {name} comes from outside the file"
             yield unknown(message, missing=[name], at=at)
+        elif len(values) == 1:
+            yield passed(at=at)
         elif values:
             shown = " and ".join(sorted(one for one in values if one is not None))
             yield fail(
@@ -59,5 +61,3 @@ def pods_disagree(environment: Environment) -> Verdicts:
                 cost="a collective hangs, or initialisation stops",
                 remedy=f"Set {name} alike in all pods, or delete it.",
             )
-        elif variable.value is not None:
-            yield passed(at=variable.place)

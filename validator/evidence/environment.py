@@ -7,14 +7,15 @@ from speccheck.validator.evidence.value import Place
 class Variable(Record):
     """One assignment that reaches the training process.
 
-    others: what the parts of a job set where they do not agree; `value` is None then.
+    parts: what several pods of a job set, where each of them does or where they differ;
+    where they differ, `value` is None.
     """
 
     name: str
     value: str | None  # None: set, but to a text that could not be worked out
     place: Place
     raw: str = ""  # as written, blanks and quotes kept
-    others: "tuple[Variable, ...]" = ()
+    parts: "tuple[Variable, ...]" = ()
 
 
 class Environment(Record):

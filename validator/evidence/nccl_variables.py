@@ -16,6 +16,7 @@ ReadAs = Literal["integer", "level", "debug level", "text"]
 
 ANY = "*"  # among published or costly values: whatever is set
 MOST_MISTAKES = 2  # in a name that is taken for a misspelt one
+MOST_LEFT_OUT = 3  # letters in a row: NCCL_DEBUG_SYS for NCCL_DEBUG_SUBSYS
 FEWEST_SHARED = 4  # variables of a published set, before a file is taken to follow it
 
 _SWITCHES: Mapping[str, str] = {
@@ -177,7 +178,9 @@ class NcclVariables:
                 mistakes = distance(known, name)
                 if mistakes <= MOST_MISTAKES and (best is None or mistakes < best[0]):
                     best = mistakes, known
-        return best[1] if best else None
+        if best is not None:
+            return best[1]
+        return next((one for one in self._rows if _leaves_out(name, one)), None)
 
     def default(self, name: str, used: Release) -> int | None:
         """The number that holds when the variable is not set; None where unknown.
@@ -254,6 +257,17 @@ def misread(row: VariableRow, text: str) -> Misread | None:
     if row.read_as == "debug level" and text.upper() not in row.choices:
         return Misread("no level, so that nothing is logged", _words(row))
     return None
+
+
+def _leaves_out(name: str, known: str) -> bool:
+    """Whether the name is the known one without a few letters in a row inside it."""
+    left_out = len(known) - len(name)
+    if not 0 < left_out <= MOST_LEFT_OUT:
+        return False
+    return any(
+        known.startswith(name[:at]) and known.endswith(name[at:])
+        for at in range(1, len(name))
+    )
 
 
 def integer_seen(text: str) -> int | None:
