@@ -3,11 +3,13 @@
 Why it hurts: the plugin is loaded and declines every card; NCCL goes on over its own
 verbs transport or over sockets, and no path is spread.
 
-What passes: the plugin without NCCL_IBEXT_DISABLE, or with 0.
+What passes: the plugin without NCCL_IBEXT_DISABLE, which it reads before release 1.0,
+and without NCCL_IB_DISABLE, which it reads from there on; or with 0.
 
 Where it does not apply: another plugin, or none.
 
-Source: microsoft/mrc-nccl-plugin src/net_mrc_plugin.c.
+Source: microsoft/mrc-nccl-plugin src/net_mrc_plugin.c; src/transport/net_ib/init.cc of
+release 1.0.0.
 
 Bad::
 

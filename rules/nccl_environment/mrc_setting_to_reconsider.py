@@ -28,7 +28,7 @@ from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.rule import Verdicts, rule
 
 
-@rule(clause="MRC-022", about=("NCCL_MRC_TIMEOUT", "NCCL_NET_PLUGIN"))
+@rule(clause="MRC-022", about=("NCCL_MRC_CC_*", "NCCL_MRC_TIMEOUT", "NCCL_NET_PLUGIN"))
 def mrc_setting_to_reconsider(
     environment: Environment, nccl: NcclVariables, plan: TrainingPlan
 ) -> Verdicts:

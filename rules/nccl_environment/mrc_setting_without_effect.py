@@ -1,14 +1,15 @@
 """A setting of the MRC plugin that nothing reads.
 
-Why it hurts: the retry counts are not handed to the card by plugin 0.1.1, and without
-the plugin none of its variables is read: detection times are believed to be set and are
+Why it hurts: the retry counts reach the card in no release up to 1.0.0, and without the
+plugin none of its variables is read: detection times are believed to be set and are
 not.
 
 What passes: the plugin with its timeout, and the retry counts at their defaults.
 
 Where it does not apply: no variable of the plugin is set.
 
-Source: microsoft/mrc-nccl-plugin MRC_ENV_VARIABLES.md, src/p2p_plugin.c.
+Source: microsoft/mrc-nccl-plugin MRC_ENV_VARIABLES.md, src/p2p_plugin.c,
+src/transport/net_ib/connect.cc.
 
 Bad::
 
