@@ -110,12 +110,24 @@ def _conflicts(
 
 def _environment(files: Sequence[ReadFile]) -> Environment:
     last: dict[str, Variable] = {}
-    # NCCL takes from its file only what the environment does not set (param.cc).
-    for file in sorted(files, key=lambda one: one.format != "nccl-conf"):
+    hidden: list[Variable] = []
+    # What nearer layers set wins over a nccl.conf (NVIDIA/nccl src/misc/param.cc).
+    layers = {f.status.path for f in files if f.format == "nccl-conf"}
+    for file in sorted(files, key=_layer):
         for reading in file.readings:
+            if layers:
+                known = (last.get(one.name) for one in reading.variables)
+                hidden += (one for one in known if one and one.place.file in layers)
             last.update({one.name: one for one in reading.variables})
     names = tuple(file.status.path for file in files if _carries_environment(file))
-    return Environment(tuple(last.values()), names)
+    return Environment(tuple(last.values()), names, tuple(hidden))
+
+
+def _layer(file: ReadFile) -> int:
+    """Weaker layers first: NCCL takes from a file what nothing nearer sets."""
+    if file.format != "nccl-conf":
+        return 2
+    return 0 if file.status.path.rpartition("/")[2] == "nccl.conf" else 1
 
 
 def _carries_environment(file: ReadFile) -> bool:
