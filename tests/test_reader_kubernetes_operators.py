@@ -108,6 +108,8 @@ def test_a_runtime_gives_defaults() -> None:
         "cluster.accelerator_family": "nvidia",
         "cluster.gpus_per_node": 8,
         "cluster.nodes": 1,
+        "cluster.shared_memory_bytes": 64 * 2**20,
+        "cluster.shared_memory_volume": "none",
         "recovery.max_restarts": 6,
         "run.uses_torch": True,
     }

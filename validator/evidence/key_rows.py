@@ -3,12 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
+from speccheck.validator.evidence.framework_version import (
+    FrameworkVersion,
+    is_in_range,
+)
 from speccheck.validator.evidence.record import Record
 
 UnknownKeyPolicy = Literal["reject", "ignore", "warn"]
 KeyValue: TypeAlias = (
     "bool | int | float | str | Sequence[KeyValue] | Mapping[str, KeyValue] | None"
 )
+MILDEST_FIRST: tuple[UnknownKeyPolicy, ...] = ("ignore", "warn", "reject")
 
 
 class KeyRow(Record):
@@ -40,6 +45,20 @@ class Policy(Record):
     versions: str = ""
 
 
+def policy_at(
+    rows: Sequence[Policy], version: FrameworkVersion | None
+) -> UnknownKeyPolicy:
+    """The policy of a section in `version`; the mildest of those it may be."""
+    fit = [(row, is_in_range(version, row.versions)) for row in rows if row.versions]
+    for row, inside in fit:
+        if inside:
+            return row.policy
+    possible = {row.policy for row, inside in fit if inside is None}
+    possible |= {row.policy for row in rows if not row.versions}
+    possible = possible or {row.policy for row in rows}
+    return next(policy for policy in MILDEST_FIRST if policy in possible)
+
+
 class ExclusiveKeys(Record):
     """Keys of which only one may be set: not null, not false, a number above `above`.
 
@@ -51,6 +70,32 @@ class ExclusiveKeys(Record):
     effect: Literal["refused", "warned", "overridden", "must_agree"] = "refused"
     above: int = 0
     note: str = ""
+
+
+class DemandedKeys(Record):
+    """What a framework demands beside a key: one of `needed`, with one of its values.
+
+    values: of `key` for which it is demanded; empty for any, as in `needed`.
+    """
+
+    key: str
+    values: tuple[str, ...]
+    needed: tuple[tuple[str, tuple[str, ...]], ...]
+    note: str = ""
+
+
+class MultipleOf(Record):
+    """A number that must be a multiple of another one."""
+
+    key: str
+    of: str
+
+
+class Demands(Record):
+    """What keys of a table demand of others."""
+
+    beside: tuple[DemandedKeys, ...] = ()
+    multiples: tuple[MultipleOf, ...] = ()
 
 
 class KnownDefault(Record):

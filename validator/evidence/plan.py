@@ -49,6 +49,16 @@ class Cluster(Section):
     fabric: Value[str] = Value("cluster.fabric")  # profile id without the prefix
     host_memory_bytes: Value[int] = Value("cluster.host_memory_bytes")
     cpus_per_node: Value[int] = Value("cluster.cpus_per_node")
+    # processors that the job may use on each node
+    job_cpus_per_node: Value[int] = Value("cluster.job_cpus_per_node")
+    # what is mounted at /dev/shm: none, memory, host, disk, other
+    shared_memory_volume: Value[str] = Value("cluster.shared_memory_volume")
+    shared_memory_bytes: Value[int] = Value("cluster.shared_memory_bytes")
+    # resource name of an RDMA device that a pod asks for
+    rdma_device: Value[str] = Value("cluster.rdma_device")
+    may_lock_memory: Value[bool] = Value("cluster.may_lock_memory")
+    # the scheduler is asked to keep the nodes together
+    placement_requested: Value[bool] = Value("cluster.placement_requested")
     spare_nodes: Value[int] = Value("cluster.spare_nodes")
     job_mtbf_hours: Value[float] = Value("cluster.job_mtbf_hours")
 
@@ -227,6 +237,8 @@ class Recovery(Section):
     """What happens after a fault."""
 
     launcher: Value[str] = Value("recovery.launcher")
+    # file that the launcher is told to read
+    launch_configuration: Value[str] = Value("recovery.launch_configuration")
     max_restarts: Value[int] = Value("recovery.max_restarts")
     requeue: Value[bool] = Value("recovery.requeue")
     restart_policy: Value[str] = Value("recovery.restart_policy")
