@@ -1,13 +1,14 @@
-"""Sequences longer than the positions that Megatron-LM makes.
+"""Sequences longer than the positions that the framework makes.
 
 Why it hurts: Megatron-LM asserts at start-up that the position table covers the
-sequence.
+sequence, and GPT-NeoX refuses the configuration.
 
 What passes: --max-position-embeddings at least --seq-length.
 
 Where it does not apply: other frameworks.
 
-Source: NVIDIA/Megatron-LM megatron/training/arguments.py (validate_args).
+Source: NVIDIA/Megatron-LM megatron/training/arguments.py (validate_args);
+EleutherAI/gpt-neox megatron/neox_arguments/arguments.py (validate_values).
 
 Bad::
 
@@ -22,7 +23,7 @@ from speccheck.validator.evidence.plan import Batch, Model
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-010", frameworks=("megatron-lm",))
+@rule(clause="CONF-010", frameworks=("gpt-neox", "megatron-lm"))
 def sequence_beyond_positions(batch: Batch, model: Model) -> Verdicts:
     """Judge sequence <= positions."""
     length, positions = batch.sequence_length, model.maximum_positions
@@ -38,6 +39,6 @@ def sequence_beyond_positions(batch: Batch, model: Model) -> Verdicts:
         at=at,
         measured=length.need(),
         required=positions.need(),
-        cost="Megatron-LM stops with an assertion at start-up",
-        remedy=f"Set --max-position-embeddings {length.need()}.",
+        cost="the framework stops at start-up",
+        remedy=f"Make {length.need():,} positions, or shorten the sequences.",
     )

@@ -154,6 +154,7 @@ class Kernels(Section):
 
     # flash, fused, sdpa, flex, eager
     attention_backend: Value[str] = Value("kernels.attention_backend")
+    # one kernel, or a few, for all parameters: fused or foreach
     fused_optimizer: Value[bool] = Value("kernels.fused_optimizer")
     fused_normalization: Value[bool] = Value("kernels.fused_normalization")
     fused_cross_entropy: Value[bool] = Value("kernels.fused_cross_entropy")
