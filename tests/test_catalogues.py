@@ -54,9 +54,6 @@ def test_versions_of_a_table_parse_and_its_references_exist(name: str) -> None:
     for group in table["exclusive"]:
         assert known.issuperset(group["keys"]), group
         assert group.get("effect", "refused") in EFFECTS
-    for row in table.get("demands", ()):
-        names = {text.partition("=")[0] for text in (row["key"], *row["needs"])}
-        assert known.issuperset(names), row
     for row in table.get("multiples", ()):
         assert known.issuperset({row["key"], row["of"]}), row
 

@@ -5,7 +5,8 @@ is saved or logged, and stops at start-up.
 
 What passes: whole multiples.
 
-Where it does not apply: one of the two is not known; frameworks without such pairs.
+Where it does not apply: one of the two is not stated, or is stated several times;
+frameworks without such pairs.
 
 Source: the multiples of the key tables: NVIDIA/Megatron-LM
 megatron/training/arguments.py (validate_args).
@@ -19,7 +20,6 @@ Good::
     --save-interval 500 --save-retain-interval 1000
 """
 
-from speccheck.validator.evidence.key_rows import MultipleOf
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -30,21 +30,17 @@ def number_not_a_multiple(stated: StatedKeys) -> Verdicts:
     for file in stated.files:
         if file.catalogue is None:
             continue
-        for pair in file.catalogue.demands.multiples:
-            key = _find(file, pair.key)
-            number = _whole(key.value) if key else None
-            if key is None or number is None:
+        for pair in file.catalogue.multiples:
+            key, base = _find(file, pair.key), _find(file, pair.of)
+            number, step = _whole(key), _whole(base)
+            if key is None or base is None or not number or not step:
                 continue
-            base, step = _find(file, pair.of), _step(file, pair)
-            if not step:
-                continue
-            at = [key.place, *([base.place] if base else [])]
+            at = [key.place, base.place]
             if number % step == 0:
                 yield passed(at=at, measured=number, required=step)
                 continue
-            where = "" if base else ", the default"
             yield fail(
-                f"{pair.key} {number:,} is no multiple of {pair.of} {step:,}{where}: "
+                f"{pair.key} {number:,} is no multiple of {pair.of} {step:,}: "
                 f"{number:,} % {step:,} = {number % step:,}",
                 at=at,
                 measured=number,
@@ -55,30 +51,14 @@ def number_not_a_multiple(stated: StatedKeys) -> Verdicts:
 
 
 def _find(file: KeyedFile, name: str) -> StatedKey | None:
-    table = file.catalogue
-    aliases = table.aliases if table else {}
-    return next(
-        (
-            key
-            for key in file.keys
-            if aliases.get(str(key.path[0]), str(key.path[0])) == name
-        ),
-        None,
-    )
+    """The key of this name, unless a script gives it several times."""
+    aliases = file.catalogue.aliases if file.catalogue else {}
+    named = [(str(key.path[0]), key) for key in file.keys]
+    found = [key for text, key in named if aliases.get(text, text) == name]
+    return found[0] if len(found) == 1 else None
 
 
-def _step(file: KeyedFile, pair: MultipleOf) -> int | None:
-    """The number that must divide the other: stated, or surely the default."""
-    base = _find(file, pair.of)
-    if base is not None:
-        return _whole(base.value)
-    if file.catalogue is None or not file.is_whole:
-        return None
-    default = file.catalogue.default((pair.of,), file.version)
-    return _whole(default.value) if default else None
-
-
-def _whole(value: object) -> int | None:
+def _whole(key: StatedKey | None) -> int | None:
     """A whole number above zero, also as the text of a command line."""
-    text = str(value)
+    text = str(key.value) if key else ""
     return int(text) if text.isdecimal() and int(text) > 0 else None

@@ -9,11 +9,11 @@ from speccheck.validator.evidence.framework_version import (
     parse_version,
 )
 from speccheck.validator.evidence.key_rows import (
-    Demands,
     ExclusiveKeys,
     KeyRow,
     KeyValue,
     KnownDefault,
+    MultipleOf,
     Policy,
     UnknownKeyPolicy,
     policy_at,
@@ -71,7 +71,7 @@ class FrameworkKeys(Record):
     default_policy: UnknownKeyPolicy
     policies: tuple[Policy, ...] = ()
     exclusive: tuple[ExclusiveKeys, ...] = ()
-    demands: Demands = Demands()
+    multiples: tuple[MultipleOf, ...] = ()
     open_at_top: bool = False
     opened_by: tuple[str, ...] = ()
     settled: tuple[UnknownKeyPolicy, ...] = ()

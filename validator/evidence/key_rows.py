@@ -72,30 +72,11 @@ class ExclusiveKeys(Record):
     note: str = ""
 
 
-class DemandedKeys(Record):
-    """What a framework demands beside a key: one of `needed`, with one of its values.
-
-    values: of `key` for which it is demanded; empty for any, as in `needed`.
-    """
-
-    key: str
-    values: tuple[str, ...]
-    needed: tuple[tuple[str, tuple[str, ...]], ...]
-    note: str = ""
-
-
 class MultipleOf(Record):
     """A number that must be a multiple of another one."""
 
     key: str
     of: str
-
-
-class Demands(Record):
-    """What keys of a table demand of others."""
-
-    beside: tuple[DemandedKeys, ...] = ()
-    multiples: tuple[MultipleOf, ...] = ()
 
 
 class KnownDefault(Record):

@@ -70,7 +70,6 @@ class KeyedFile(Record):
     version_places: who says so.
     unknown: the keys that no tabulated version knows.
     outdated: the keys that some version removed or deprecates.
-    is_whole: there are no other keys, so that the lack of one means something.
     texts: the keys that hold a text long enough to be an address or a credential, an
         item of a list by itself.
     """
@@ -83,7 +82,6 @@ class KeyedFile(Record):
     twice: tuple[TwiceStatedKey, ...] = ()
     loaded_as: tuple[LoadedAs, ...] = ()
     refuses_duplicates: bool = False
-    is_whole: bool = False
     version_places: tuple[Place, ...] = ()
     unknown: tuple[StatedKey, ...] = ()
     outdated: tuple[StatedKey, ...] = ()

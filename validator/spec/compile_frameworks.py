@@ -70,7 +70,7 @@ def _compile_section(table: Row, section: str) -> dict[str, Any]:
             for row in table["exclusive"]
             if _section(row["keys"][0]) == section
         ],
-        **_compile_relations(table, section),
+        **_compile_multiples(table, section),
         "aliases": {
             alias: name
             for name, row in rows.items()
@@ -83,30 +83,14 @@ def _compile_section(table: Row, section: str) -> dict[str, Any]:
     }
 
 
-def _compile_relations(table: Row, section: str) -> dict[str, Any]:
-    """What keys demand of others; a table without such rows has no such parts."""
-    demands = [
-        [
-            _key_and_values(section, row["key"]),
-            [_key_and_values(section, text) for text in row["needs"]],
-            row.get("note", ""),
-        ]
-        for row in table.get("demands", ())
-        if _section(row["key"]) == section
-    ]
-    multiples = [
+def _compile_multiples(table: Row, section: str) -> dict[str, Any]:
+    """Numbers that must be multiples; a table without such rows has no such part."""
+    rows = [
         [_within(section, row["key"]), _within(section, row["of"])]
         for row in table.get("multiples", ())
         if _section(row["key"]) == section
     ]
-    parts = {"demands": demands, "multiples": multiples}
-    return {name: rows for name, rows in parts.items() if rows}
-
-
-def _key_and_values(section: str, text: str) -> list[Any]:
-    """`--key=one|two` as the key and the values that are meant; none for any."""
-    key, _, values = text.partition("=")
-    return [_within(section, key), values.split("|") if values else []]
+    return {"multiples": rows} if rows else {}
 
 
 def _blocks(names: Iterable[str]) -> set[str]:

@@ -1,6 +1,6 @@
 """Loads the key tables of the training frameworks."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from typing import Any
 
@@ -10,8 +10,6 @@ from speccheck.validator.evidence.framework_version import (
     parse_version,
 )
 from speccheck.validator.evidence.key_rows import (
-    DemandedKeys,
-    Demands,
     ExclusiveKeys,
     KeyRow,
     MultipleOf,
@@ -93,22 +91,13 @@ def _load(name: str, section: str) -> FrameworkKeys:
         exclusive=tuple(
             ExclusiveKeys(tuple(keys), *rest) for keys, *rest in part["exclusive"]
         ),
-        demands=Demands(
-            tuple(_demand(row) for row in part.get("demands", ())),
-            tuple(MultipleOf(*row) for row in part.get("multiples", ())),
-        ),
+        multiples=tuple(MultipleOf(*row) for row in part.get("multiples", ())),
         open_at_top=policy["open"],
         opened_by=tuple(policy["opened_by"]),
         settled=tuple(policy["settled"]),
         elsewhere=partial(_elsewhere, document["family"]),
         reader=section or document["family"],
     )
-
-
-def _demand(row: Sequence[Any]) -> DemandedKeys:
-    (key, values), needed, note = row
-    wanted = tuple((name, tuple(allowed)) for name, allowed in needed)
-    return DemandedKeys(key, tuple(values), wanted, note)
 
 
 def _elsewhere(name: str, path: str) -> tuple[str, str] | None:

@@ -193,12 +193,7 @@ def _keyed(
             if text is not None:
                 refused[text] = None
     return KeyedFile(
-        file,
-        _FORMAT,
-        tuple(keys.values()),
-        catalogue,
-        loaded_as=tuple(refused),
-        is_whole=len(found) == 1 and not found[0].hidden,
+        file, _FORMAT, tuple(keys.values()), catalogue, loaded_as=tuple(refused)
     )
 
 
