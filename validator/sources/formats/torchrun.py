@@ -183,8 +183,9 @@ def _spelling(flag: str, launcher: str) -> str:
 def _default(sheet: FactSheet, launch: Launch) -> None:
     """What holds where the launcher is not told; it may be told out of our sight."""
     spoken_of = {fact.name for fact in sheet.facts}
-    if launch.hidden and launch.launcher == ACCELERATE and _FILE not in spoken_of:
-        without_place(sheet, _FILE, f"may be given in {launch.hidden[:60]}")
+    if launch.hidden and launch.launcher == ACCELERATE:
+        for leaf in {_FILE, _ENDPOINT} - spoken_of:
+            without_place(sheet, leaf, f"may be given in {launch.hidden[:60]}")
     for leaf, value, note in _DEFAULTS.get(launch.launcher, ()):
         if leaf in spoken_of:
             continue
