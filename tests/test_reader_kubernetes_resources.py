@@ -7,7 +7,7 @@ from kubernetes_objects import read_object
 VOLUME = "cluster.shared_memory_volume"
 SIZE = "cluster.shared_memory_bytes"
 PROCESSORS = "cluster.job_cpus_per_node"
-DEVICE, LOCKING = "cluster.rdma_device", "cluster.may_lock_memory"
+DEVICE, LOCKING = "cluster.fabric_device", "cluster.may_lock_memory"
 SPEC = """
     template:
       spec:
@@ -99,8 +99,25 @@ def test_the_right_to_lock_memory_beside_an_rdma_device(
 
 def test_without_an_rdma_device_nothing_is_said_of_locking() -> None:
     read = read_object("Job", pod())
-    assert DEVICE not in read.leaves
+    assert read.value(DEVICE) == "none"
     assert LOCKING not in read.leaves
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        ("", "securityContext: {privileged: true}"),
+        ("volumes: [{name: ib, hostPath: {path: /dev/infiniband}}]", ""),
+        ('volumes: ["$VOLUMES"]', ""),
+    ],
+)
+def test_devices_of_the_host_need_no_request(fields: tuple[str, str]) -> None:
+    assert DEVICE not in read_object("Job", pod(*fields)).leaves
+
+
+def test_the_devices_of_efa() -> None:
+    read = read_object("Job", pod(limits=", vpc.amazonaws.com/efa: 32"))
+    assert read.value(DEVICE) == "vpc.amazonaws.com/efa"
 
 
 def test_ray_gives_its_pods_memory_at_dev_shm() -> None:

@@ -6,7 +6,8 @@ falls back to sockets.
 
 What passes: the capability IPC_LOCK, or a privileged container.
 
-Where it does not apply: one node; pods that ask for no RDMA device. Nodes whose runtime
+Where it does not apply: one node; pods that ask for no RDMA device, or for EFA, whose
+images of nodes lift the limit. Nodes whose runtime
 sets the limit to unlimited do without, hence advice.
 
 Source: NVIDIA NCCL documentation, troubleshooting (memlock); NVIDIA Network Operator
@@ -26,11 +27,11 @@ from speccheck.validator.evidence.plan import Cluster
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="FAB-006", confidence="advisory", about=("cluster.rdma_device",))
+@rule(clause="FAB-006", confidence="advisory", about=("cluster.may_lock_memory",))
 def rdma_without_locked_memory(cluster: Cluster) -> Verdicts:
     """Judge whether the container may lock memory."""
-    device, may = cluster.rdma_device, cluster.may_lock_memory
-    if not device.is_known:
+    device, may = cluster.fabric_device, cluster.may_lock_memory
+    if not may.is_known:
         return
     if may.need():
         yield passed(at=[device, may])

@@ -54,8 +54,8 @@ class Cluster(Section):
     # what is mounted at /dev/shm: none, memory, host, disk, other
     shared_memory_volume: Value[str] = Value("cluster.shared_memory_volume")
     shared_memory_bytes: Value[int] = Value("cluster.shared_memory_bytes")
-    # resource name of an RDMA device that a pod asks for
-    rdma_device: Value[str] = Value("cluster.rdma_device")
+    # resource name of a network device that a pod asks for, or none
+    fabric_device: Value[str] = Value("cluster.fabric_device")
     may_lock_memory: Value[bool] = Value("cluster.may_lock_memory")
     # the scheduler is asked to keep the nodes together
     placement_requested: Value[bool] = Value("cluster.placement_requested")

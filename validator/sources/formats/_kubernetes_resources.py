@@ -1,4 +1,4 @@
-"""What else a pod asks for: shared memory, processors, the right to lock memory.
+"""What else a pod asks for: shared memory, processors, network, locked memory.
 
 Sources: Kubernetes core/v1 (Volume, VolumeMount, SecurityContext, Quantity); containerd
 and Docker mount /dev/shm with 64 MiB where the pod mounts nothing there.
@@ -31,7 +31,8 @@ _UNITS = {
 # Kinds of volumes that are memory or disk of the host, by their key in a volume.
 _KINDS = {"hostPath": "host", "emptyDir": "disk"}
 _LOCKING = frozenset({"IPC_LOCK", "SYS_RESOURCE", "ALL"})
-_RDMA_WORDS = ("rdma", "hca", "sriov", "infiniband", "roce")
+_EFA = "/efa"  # its images of nodes lift the limit of locked memory
+_FABRIC_WORDS = ("rdma", "hca", "sriov", "infiniband", "roce", _EFA)
 
 
 def state_resources(sheet: FactSheet, pod: Pod) -> None:
@@ -41,7 +42,7 @@ def state_resources(sheet: FactSheet, pod: Pod) -> None:
     container = pod.trainers()[0]
     _state_shared_memory(sheet, pod, container)
     _state_processors(sheet, pod.trainers())
-    _state_locking(sheet, container)
+    _state_fabric_device(sheet, pod, container)
 
 
 def quantity(value: object) -> float | None:
@@ -113,15 +114,36 @@ def _state_processors(sheet: FactSheet, containers: Sequence[Container]) -> None
         sheet.derive(leaf, total, "the limit of the pod", *paths)
 
 
+def _state_fabric_device(sheet: FactSheet, pod: Pod, container: Container) -> None:
+    """The network device that the container asks for, and whether it may lock memory.
+
+    A privileged container, or one with devices of the host, needs to ask for none.
+    """
+    leaf = "cluster.fabric_device"
+    limits = section(container.fields, container.resources, "limits")
+    at = (*container.path, container.resources, "limits")
+    found = next((name for name in limits if _is_of_fabric(name)), None)
+    if found is not None:
+        sheet.derive(leaf, found, f"{found} is asked for", (*at, found))
+        if not found.endswith(_EFA):
+            _state_locking(sheet, container)
+    elif limits and not _has_devices_of_host(pod, container):
+        sheet.derive(leaf, "none", "no device of the network is asked for", at)
+
+
+def _has_devices_of_host(pod: Pod, container: Container) -> bool:
+    if section(container.fields, "securityContext").get("privileged") is True:
+        return True
+    if any(isinstance(item, str) for item in items(pod.spec.get("volumes"))):
+        return True  # a template fills them in
+    paths = [
+        section(volume, "hostPath").get("path")
+        for volume in map(section, items(pod.spec.get("volumes")))
+    ]
+    return any(isinstance(path, str) and path.startswith("/dev") for path in paths)
+
+
 def _state_locking(sheet: FactSheet, container: Container) -> None:
-    """A device for RDMA, and whether the container may lock memory for it."""
-    for name in section(container.fields, container.resources, "limits"):
-        if _is_rdma(name):
-            at = (*container.path, container.resources, "limits", name)
-            sheet.derive("cluster.rdma_device", name, f"{name} is asked for", at)
-            break
-    else:
-        return
     context = section(container.fields, "securityContext")
     at = (*container.path, "securityContext")
     leaf = "cluster.may_lock_memory"
@@ -138,6 +160,6 @@ def _state_locking(sheet: FactSheet, container: Container) -> None:
     sheet.default(leaf, value=False, note="no capability IPC_LOCK is added")
 
 
-def _is_rdma(name: str) -> bool:
-    """An extended resource of an RDMA device plugin: `rdma/hca_shared_devices_a`."""
-    return "/" in name and any(word in name.lower() for word in _RDMA_WORDS)
+def _is_of_fabric(name: str) -> bool:
+    """An extended resource of a device plugin: `rdma/hca_shared_devices_a`, EFA."""
+    return "/" in name and any(word in name.lower() for word in _FABRIC_WORDS)
