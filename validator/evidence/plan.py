@@ -275,6 +275,8 @@ class Data(Section):
     drop_last: Value[bool] = Value("data.drop_last")
     group_by_length: Value[bool] = Value("data.group_by_length")
     seed: Value[int] = Value("data.seed")
+    # parts of the data set of which each is read by one loader worker
+    shards: Value[int] = Value("data.shards")
 
 
 class Telemetry(Section):
@@ -342,6 +344,8 @@ class Security(Section):
     crosses_trust_boundary: Value[bool] = Value("security.crosses_trust_boundary")
     store_addresses: Value[tuple[str, ...]] = Value("security.store_addresses")
     trusts_remote_code: Value[bool] = Value("security.trusts_remote_code")
+    # by which shards and checkpoints are verified on load: none, sha256, ...
+    verified_digest: Value[str] = Value("security.verified_digest")
 
 
 SECTIONS: dict[str, type[Section]] = {
