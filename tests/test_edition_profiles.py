@@ -132,7 +132,9 @@ def test_core_clauses_are_selected_and_profiles_add_proposed_ones(
         "FT-006",
         "FT-010",
         "FT-011",
+        "KERN-005",
         "OBS-007",
+        "PREC-008",
     }
     gpu = compose(edition, use="ci", accelerator="h100-sxm5-80gb")
     assert selected(gpu) - core == {"COMM-015", "PREC-006"}
