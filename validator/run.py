@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from speccheck.validator.assemble import assemble
+from speccheck.validator.assemble import PlanEvidence, assemble
 from speccheck.validator.engine import Judge
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
@@ -198,9 +198,12 @@ class PlanJudge:
 
     def __call__(self, group: PlanFiles) -> JudgedPlan:
         """Judge the plan that these files make together."""
+        return self.judged(group, assemble(group.files, self.request.context))
+
+    def judged(self, group: PlanFiles, evidence: PlanEvidence) -> JudgedPlan:
+        """Judge the evidence of a plan, as it was read or as it was changed."""
         files = group.files
-        evidence = assemble(files, self.request.context)
-        findings = self._judge(evidence.plan)(evidence.by_type)
+        findings = self.judge_of(evidence.plan)(evidence.by_type)
         by_name = sources_of(files)
         return JudgedPlan(
             files=tuple(dict.fromkeys(file.status for file in files)),
@@ -230,7 +233,8 @@ class PlanJudge:
             self._passed[key] = found
         return found
 
-    def _judge(self, plan: TrainingPlan) -> Judge:
+    def judge_of(self, plan: TrainingPlan) -> Judge:
+        """The judge by the profiles that fit a plan; raises what `compose` raises."""
         key = (
             plan_size_class(plan),
             plan.value("cluster.fabric").value,

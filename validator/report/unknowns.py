@@ -43,7 +43,9 @@ def unknown_lines(
             finding = located.finding
             if finding.outcome == "unknown":
                 levels[finding.clause] = finding.clause_level
-                need = _need(finding.missing, finding.message, knows_scale=knows_scale)
+                need = ways_to_know(
+                    finding.missing, finding.message, knows_scale=knows_scale
+                )
                 groups.setdefault(need, set()).add(finding.clause)
     if not groups:
         return
@@ -64,7 +66,8 @@ def _others(groups: Mapping[str, set[str]]) -> str:
     return f"  {counted(len(clauses), 'clause')} for {reasons}: --full"
 
 
-def _need(missing: tuple[str, ...], message: str, *, knows_scale: bool) -> str:
+def ways_to_know(missing: tuple[str, ...], message: str, *, knows_scale: bool) -> str:
+    """What would give missing leaves: options, files, or the leaves themselves."""
     wanted: dict[str, None] = {}
     for name in missing:
         option = _OPTIONS.get(name)
