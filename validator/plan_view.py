@@ -81,7 +81,9 @@ def plan_view(request: Request, changes: Sequence[Assignment] = ()) -> PlanView:
     files: dict[str, FileStatus] = {}
     plans: list[ShownPlan] = []
     # Forecasts and findings of changed plans are few: all of them are kept whole.
-    judge = PlanJudge(request._replace(full=True)) if changes else None
+    judge = None
+    if changes:
+        judge = PlanJudge(request._replace(full=True), proposes=False)
     for statuses, groups in read_plans(request):
         for status in statuses:
             if not status.followed or status.path not in files:
