@@ -2,14 +2,16 @@
 #   make demo       judge an example and print the report
 #   make test       run the tests
 #   make check      format, lint, types, tests: what CI runs
-#   make bench      measure start-up and throughput
+#   make bench      measure start-up and throughput, and the errors of the models
+#   make accuracy   write docs/accuracy.md and its plot: the models' errors, row by row
+#   make calibration  write docs/calibration.md: the rules on published files
 #   make generate   rewrite the generated files that are committed
 #   make clean      remove .venv and caches
 # PYTHON=... picks the interpreter, PYTEST_ARGUMENTS=... goes to pytest.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := check
-.PHONY: demo test lint format check bench generate clean
+.PHONY: demo test lint format check bench accuracy calibration generate clean
 
 EXAMPLE := fixtures/examples/several-files --gpu H100-80GB --role sft
 
@@ -18,6 +20,7 @@ BIN := $(VENV)/bin
 # Stamps: the environment holds what this pyproject.toml asks for.
 INSTALLED := $(VENV)/.installed
 INSTALLED_FOR_DEVELOPMENT := $(VENV)/.installed-for-development
+INSTALLED_FOR_PLOTS := $(VENV)/.installed-for-plots
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -53,6 +56,13 @@ check: lint test
 
 bench: $(INSTALLED)
 	$(BIN)/python bench/run.py $(BENCH_ARGUMENTS)
+	@echo; $(BIN)/python bench/accuracy.py
+
+accuracy: $(INSTALLED_FOR_PLOTS)
+	$(BIN)/python bench/accuracy.py --write
+
+calibration: $(INSTALLED)
+	$(BIN)/python bench/calibration.py
 
 # In this order: pages are made of the compiled edition.
 GENERATORS := \
@@ -62,6 +72,7 @@ GENERATORS := \
   report.json_schemas \
   report.rule_pages \
   rule_index \
+  report.coverage_page \
   sources.registry
 
 generate: $(INSTALLED_FOR_DEVELOPMENT)
@@ -94,4 +105,9 @@ $(INSTALLED): pyproject.toml
 $(INSTALLED_FOR_DEVELOPMENT): pyproject.toml
 	$(create_environment)
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $(INSTALLED) $@
+
+$(INSTALLED_FOR_PLOTS): pyproject.toml
+	$(create_environment)
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	@touch $(INSTALLED) $@

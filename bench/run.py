@@ -56,6 +56,7 @@ class Row(NamedTuple):
 def run_once(command: Sequence[str], folder: Path) -> Cost:
     """Run a command to its end; exits when it does not judge."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / ".imports")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # installers compile, too
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             command,

@@ -1,7 +1,8 @@
 """Published configurations and labelled cases: what is read, and what is shouted at.
 
-Every error-level finding on a published file was read by eye and is listed here; a new
-one is a false error until somebody has read the file and added it with the reason.
+Every error-level finding on a published file was read by eye and is listed in
+docs/calibration/judged.yaml; a new one is a false error until somebody has read the
+file and added it with the reason.
 """
 
 import json
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from corpus import SHARED, corpus_folder, needs_corpus
+from published_findings import ErrorFinding, public_names, read_judged
 from speccheck.validator.cli.main import main
 from speccheck.validator.sources.files import read_file
 
@@ -31,49 +33,8 @@ OTHERWISE = {
     # a file of one key that torchtune's own tests expect to be refused
     "torchtune__tests_assets_invalid_dummy_config.yaml": None,
 }
-# The end of the file's name, the rule, the key: each is a true fault of the file.
 TRUE_ERRORS = {
-    # accelerate's own test file of keys that its loader must refuse
-    ("accelerate__tests_test_configs_invalid_keys.yaml", "key_refused", "invalid_key"),
-    (
-        "accelerate__tests_test_configs_invalid_keys.yaml",
-        "key_refused",
-        "another_invalid_key",
-    ),
-    # NeoXArgs(**config) raises TypeError: the block was renamed, the file was not
-    (
-        "gpt-neox__configs_autotuning_configs_tune.json",
-        "key_refused",
-        "autotuning_config",
-    ),
-    # the run pins v0.21.0, which raises on parameters that nothing reads
-    (
-        "llm-foundry__mcli_mcli-1b-max-seq-len-8k.yaml",
-        "removed_key",
-        "parameters.data_local",
-    ),
-    (
-        "llm-foundry__mcli_mcli-1b-max-seq-len-8k.yaml",
-        "removed_key",
-        "parameters.data_remote",
-    ),
-    (
-        "llm-foundry__mcli_mcli-1b-max-seq-len-8k.yaml",
-        "removed_key",
-        "parameters.global_seed",
-    ),
-    # at the top beside `variables`, which only releases that raise on it know
-    (
-        "llm-foundry__scripts_train_yamls_finetune_mpt-30b-instruct.yaml",
-        "removed_key",
-        "icl_max_seq_len",
-    ),
-    # moe_config stands twice in one mapping; PyYAML keeps the last
-    (
-        "nanotron__examples_config_qwen_with_moe.yaml",
-        "duplicate_key",
-        "model.model_config.moe_config",
-    ),
+    error for error, verdict in read_judged().errors.items() if verdict.is_true
 }
 LEAST_KNOWN_KEYS = 0.98
 
@@ -119,14 +80,15 @@ def test_published_files_have_the_format_of_their_folder(
 def test_no_false_error_on_published_files(name: str, tmp_path: Path) -> None:
     folder = corpus_folder(f"configs/{name}")
     document = judged(folder, tmp_path / "report.json")
+    public = public_names(CONFIGS)
     errors = {
-        (Path(place["file"]).name, row["rule"], place["key"])
+        ErrorFinding(public[Path(place["file"])], row["rule"], place["key"])
         for row in document["findings"]
         if row["outcome"] == "fail" and row["level"] == "error"
         for place in row["places"][:1]
     }
-    names = {path.name for path in folder.iterdir()}
-    assert errors == {row for row in TRUE_ERRORS if row[0] in names}
+    files = {public[path] for path in folder.iterdir() if path in public}
+    assert errors == {one for one in TRUE_ERRORS if one.file in files}
     assert [row for row in document["findings"] if row["outcome"] == "error"] == []
 
 

@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 
 from speccheck.validator import VERSION
+from speccheck.validator.report.coverage import coverage
+from speccheck.validator.report.coverage_text import coverage_text
+from speccheck.validator.spec.edition import load_edition
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("validator", "rules", "schemas", "probes")
@@ -147,6 +150,14 @@ def test_the_installed_module_judges_a_file(installed: Path, tmp_path: Path) -> 
     assert "ds_config.json" in ended.stdout
 
 
+def test_the_installed_command_knows_the_fixtures_that_it_does_not_have(
+    installed: Path, tmp_path: Path
+) -> None:
+    ended = _run(installed / "speccheck", "spec", "coverage", folder=tmp_path)
+    assert ended.stdout == coverage_text(coverage(load_edition())), ended.stderr
+    assert "0 fixtures" not in ended.stdout
+
+
 def test_the_installed_code_is_that_of_the_wheel(
     installed: Path, tmp_path: Path
 ) -> None:
@@ -158,4 +169,4 @@ def test_the_installed_code_is_that_of_the_wheel(
 
 def test_no_extra_changes_what_a_report_says() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert set(project["optional-dependencies"]) == {"dev"}
+    assert set(project["optional-dependencies"]) == {"bench", "dev"}

@@ -70,7 +70,7 @@ def test_references_are_followed(tmp_path: Path) -> None:
 
 def test_variables_tell_the_least_release(tmp_path: Path) -> None:
     release = leaves_of(read_at(tmp_path, VARIABLES))["run.framework_version"]
-    assert (release.value, release.status) == ("llm-foundry 0.9.1+", "default")
+    assert (release.value, release.status) == ("llm-foundry 0.9.0+", "default")
 
 
 def test_a_wrapped_file_refers_to_its_own_keys(tmp_path: Path) -> None:

@@ -74,11 +74,18 @@ def test_a_gpu_needs_the_hardware_catalogue(tmp_path: Path) -> None:
     assert HARDWARE in modules(path, "--gpu", "H100")
 
 
+RING_RULE = "speccheck.rules.communication.ring_forced_at_scale"
+
+
 def test_rules_of_clauses_that_do_not_apply_are_not_imported(tmp_path: Path) -> None:
-    path = written(tmp_path, "ds_config.json", DEEPSPEED)
-    rule = "speccheck.rules.communication.ring_forced_at_scale"
-    assert rule not in modules(path, "--nodes", "1", "--gpus-per-node", "8")
-    assert rule in modules(path, "--nodes", "64", "--gpus-per-node", "8")
+    path = written(tmp_path, "job.env", "NCCL_ALGO=Ring\n")
+    assert RING_RULE not in modules(path, "--nodes", "1", "--gpus-per-node", "8")
+    assert RING_RULE in modules(path, "--nodes", "64", "--gpus-per-node", "8")
+
+
+def test_rules_about_what_a_plan_does_not_set_are_not_imported(tmp_path: Path) -> None:
+    path = written(tmp_path, "job.env", "NCCL_DEBUG=WARN\n")
+    assert RING_RULE not in modules(path, "--nodes", "64", "--gpus-per-node", "8")
 
 
 def test_the_index_of_readers_is_the_one_that_the_readers_give() -> None:

@@ -31,7 +31,7 @@ _FIXED = (
 _IGNORED = ("elasticity", "ignore_non_elastic_batch_info")
 
 
-@rule(clause="BATCH-002")
+@rule(clause="BATCH-002", about=("batch.mode",))
 def elastic_mode_with_fixed_batch(batch: Batch, stated: StatedKeys) -> Verdicts:
     """Judge the batch keys of each DeepSpeed file of an elastic plan."""
     if batch.mode.value != "elastic":

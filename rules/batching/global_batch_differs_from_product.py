@@ -27,7 +27,7 @@ from speccheck.validator.evidence.plan import Batch, Cluster, Parallelism
 from speccheck.validator.rule import Verdict, Verdicts, fail, passed, rule
 
 
-@rule(clause="BATCH-001")
+@rule(clause="BATCH-001", about=("batch.global_batch_size",))
 def global_batch_differs_from_product(
     batch: Batch, parallelism: Parallelism, cluster: Cluster
 ) -> Verdicts:

@@ -28,7 +28,7 @@ from speccheck.validator.evidence.plan import Batch, Parallelism
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="BATCH-001")
+@rule(clause="BATCH-001", about=("batch.global_batch_size",))
 def global_batch_not_divisible(batch: Batch, parallelism: Parallelism) -> Verdicts:
     """Judge global % (micro x DP)."""
     total, ranks = batch.global_batch_size, parallelism.data_parallel_size

@@ -29,7 +29,7 @@ from speccheck.validator.evidence.value import Place
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="BATCH-001")
+@rule(clause="BATCH-001", about=("run.generations_per_prompt",))
 def group_size_does_not_divide_generation_batch(
     batch: Batch, cluster: Cluster, run: Run, stated: StatedKeys
 ) -> Verdicts:

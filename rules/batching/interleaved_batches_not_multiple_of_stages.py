@@ -29,7 +29,10 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 _GROUP_FLAG = "--microbatch-group-size-per-virtual-pipeline-stage"
 
 
-@rule(clause="BATCH-001")
+@rule(
+    clause="BATCH-001",
+    about=("parallelism.virtual_stages", "parallelism.layers_per_virtual_stage"),
+)
 def interleaved_batches_not_multiple_of_stages(
     batch: Batch, parallelism: Parallelism, model: Model, stated: StatedKeys
 ) -> Verdicts:

@@ -28,7 +28,7 @@ from speccheck.validator.evidence.plan import Batch, Parallelism
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-006", frameworks=("axolotl",))
+@rule(clause="CONF-006", frameworks=("axolotl",), about=("batch.packing",))
 def packed_context_parallel_with_micro_batches(
     batch: Batch, parallelism: Parallelism
 ) -> Verdicts:

@@ -27,7 +27,7 @@ from speccheck.validator.evidence.plan import Checkpoint
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-010")
+@rule(clause="CONF-010", about=("checkpoint.evaluation_interval_steps",))
 def best_model_steps_misaligned(checkpoint: Checkpoint) -> Verdicts:
     """Judge save steps % evaluation steps."""
     best = checkpoint.saves_best_model

@@ -30,7 +30,7 @@ class SaveLimit(Numbers):
     max_unsaved: float  # hours
 
 
-@rule(clause="CKPT-001")
+@rule(clause="CKPT-001", about=("run.steps",))
 def checkpoint_interval_longer_than_run(
     checkpoint: Checkpoint, cluster: Cluster, run: Run, limit: SaveLimit
 ) -> Verdicts:

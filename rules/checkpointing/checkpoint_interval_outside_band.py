@@ -45,7 +45,9 @@ class Band(Numbers):
     failure_rate: float  # per node-day
 
 
-@rule(clause="CKPT-002", confidence="calibrated")
+@rule(
+    clause="CKPT-002", confidence="calibrated", about=("checkpoint.interval_seconds",)
+)
 def checkpoint_interval_outside_band(
     checkpoint: Checkpoint, cluster: Cluster, run: Run, band: Band
 ) -> Verdicts:

@@ -26,7 +26,7 @@ from speccheck.validator.evidence.plan import Checkpoint
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-010", frameworks=("torchtitan",))
+@rule(clause="CONF-010", frameworks=("torchtitan",), about=("checkpoint.keep_last",))
 def keep_count_refused(checkpoint: Checkpoint) -> Verdicts:
     """Judge keep_latest_k of torchtitan."""
     keep = checkpoint.keep_last

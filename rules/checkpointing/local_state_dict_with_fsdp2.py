@@ -24,7 +24,7 @@ from speccheck.validator.evidence.plan import Checkpoint, Parallelism
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-010")
+@rule(clause="CONF-010", about=("checkpoint.format",))
 def local_state_dict_with_fsdp2(
     checkpoint: Checkpoint, parallelism: Parallelism
 ) -> Verdicts:

@@ -32,7 +32,7 @@ class SaveLimit(Numbers):
     max_unsaved: float  # hours
 
 
-@rule(clause="CKPT-001", confidence="advisory")
+@rule(clause="CKPT-001", confidence="advisory", about=("recovery.walltime_seconds",))
 def no_resume_in_limited_job(
     checkpoint: Checkpoint, recovery: Recovery, run: Run, limit: SaveLimit
 ) -> Verdicts:

@@ -30,7 +30,7 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 _NO_FALLBACK = "2.24"
 
 
-@rule(clause="COMM-003")
+@rule(clause="COMM-003", about=("NCCL_ALGO",))
 def algorithm_without_ring(environment: Environment, run: Run) -> Verdicts:
     """Judge whether the collectives without an entry keep an algorithm."""
     variable = environment.find("NCCL_ALGO")

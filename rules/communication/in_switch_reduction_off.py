@@ -25,7 +25,7 @@ from speccheck.validator.evidence.plan import Cluster
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="COMM-015", confidence="advisory")
+@rule(clause="COMM-015", confidence="advisory", about=("NCCL_NVLS_ENABLE",))
 def in_switch_reduction_off(
     environment: Environment, nccl: NcclVariables, cluster: Cluster
 ) -> Verdicts:

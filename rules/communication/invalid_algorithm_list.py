@@ -44,7 +44,7 @@ _TABLES = {"NCCL_ALGO": _ALGORITHMS, "NCCL_PROTO": _PROTOCOLS}
 _NEW_GRAMMAR = "2.24"
 
 
-@rule(clause="COMM-003")
+@rule(clause="COMM-003", about=("NCCL_ALGO", "NCCL_PROTO"))
 def invalid_algorithm_list(environment: Environment, run: Run) -> Verdicts:
     """Judge each list by the grammar and the names of the release."""
     used = release(run.nccl_version.or_else(""))

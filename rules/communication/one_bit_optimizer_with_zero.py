@@ -24,7 +24,7 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 _ONE_BIT = frozenset({"onebitadam", "onebitlamb", "zerooneadam"})
 
 
-@rule(clause="CONF-010")
+@rule(clause="CONF-010", about=("optimizer.name_of_optimizer",))
 def one_bit_optimizer_with_zero(
     optimizer: Optimizer, parallelism: Parallelism
 ) -> Verdicts:

@@ -22,7 +22,11 @@ from speccheck.validator.evidence.plan import Communication
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-010", frameworks=("megatron-lm",))
+@rule(
+    clause="CONF-010",
+    frameworks=("megatron-lm",),
+    about=("communication.overlap_parameter_gather",),
+)
 def parameter_gather_without_reduce_overlap(communication: Communication) -> Verdicts:
     """Judge the two overlaps of Megatron-LM."""
     gather = communication.overlap_parameter_gather

@@ -45,7 +45,7 @@ class RingLimit(Numbers):
     crossover: float  # bytes
 
 
-@rule(clause="COMM-001", confidence="calibrated")
+@rule(clause="COMM-001", confidence="calibrated", about=("NCCL_ALGO",))
 def ring_forced_at_scale(
     environment: Environment,
     nccl: NcclVariables,

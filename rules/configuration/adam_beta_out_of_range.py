@@ -22,7 +22,7 @@ from speccheck.validator.evidence.plan import Optimizer
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-010")
+@rule(clause="CONF-010", about=("optimizer.beta1", "optimizer.beta2"))
 def adam_beta_out_of_range(optimizer: Optimizer) -> Verdicts:
     """Judge each beta that is stated."""
     for leaf in (optimizer.beta1, optimizer.beta2):

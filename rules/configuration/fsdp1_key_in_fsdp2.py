@@ -33,7 +33,7 @@ _OLD_KEYS = frozenset(
 _BLOCK = "fsdp_config"
 
 
-@rule(clause="CONF-004")
+@rule(clause="CONF-004", about=("parallelism.engine",))
 def fsdp1_key_in_fsdp2(stated: StatedKeys, parallelism: Parallelism) -> Verdicts:
     """Judge the keys of fsdp_config under FSDP2."""
     if parallelism.engine.value != "fsdp2":

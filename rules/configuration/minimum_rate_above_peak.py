@@ -22,7 +22,7 @@ from speccheck.validator.evidence.plan import Optimizer, Run
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-011")
+@rule(clause="CONF-011", about=("optimizer.minimum_learning_rate",))
 def minimum_rate_above_peak(optimizer: Optimizer, run: Run) -> Verdicts:
     """Judge the two rates."""
     low, peak = optimizer.minimum_learning_rate, optimizer.learning_rate

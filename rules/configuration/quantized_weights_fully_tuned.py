@@ -25,7 +25,7 @@ from speccheck.validator.evidence.plan import Model, Run
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-006", frameworks=("llamafactory",))
+@rule(clause="CONF-006", frameworks=("llamafactory",), about=("model.quantized_bits",))
 def quantized_weights_fully_tuned(model: Model, run: Run) -> Verdicts:
     """Judge what is trained of a quantized model."""
     bits = model.quantized_bits

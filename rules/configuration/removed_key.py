@@ -5,7 +5,8 @@ Why it hurts: the framework refuses the file, or drops the setting without a mes
 What passes: keys that the version still reads.
 
 Where it does not apply: keys that every tabulated version knows. Where the version is
-not stated and a key is gone from some of them, the clause stays unknown.
+not stated, or only the least one is known, and a key is gone from some of them, the
+clause stays unknown.
 
 Source: the key tables of the frameworks, by version.
 
@@ -49,12 +50,13 @@ def removed_key(stated: StatedKeys) -> Verdicts:
                 cost="the framework refuses the file, or drops the setting",
                 remedy=f"Use {instead}." if instead else "Delete the line.",
             )
-        if gone and version is None:
-            names = ", ".join(dotted(key.path) for key, _ in gone)
+        left = [key for key, row in gone if (key, row) not in removed]
+        if left and (version is None or version.or_newer):
+            names = ", ".join(dotted(key.path) for key in left)
             yield unknown(
                 f"whether {names} still exist depends on the version",
                 missing=["run.framework_version"],
-                at=[key.place for key, _ in gone],
+                at=[key.place for key in left],
             )
         elif not removed:
             yield passed()

@@ -22,7 +22,9 @@ from speccheck.validator.evidence.plan import Batch, Model
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-010", frameworks=("megatron-lm",))
+@rule(
+    clause="CONF-010", frameworks=("megatron-lm",), about=("model.maximum_positions",)
+)
 def sequence_beyond_positions(batch: Batch, model: Model) -> Verdicts:
     """Judge sequence <= positions."""
     length, positions = batch.sequence_length, model.maximum_positions

@@ -24,7 +24,7 @@ from speccheck.validator.evidence.plan import Optimizer, Run
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-011")
+@rule(clause="CONF-011", about=("optimizer.warmup_steps",))
 def warmup_longer_than_schedule(optimizer: Optimizer, run: Run) -> Verdicts:
     """Judge warm-up steps < steps of the schedule."""
     warmup = optimizer.warmup_steps

@@ -25,7 +25,7 @@ from speccheck.validator.evidence.plan import Data
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-010")
+@rule(clause="CONF-010", about=("data.group_by_length",))
 def length_grouping_with_streaming(data: Data) -> Verdicts:
     """Judge the two settings together."""
     grouping, streaming = data.group_by_length, data.streaming

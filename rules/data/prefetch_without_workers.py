@@ -25,7 +25,7 @@ from speccheck.validator.evidence.plan import Data
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-010")
+@rule(clause="CONF-010", about=("data.prefetch_factor", "data.persistent_workers"))
 def prefetch_without_workers(data: Data) -> Verdicts:
     """Judge the settings of worker processes against their number."""
     prefetch, persistent = data.prefetch_factor, data.persistent_workers

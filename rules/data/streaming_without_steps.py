@@ -26,7 +26,7 @@ from speccheck.validator.evidence.plan import Data, Run
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-010", frameworks=("axolotl",))
+@rule(clause="CONF-010", frameworks=("axolotl",), about=("data.streaming",))
 def streaming_without_steps(data: Data, run: Run) -> Verdicts:
     """Judge the steps of a run on streamed data."""
     streaming, steps = data.streaming, run.steps

@@ -29,7 +29,7 @@ class Support(Numbers):
     flash_cc: float
 
 
-@rule(clause="KERN-001")
+@rule(clause="KERN-001", about=("cluster.compute_capability",))
 def flash_attention_before_ampere(
     kernels: Kernels, cluster: Cluster, limit: Support
 ) -> Verdicts:

@@ -34,7 +34,7 @@ _KEYS = {
 }
 
 
-@rule(clause="CONF-006")
+@rule(clause="CONF-006", about=("memory.activation_offload",))
 def activation_offload_without_recompute(memory: Memory, run: Run) -> Verdicts:
     """Judge offloading against the recomputation mode."""
     offload, mode = memory.activation_offload, memory.recompute_mode

@@ -26,7 +26,7 @@ from speccheck.validator.evidence.plan import Cluster, Parallelism
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="MEM-005")
+@rule(clause="MEM-005", about=("parallelism.expert_parallel_size",))
 def expert_mesh_does_not_divide_world(
     cluster: Cluster, parallelism: Parallelism
 ) -> Verdicts:

@@ -22,7 +22,7 @@ from speccheck.validator.evidence.plan import Model, Parallelism
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="MEM-005")
+@rule(clause="MEM-005", about=("parallelism.expert_parallel_size",))
 def experts_not_divisible_by_expert_parallel(
     model: Model, parallelism: Parallelism
 ) -> Verdicts:

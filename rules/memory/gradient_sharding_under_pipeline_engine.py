@@ -25,7 +25,7 @@ from speccheck.validator.models.state_memory import GRADIENT_STAGE
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="MEM-005")
+@rule(clause="MEM-005", about=("parallelism.pipeline_engine",))
 def gradient_sharding_under_pipeline_engine(parallelism: Parallelism) -> Verdicts:
     """Judge the stage where DeepSpeed's pipeline engine runs."""
     pipeline = parallelism.pipeline_parallel_size

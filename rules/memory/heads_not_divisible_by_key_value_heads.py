@@ -23,7 +23,7 @@ from speccheck.validator.evidence.plan import Model
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="MEM-005")
+@rule(clause="MEM-005", about=("model.key_value_heads",))
 def heads_not_divisible_by_key_value_heads(model: Model) -> Verdicts:
     """Judge heads % key-value heads."""
     if not model.key_value_heads.is_known:

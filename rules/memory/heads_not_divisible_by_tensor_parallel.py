@@ -24,7 +24,7 @@ from speccheck.validator.evidence.plan import Model, Parallelism
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="MEM-005")
+@rule(clause="MEM-005", about=("parallelism.tensor_parallel_size",))
 def heads_not_divisible_by_tensor_parallel(
     model: Model, parallelism: Parallelism
 ) -> Verdicts:

@@ -24,7 +24,7 @@ from speccheck.validator.evidence.plan import Cluster, Parallelism
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="MEM-005")
+@rule(clause="MEM-005", about=("parallelism.replicate_size", "parallelism.shard_size"))
 def hybrid_groups_do_not_divide_world(
     cluster: Cluster, parallelism: Parallelism
 ) -> Verdicts:

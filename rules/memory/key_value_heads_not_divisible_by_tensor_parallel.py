@@ -25,7 +25,7 @@ from speccheck.validator.evidence.plan import Model, Parallelism
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="MEM-005")
+@rule(clause="MEM-005", about=("model.key_value_heads",))
 def key_value_heads_not_divisible_by_tensor_parallel(
     model: Model, parallelism: Parallelism
 ) -> Verdicts:

@@ -24,7 +24,7 @@ from speccheck.validator.evidence.plan import Model, Parallelism
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="MEM-005")
+@rule(clause="MEM-005", about=("parallelism.pipeline_parallel_size",))
 def layers_not_divisible_by_pipeline(
     model: Model, parallelism: Parallelism
 ) -> Verdicts:

@@ -22,7 +22,10 @@ from speccheck.validator.evidence.plan import Memory
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-006")
+@rule(
+    clause="CONF-006",
+    about=("memory.parameter_offload_device", "memory.optimizer_offload_device"),
+)
 def nvme_offload_without_path(memory: Memory) -> Verdicts:
     """Judge each of the two offloads that go to NVMe."""
     pairs = (

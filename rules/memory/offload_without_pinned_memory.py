@@ -23,7 +23,11 @@ from speccheck.validator.evidence.plan import Memory
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="MEM-009", confidence="advisory")
+@rule(
+    clause="MEM-009",
+    confidence="advisory",
+    about=("memory.parameter_offload_device", "memory.optimizer_offload_device"),
+)
 def offload_without_pinned_memory(memory: Memory) -> Verdicts:
     """Judge the pinning where anything is offloaded."""
     devices = [

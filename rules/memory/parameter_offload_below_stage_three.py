@@ -24,7 +24,7 @@ from speccheck.validator.models.state_memory import WEIGHT_STAGE
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-002")
+@rule(clause="CONF-002", about=("memory.parameter_offload_device",))
 def parameter_offload_below_stage_three(
     memory: Memory, parallelism: Parallelism
 ) -> Verdicts:

@@ -25,7 +25,11 @@ from speccheck.validator.evidence.plan import Batch, Parallelism
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="MEM-005", frameworks=("megatron-lm", "nemo1", "torchtitan"))
+@rule(
+    clause="MEM-005",
+    frameworks=("megatron-lm", "nemo1", "torchtitan"),
+    about=("parallelism.tensor_parallel_size",),
+)
 def sequence_not_divisible_by_tensor_parallel(
     batch: Batch, parallelism: Parallelism
 ) -> Verdicts:

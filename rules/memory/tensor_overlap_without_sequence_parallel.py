@@ -25,7 +25,11 @@ from speccheck.validator.evidence.plan import Communication, Parallelism
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="MEM-005", frameworks=("megatron-lm",))
+@rule(
+    clause="MEM-005",
+    frameworks=("megatron-lm",),
+    about=("communication.overlap_tensor_parallel",),
+)
 def tensor_overlap_without_sequence_parallel(
     communication: Communication, parallelism: Parallelism
 ) -> Verdicts:

@@ -26,7 +26,10 @@ from speccheck.validator.evidence.plan import Model, Parallelism
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="MEM-005")
+@rule(
+    clause="MEM-005",
+    about=("parallelism.virtual_stages", "parallelism.layers_per_virtual_stage"),
+)
 def virtual_stages_do_not_divide_layers(
     model: Model, parallelism: Parallelism
 ) -> Verdicts:

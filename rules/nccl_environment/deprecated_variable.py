@@ -25,7 +25,7 @@ from speccheck.validator.evidence.plan import Cluster, Run
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-004")
+@rule(clause="CONF-004", about=("*",))
 def deprecated_variable(
     environment: Environment, nccl: NcclVariables, cluster: Cluster, run: Run
 ) -> Verdicts:

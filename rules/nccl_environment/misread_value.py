@@ -28,7 +28,7 @@ from speccheck.validator.evidence.nccl_variables import NcclVariables, misread
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-007")
+@rule(clause="CONF-007", about=("*",))
 def misread_value(environment: Environment, nccl: NcclVariables) -> Verdicts:
     """Judge each value by the parser that reads it."""
     is_clean, was_read = True, False

@@ -28,7 +28,7 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 _FAMILIES = ("NCCL_", "TORCH_NCCL_", "OFI_NCCL_")
 
 
-@rule(clause="CONF-002", confidence="advisory")
+@rule(clause="CONF-002", confidence="advisory", about=("*",))
 def misspelt_variable(
     environment: Environment, nccl: NcclVariables, run: Run
 ) -> Verdicts:

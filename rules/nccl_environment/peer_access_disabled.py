@@ -26,7 +26,7 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 _OFF = {"NCCL_P2P_DISABLE": "1", "NCCL_P2P_LEVEL": "LOC"}
 
 
-@rule(clause="TOPO-007")
+@rule(clause="TOPO-007", about=("NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL"))
 def peer_access_disabled(
     environment: Environment, nccl: NcclVariables, cluster: Cluster
 ) -> Verdicts:

@@ -23,7 +23,7 @@ from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-010")
+@rule(clause="CONF-010", about=("*",))
 def unreadable_configuration_line(environment: Environment) -> Verdicts:
     """Judge each line as NCCL's own parser splits it."""
     was_read, is_clean = False, True

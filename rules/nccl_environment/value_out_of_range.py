@@ -25,7 +25,7 @@ from speccheck.validator.evidence.plan import Cluster
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-010", confidence="advisory")
+@rule(clause="CONF-010", confidence="advisory", about=("*",))
 def value_out_of_range(
     environment: Environment, nccl: NcclVariables, cluster: Cluster
 ) -> Verdicts:

@@ -24,7 +24,7 @@ from speccheck.validator.evidence.plan import Run
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-002")
+@rule(clause="CONF-002", about=("run.nccl_version",))
 def variable_of_newer_release(
     environment: Environment, nccl: NcclVariables, run: Run
 ) -> Verdicts:

@@ -31,7 +31,7 @@ class LoudestLevel(Numbers):
     max_level: str
 
 
-@rule(clause="COMM-014")
+@rule(clause="COMM-014", about=("NCCL_DEBUG",))
 def verbose_debug_logging(environment: Environment, limit: LoudestLevel) -> Verdicts:
     """Judge the level of NCCL_DEBUG."""
     variable = environment.find("NCCL_DEBUG")

@@ -31,7 +31,7 @@ class Support(Numbers):
     bf16_cc: float
 
 
-@rule(clause="PREC-003")
+@rule(clause="PREC-003", about=("precision.bf16",))
 def bf16_before_ampere(
     precision: Precision, cluster: Cluster, limit: Support
 ) -> Verdicts:

@@ -33,7 +33,16 @@ class Scaler(Numbers):
     hysteresis: int
 
 
-@rule(clause="PREC-004")
+@rule(
+    clause="PREC-004",
+    about=(
+        "precision.loss_scale",
+        "precision.minimum_loss_scale",
+        "precision.loss_scale_window",
+        "precision.hysteresis",
+        "precision.initial_scale_power",
+    ),
+)
 def loss_scale_setting_out_of_range(precision: Precision, usual: Scaler) -> Verdicts:
     """Judge each stated setting of the scaler."""
     window, minimum = precision.loss_scale_window, precision.minimum_loss_scale

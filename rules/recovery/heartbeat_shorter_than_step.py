@@ -24,7 +24,7 @@ from speccheck.validator.evidence.plan import Recovery, Run
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="CONF-010")
+@rule(clause="CONF-010", about=("recovery.heartbeat_seconds",))
 def heartbeat_shorter_than_step(recovery: Recovery, run: Run) -> Verdicts:
     """Judge the heartbeat against the step."""
     heartbeat, step = recovery.heartbeat_seconds, run.step_seconds

@@ -27,7 +27,7 @@ from speccheck.validator.evidence.plan import Cluster, Recovery
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="COMM-017")
+@rule(clause="COMM-017", about=("recovery.tasks_per_node",))
 def launcher_started_by_every_task(cluster: Cluster, recovery: Recovery) -> Verdicts:
     """Judge tasks x processes <= GPUs of a node."""
     tasks, processes = recovery.tasks_per_node, recovery.processes_per_node

@@ -27,7 +27,7 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 _NAME = "CUDA_VISIBLE_DEVICES"
 
 
-@rule(clause="COMM-017")
+@rule(clause="COMM-017", about=("CUDA_VISIBLE_DEVICES",))
 def more_processes_than_devices(
     environment: Environment, recovery: Recovery
 ) -> Verdicts:

@@ -26,7 +26,7 @@ from speccheck.validator.evidence.plan import Cluster, Recovery
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="COMM-017")
+@rule(clause="COMM-017", about=("recovery.processes_per_node",))
 def more_processes_than_gpus(cluster: Cluster, recovery: Recovery) -> Verdicts:
     """Judge processes on a node <= its GPUs."""
     processes, gpus = recovery.processes_per_node, cluster.gpus_per_node

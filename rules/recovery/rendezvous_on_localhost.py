@@ -31,7 +31,7 @@ _SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm")
 _OWN_HOST = frozenset({"localhost", "::1", "0.0.0.0"})  # noqa: S104 - not bound to
 
 
-@rule(clause="COMM-017")
+@rule(clause="COMM-017", about=("recovery.rendezvous_endpoint", "MASTER_ADDR"))
 def rendezvous_on_localhost(
     environment: Environment, cluster: Cluster, recovery: Recovery
 ) -> Verdicts:

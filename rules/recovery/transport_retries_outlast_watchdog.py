@@ -48,7 +48,7 @@ class RetryLimit(Numbers):
     retry_max: float  # seconds
 
 
-@rule(clause="FT-004")
+@rule(clause="FT-004", about=("NCCL_IB_TIMEOUT", "NCCL_IB_RETRY_CNT", "NCCL_MRC_*"))
 def transport_retries_outlast_watchdog(
     environment: Environment,
     nccl: NcclVariables,

@@ -22,7 +22,7 @@ from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="SEC-003")
+@rule(clause="SEC-003", about=("NCCL_RAS_ADDR",))
 def diagnosis_port_exposed(environment: Environment) -> Verdicts:
     """Judge the address of the RAS service."""
     variable = environment.find("NCCL_RAS_ADDR")

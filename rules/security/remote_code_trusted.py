@@ -22,7 +22,7 @@ from speccheck.validator.evidence.plan import Security
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="SEC-005", confidence="advisory")
+@rule(clause="SEC-005", confidence="advisory", about=("security.trusts_remote_code",))
 def remote_code_trusted(security: Security) -> Verdicts:
     """Judge trust_remote_code."""
     trusted = security.trusts_remote_code

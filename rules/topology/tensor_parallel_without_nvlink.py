@@ -23,7 +23,7 @@ from speccheck.validator.evidence.plan import Cluster, Parallelism
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="TOPO-001", confidence="advisory")
+@rule(clause="TOPO-001", confidence="advisory", about=("cluster.has_nvlink",))
 def tensor_parallel_without_nvlink(
     cluster: Cluster, parallelism: Parallelism
 ) -> Verdicts:

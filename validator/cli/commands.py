@@ -72,6 +72,32 @@ def spec_show(
         sys.stdout.write(explain(clause, edition, built_in_rules()))
 
 
+@spec_app.command("coverage")
+def spec_coverage(
+    output: Annotated[str, typer.Option(help="text or json")] = "text",
+    spec: SpecOption = "1.0",
+) -> None:
+    """Show which rules judge each clause, and what their fixtures hold them to."""
+    from speccheck.validator.report.coverage import coverage  # noqa: PLC0415
+
+    found = coverage(_edition(spec))
+    if output == "text":
+        from speccheck.validator.report.coverage_text import (  # noqa: PLC0415
+            coverage_text,
+        )
+
+        sys.stdout.write(coverage_text(found))
+    elif output == "json":
+        from speccheck.validator.report.coverage_json import (  # noqa: PLC0415
+            coverage_json,
+        )
+
+        sys.stdout.write(coverage_json(found))
+    else:
+        message = f"--output {output}: must be text or json"
+        raise CommandError(message)
+
+
 def edition_text(edition: Edition) -> str:
     """The edition in a screen: what it is, whose it is, how much is in it."""
     from speccheck.validator.report.style import wrap  # noqa: PLC0415
@@ -112,7 +138,7 @@ def explain_topic(
 
 @app.command("schema")
 def schema(
-    name: Annotated[str, typer.Argument(help="native, report or plan")],
+    name: Annotated[str, typer.Argument(help="native, report, plan or coverage")],
 ) -> None:
     """Print a JSON Schema, for editors and other tools."""
     from speccheck.validator.report.json_schemas import (  # noqa: PLC0415

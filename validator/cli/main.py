@@ -23,7 +23,8 @@ Commands:
   rules                      all rules with clause and area
   spec list                  all clauses of the edition
   spec show [CLAUSE]         the edition, or one clause with its numbers and sources
-  schema NAME                JSON Schema: native (config.yaml) report or plan
+  spec coverage              which rules judge each clause, and their fixtures
+  schema NAME                JSON Schema: native, report, plan or coverage
   ./rules                    a folder or file that is called like a command
 """
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from speccheck.validator.evidence import plan
 from speccheck.validator.evidence.plan import SECTIONS
+from speccheck.validator.report.coverage_model import CoverageDocument
 from speccheck.validator.report.plan_model import PlanDocument
 from speccheck.validator.report.report_model import Report
 from speccheck.validator.sources.formats.native import ENVIRONMENT, MARKER, leaf_type
@@ -89,7 +90,13 @@ def plan_schema() -> dict[str, Any]:
     return {"$schema": _DRAFT, **PlanDocument.model_json_schema(by_alias=True)}
 
 
+def coverage_schema() -> dict[str, Any]:
+    """The schema of `speccheck-coverage/1`."""
+    return {"$schema": _DRAFT, **CoverageDocument.model_json_schema(by_alias=True)}
+
+
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
+    "coverage": coverage_schema,
     "native": native_schema,
     "plan": plan_schema,
     "report": report_schema,

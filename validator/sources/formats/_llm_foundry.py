@@ -67,8 +67,8 @@ def state_job(sheet: FactSheet, data: Settings) -> None:
     sheet.derive("run.framework", "llm-foundry", note, ("train_loader",))
     if "variables" in data:
         # TrainConfig has the key since then; older ones warned of it.
-        leaf, note = "run.framework_version", "variables is a key since 0.9.1"
-        weak_default(sheet, leaf, "llm-foundry 0.9.1+", note, ("variables",))
+        leaf, note = "run.framework_version", "variables is a key since 0.9.0"
+        weak_default(sheet, leaf, "llm-foundry 0.9.0+", note, ("variables",))
     step = _step(data)
     steps = _length(sheet, data, step)
     _checkpoint(sheet, data, step, steps)

@@ -1,0 +1,174 @@
+"""What the rules say of published configurations: the facts of docs/calibration.md.
+
+Published files are no part of the project: they lie in a folder beside the checkout,
+whose MANIFEST.tsv says of each from which repository and path it is. They are named by
+these alone. What a person made of each error is in docs/calibration/judged.yaml.
+"""
+
+import csv
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from speccheck.validator.rule_index import rule_entries
+from speccheck.validator.run import JudgedPlan, LocatedFinding, Request, run
+
+JUDGED = Path(__file__).resolve().parents[1] / "docs" / "calibration" / "judged.yaml"
+MANIFEST = "MANIFEST.tsv"
+_WORST_FIRST = ("error", "fail", "unknown", "pass", "not_applicable")
+
+
+class PublishedFile(NamedTuple):
+    """A file by its public name; sha1: of its content."""
+
+    repository: str
+    path: str
+    sha1: str
+
+
+class ErrorFinding(NamedTuple):
+    """An error-level finding: the file, the rule, and the key that it points at."""
+
+    file: PublishedFile
+    rule: str
+    place: str
+
+
+class Verdict(NamedTuple):
+    """What a person who read the file says of an error: true or false, and why."""
+
+    is_true: bool
+    reason: str
+
+
+class Judged(NamedTuple):
+    """docs/calibration/judged.yaml.
+
+    errors: verdicts on error-level findings. frequent: why a rule may warn often.
+    """
+
+    errors: Mapping[ErrorFinding, Verdict]
+    frequent: Mapping[str, str]
+
+
+class RuleTally(NamedTuple):
+    """How many plans a rule judges, by the worst that it says of each.
+
+    levels: the levels that its failures weigh, or would weigh; none where the clause
+    applies to no plan.
+    """
+
+    rule: str
+    passed: int = 0
+    failed: int = 0
+    unknown: int = 0
+    levels: tuple[str, ...] = ()
+
+    @property
+    def judged(self) -> int:
+        """Plans that it passes or fails."""
+        return self.passed + self.failed
+
+    @property
+    def share_failed(self) -> float:
+        """Failures among the plans that it judges; 0 where it judges none."""
+        return self.failed / self.judged if self.judged else 0.0
+
+
+class Findings(NamedTuple):
+    """What came of the published files; tallies: of every rule, by area and name."""
+
+    files: tuple[PublishedFile, ...]
+    plans: int
+    tallies: tuple[RuleTally, ...]
+    errors: tuple[ErrorFinding, ...]
+
+    @property
+    def digest(self) -> str:
+        """Which files they are: equal for equal names and contents."""
+        text = "\n".join("\t".join(one) for one in sorted(self.files))
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def published_findings(folder: Path) -> Findings:
+    """Judge each published file of a folder alone, in the default profile."""
+    names = public_names(folder)
+    judged = run(Request(arguments=(str(folder),), each=True, full=True))
+    plans = [plan for plan in judged.plans if Path(plan.files[0].path) in names]
+    outcomes: dict[str, list[str]] = {}
+    levels: dict[str, dict[str, set[str]]] = {}
+    errors: list[ErrorFinding] = []
+    for plan in plans:
+        for rule, outcome in _worst(plan).items():
+            outcomes.setdefault(rule, []).append(outcome)
+        for located in plan.findings:
+            finding = located.finding
+            by_outcome = levels.setdefault(finding.rule, {})
+            by_outcome.setdefault(finding.outcome, set()).add(finding.level)
+            if finding.outcome == "fail" and finding.level == "error":
+                file = names[Path(plan.files[0].path)]
+                errors.append(ErrorFinding(file, finding.rule, _place(located)))
+    tallies = tuple(
+        _tally(entry.name, outcomes[entry.name], levels[entry.name])
+        if entry.name in outcomes
+        else RuleTally(entry.name)
+        for entry in rule_entries()
+    )
+    return Findings(
+        tuple(sorted(names.values())), len(plans), tallies, tuple(sorted(errors))
+    )
+
+
+def public_names(folder: Path) -> dict[Path, PublishedFile]:
+    """The files of a folder that its manifest names with the content that they have."""
+    found: dict[Path, PublishedFile] = {}
+    with (folder / MANIFEST).open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            path = folder / row["label"] / row["file"]
+            digest = hashlib.sha1(path.read_bytes(), usedforsecurity=False).hexdigest()
+            if digest == row["sha1"]:
+                found[path] = PublishedFile(row["repository"], row["path"], digest)
+    return found
+
+
+def read_judged(path: Path = JUDGED) -> Judged:
+    """The verdicts of people; raises KeyError or TypeError for another form."""
+    data: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    errors = {}
+    for row in data["errors"]:
+        file = PublishedFile(row["repository"], row["path"], row["sha1"])
+        finding = ErrorFinding(file, row["rule"], row["place"])
+        errors[finding] = Verdict(row["verdict"], row["reason"])
+    return Judged(errors, data["frequent"])
+
+
+def _worst(plan: JudgedPlan) -> dict[str, str]:
+    """The worst outcome of each rule."""
+    found: dict[str, str] = {}
+    for located in plan.findings:
+        finding = located.finding
+        known = found.get(finding.rule, "not_applicable")
+        found[finding.rule] = min(known, finding.outcome, key=_WORST_FIRST.index)
+    found.pop("", None)  # of clauses that no rule was asked about
+    return found
+
+
+def _tally(
+    rule: str, outcomes: Iterable[str], levels: Mapping[str, set[str]]
+) -> RuleTally:
+    counts = Counter(outcomes)
+    if counts["error"]:
+        message = f"{rule} broke on {counts['error']} published files"
+        raise RuntimeError(message)
+    shown = levels.get("fail") or set().union(*levels.values())
+    return RuleTally(
+        rule, counts["pass"], counts["fail"], counts["unknown"], tuple(sorted(shown))
+    )
+
+
+def _place(located: LocatedFinding) -> str:
+    return located.locations[0].key if located.locations else ""

@@ -1,0 +1,148 @@
+"""What the rules cover: each clause is there, and no gap is hidden."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from speccheck.validator.cli.main import main
+from speccheck.validator.report import coverage as coverage_module
+from speccheck.validator.report.coverage import (
+    COUNTED,
+    Coverage,
+    counted_fixtures,
+    coverage,
+    totals,
+)
+from speccheck.validator.report.coverage_json import coverage_json
+from speccheck.validator.report.coverage_model import CoverageDocument
+from speccheck.validator.report.coverage_page import PAGE, fixtures_text, page
+from speccheck.validator.report.coverage_text import coverage_text
+from speccheck.validator.rule_index import rule_entries
+from speccheck.validator.spec.edition import Clause, load_edition
+
+EDITION = load_edition()
+COVERAGE = coverage(EDITION)
+
+
+def is_of_certification(clause: Clause) -> bool:
+    conditions = [EDITION.conditions[name] for name in clause.applies_when]
+    return any(one.fact == "profile.use" for one in conditions)
+
+
+FOR_FILES = [
+    one
+    for one in COVERAGE.clauses
+    if one.clause.status == "core"
+    and one.clause.certification_level == "L1"
+    and not is_of_certification(one.clause)
+]
+
+
+def test_the_counts_are_those_of_the_fixtures() -> None:
+    assert Path(COUNTED).read_text("utf-8") == fixtures_text(), "run make generate"
+
+
+def test_the_page_is_the_generated_one() -> None:
+    assert PAGE.read_text("utf-8") == page(COVERAGE), "run make generate"
+
+
+@pytest.mark.parametrize("one", FOR_FILES, ids=lambda one: one.clause.id)
+def test_files_settle_every_core_clause_that_they_can_evidence(
+    one: coverage_module.CoveredClause,
+) -> None:
+    assert one.rules, "no rule judges it"
+    assert one.gap is None
+    for covering in one.rules:
+        assert covering.fixtures.pass_, covering.rule.name
+        assert covering.fixtures.fail, covering.rule.name
+
+
+def test_every_clause_and_every_rule_is_there_once() -> None:
+    clauses = list(COVERAGE.clauses)
+    assert [one.clause.id for one in clauses] == list(EDITION.clauses)
+    rules = [covering.rule.name for one in clauses for covering in one.rules]
+    assert sorted(rules) == sorted(entry.name for entry in rule_entries())
+
+
+def test_what_has_no_rule_says_why() -> None:
+    silent = [
+        one.clause.id for one in COVERAGE.clauses if not one.rules and not one.gap
+    ]
+    assert silent == []
+    gaps = {one.clause.id: one.gap.text for one in COVERAGE.clauses if one.gap}
+    assert gaps["HW-001"] == "needs live evidence (L2)"
+    assert gaps["COMM-007"] == "proposed, no rule"
+    assert gaps["COMM-011"] == "proposed, no rule; needs live evidence (L3)"
+    assert gaps["META-001"] == "judged only where the use is certification"
+    assert gaps["COMM-005"] == (
+        "needs live evidence (L2); files can show that it fails, not that it holds"
+    )
+    assert "MEM-001" not in gaps
+
+
+def without_rules(monkeypatch: pytest.MonkeyPatch) -> Coverage:
+    monkeypatch.setattr(coverage_module, "rule_entries", tuple)
+    return coverage(EDITION)
+
+
+def test_a_must_that_nobody_wrote_a_rule_for_stands_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines = coverage_text(without_rules(monkeypatch)).splitlines()
+    assert lines[5:9] == [
+        "",
+        "44 musts of the core that files alone do not settle",
+        "  no rule yet",
+        "    COMM-003  NCCL algorithm and protocol lists are valid",
+    ]
+
+
+def test_a_rule_that_nobody_counted_the_fixtures_of_has_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(coverage_module, "COUNTED", str(tmp_path / "fixtures.json"))
+    assert counted_fixtures() == {}
+    assert tuple(totals(coverage(EDITION).clauses).fixtures) == (0, 0, 0, 0)
+
+
+def test_a_must_that_needs_a_machine_stands_above_the_areas() -> None:
+    head, _, areas = coverage_text(COVERAGE).partition("\nCOMM  Communication ")
+    assert "  needs live evidence (L2)\n    COMM-016  One software stack" in head
+    assert "    HW-001    Uniform GPU inventory\n" in head
+    assert "MEM-001" not in head
+    assert "  MEM-001  " in areas
+
+
+def test_the_sums_are_those_of_the_areas() -> None:
+    whole = totals(COVERAGE.clauses)
+    parts = [totals(area.clauses) for area in COVERAGE.areas]
+    assert whole.clauses == len(EDITION.clauses) == sum(one.clauses for one in parts)
+    assert whole.rules == len(rule_entries()) == sum(one.rules for one in parts)
+    counts = [one.fixtures for one in parts]
+    assert tuple(whole.fixtures) == tuple(map(sum, zip(*counts, strict=True)))
+
+
+def test_the_command_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["spec", "coverage"]) == 0
+    text = capsys.readouterr().out
+    assert text == coverage_text(COVERAGE)
+    assert [line for line in text.splitlines() if len(line) > 80] == []
+
+
+def test_the_document_is_of_its_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["spec", "coverage", "--output", "json"]) == 0
+    text = capsys.readouterr().out
+    assert text == coverage_json(COVERAGE)
+    document = CoverageDocument.model_validate_json(text)
+    assert document.model_dump(by_alias=True) == json.loads(text)
+    assert document.open_musts == [
+        one.clause.id for one in COVERAGE.clauses if one.is_open_must
+    ]
+
+
+def test_another_form_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["spec", "coverage", "--output", "xml"]) == 2
+    assert capsys.readouterr().err == (
+        "speccheck: --output xml: must be text or json\n"
+    )
