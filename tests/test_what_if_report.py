@@ -73,10 +73,7 @@ def test_the_text_shows_both_plans(
         "  appears error BATCH-001 global_batch_not_divisible\n"
         "      global batch 256 is not a multiple of micro-batch 3 x 32 data-parallel\n"
         "      ranks = 96\n"
-        "  PREC-005 gradients_summed_in_16_bits: does not apply -> cannot be judged\n"
-        "      needs batch.gradient_accumulation_steps "
-        "(256 / (3 x 32 ranks) is no whole\n"
-        "      number)\n"
+        "  does not apply -> cannot be judged: PREC-005 (--full)\n"
         "  before  go: every must that was judged holds (exit 0)\n"
         "  after   no-go: 1 error (exit 1)\n"
     )

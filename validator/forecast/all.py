@@ -1,4 +1,4 @@
-"""All forecasts of one plan: every module here that has `<subject>_forecast`."""
+"""All forecasts of one plan: each function here that gives a Forecast."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -48,6 +48,15 @@ def _subjects() -> Iterator[tuple[str, Predict]]:
         name, dot, suffix = entry.partition(".")
         if dot and suffix == "py" and not name.startswith("_"):
             module = import_module(f"{__package__}.{name}")
-            predict = getattr(module, f"{name}_forecast", None)
-            if predict is not None:
-                yield name, predict
+            for found in vars(module).values():
+                if _is_forecast(found, module.__name__):
+                    yield name, found
+
+
+def _is_forecast(found: object, module: str) -> bool:
+    """Whether it is a function of that module that predicts a whole subject."""
+    name = getattr(found, "__name__", "")
+    is_own = getattr(found, "__module__", "") == module
+    if not is_own or name.startswith("_") or not name.endswith("_forecast"):
+        return False
+    return getattr(found, "__annotations__", {}).get("return") is Forecast

@@ -1,98 +1,86 @@
 """A forecast as a bar: parts of a whole, against what they must fit into."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.forecast.quantity import Forecast, Quantity
-from speccheck.validator.report.quantities import amount, in_words
+from speccheck.validator.report.quantities import amount, best, in_words
 
-# A quantity of one of these names is the sum of those of its unit that stand before it.
-TOTALS = ("total", "peak")
 _FEWEST_PARTS = 2
-_SIGNS = "#=+:*o~%&@"
-
-
-class Part(Record):
-    """One part of a bar: how many of its columns, and the sign that they show."""
-
-    name: str
-    columns: int
-    sign: str
+SIGNS = "#=+:*o~%&@"
+FREE, PERHAPS, LIMIT = ".", "-", "|"
 
 
 class Bar(Record):
-    """Columns of parts, columns that are left, and the numbers in words.
+    """One sign a column, the sign of each quantity, and the numbers in words.
 
-    is_over: more than the limit, so that the bar is full and says too little.
+    cells: parts by their signs; PERHAPS up to the upper bound of the whole; FREE up to
+        the limit; LIMIT where the parts reach beyond it.
     """
 
-    parts: tuple[Part, ...]
-    free: int
+    cells: str
+    signs: Mapping[str, str]
     caption: str
-    is_over: bool
-
-    def sign(self, name: str) -> str:
-        """The sign of a part, a blank for what is none."""
-        return next((part.sign for part in self.parts if part.name == name), " ")
 
 
 def bar(forecast: Forecast, width: int) -> Bar | None:
     """The bar of a forecast with a whole; None where its parts are not known."""
-    whole = _total(forecast)
-    parts = [(one.name, _value(one)) for one in _parts(forecast, whole)]
-    limit = forecast.limit
-    room = 0.0 if limit is None or limit.estimate is None else _value(limit)
-    total = sum(value for _, value in parts)
-    if whole is not None and whole.estimate is not None:
-        total = max(_value(whole), total)
-    scale = room or total
+    whole = forecast.sum()
+    if whole is None or whole.estimate is None:
+        return None
+    is_bound = whole.estimate.kind == "lower_bound"
+    parts = [
+        (one.name, size)
+        for one in forecast.addends()
+        if one.estimate and isfinite(size := _size(one, is_bound=is_bound))
+    ]
+    room = 0.0 if forecast.limit is None else _size(forecast.limit, is_bound=False)
+    total = max(_size(whole, is_bound=is_bound), sum(size for _, size in parts))
+    scale = max(room, total)
     if len(parts) < _FEWEST_PARTS or not isfinite(scale) or scale <= 0:
         return None
-    if (whole is None or whole.estimate is None) and not room:
-        return None
-    drawn = _columns(parts, width / max(scale, total))
-    used = sum(part.columns for part in drawn)
-    unit = forecast.quantities[0].unit if whole is None else whole.unit
-    caption = amount(total, unit)
-    if room and limit is not None:
-        caption += (
-            f" of {amount(room, unit)} {in_words(limit.name)}, {total / room:.0%}"
-        )
-    return Bar(drawn, max(width - used, 0), caption, bool(room) and total > room)
+    signs = {name: SIGNS[index % len(SIGNS)] for index, (name, _) in enumerate(parts)}
+    cells = "".join(_cells(parts, signs, width / scale))
+    if room:
+        upper = round(min(whole.estimate.upper, scale) * width / scale)
+        cells = cells.ljust(upper, PERHAPS).ljust(width, FREE)
+        signs[whole.name] = PERHAPS if PERHAPS in cells else " "
+    if total > room > 0:
+        at = min(round(room * width / scale), width - 1)
+        cells = cells[:at] + LIMIT + cells[at + 1 :]
+    return Bar(cells, signs, _caption(forecast, total, room))
 
 
-def _total(forecast: Forecast) -> Quantity | None:
-    return next((one for one in forecast.quantities if one.name in TOTALS), None)
+def _caption(forecast: Forecast, total: float, room: float) -> str:
+    """The whole against the limit, or without the parts that are not known."""
+    whole, limit = forecast.sum(), forecast.limit
+    if whole is None:
+        return ""
+    if limit is None or not room:
+        lacking = [one for one in forecast.addends() if one.estimate is None]
+        names = ", ".join(in_words(one.name, one.unit) for one in lacking)
+        return best(whole) + (f" without {names}" if names else "")
+    held = f"{amount(room, limit.unit)} {in_words(limit.name, limit.unit)}"
+    mark = f" ({LIMIT})" if total > room else ""
+    return f"{best(whole, room)} of {held}{mark}, {total / room:,.0%}"
 
 
-def _parts(forecast: Forecast, whole: Quantity | None) -> Iterator[Quantity]:
-    """The known quantities that add up: those before the total, or all of the limit."""
-    if whole is None and forecast.limit is None:
-        return
-    unit = whole.unit if whole is not None else getattr(forecast.limit, "unit", "")
-    for one in forecast.quantities:
-        if one is whole:
-            return
-        if one.unit == unit and one.estimate is not None and isfinite(_value(one)):
-            yield one
-
-
-def _value(quantity: Quantity) -> float:
+def _size(quantity: Quantity, *, is_bound: bool) -> float:
+    """The value; of what is only bounded, and beside a bounded whole, the lower end."""
     found = quantity.estimate
     if found is None:
         return 0.0
-    return found.lower if found.kind == "lower_bound" else found.value
+    return found.lower if is_bound or found.kind == "lower_bound" else found.value
 
 
-def _columns(parts: list[tuple[str, float]], each: float) -> tuple[Part, ...]:
+def _cells(
+    parts: Sequence[tuple[str, float]], signs: Mapping[str, str], each: float
+) -> Iterator[str]:
     """Columns by the running sum, so that rounding never adds up."""
-    drawn: list[Part] = []
     reached, column = 0.0, 0
-    for index, (name, value) in enumerate(parts):
-        reached += value
+    for name, size in parts:
+        reached += size
         upto = round(reached * each)
-        sign = _SIGNS[index % len(_SIGNS)]
-        drawn.append(Part(name, max(upto - column, 0), sign))
+        yield signs[name] * (upto - column)
         column = max(upto, column)
-    return tuple(drawn)

@@ -10,6 +10,8 @@ def forecast_data(forecast: Forecast) -> dict[str, object]:
     return {
         "subject": forecast.subject,
         "quantities": [_quantity(one) for one in forecast.quantities],
+        "whole": None if forecast.sum() is None else forecast.whole,
+        "parts": [one.name for one in forecast.addends()],
         "limit": None if forecast.limit is None else _quantity(forecast.limit),
     }
 

@@ -1,60 +1,102 @@
 """What the models predict of a plan: a bar where there is a whole, and a row each."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from speccheck.validator.forecast.quantity import Forecast, Quantity
-from speccheck.validator.report.forecast_bar import Bar, bar
-from speccheck.validator.report.quantities import best, bounds, confidence, in_words
+from speccheck.validator.report.forecast_bar import bar
+from speccheck.validator.report.quantities import best, bounds, in_words
 from speccheck.validator.report.style import Style, printable, wrap
 from speccheck.validator.report.unknowns import ways_to_know
 
-BAR_WIDTH = 40
-_NAME, _BEST, _BOUNDS = 22, 20, 24
+_MOST_COLUMNS = 100
+_NEEDS = "needs "
 
 
 def forecast_lines(
     forecasts: Sequence[Forecast], style: Style, *, knows_scale: bool, full: bool
 ) -> Iterator[str]:
-    """Every subject with what is known of it; what would tell the rest, at the end."""
+    """Each subject of which something is known; at the end what would tell more."""
+    dark = []
     for forecast in forecasts:
-        yield f"\n{style.paint(f'forecast: {in_words(forecast.subject)}', 'bold')}"
-        drawn = bar(forecast, BAR_WIDTH)
-        if drawn is not None:
-            yield f"  {_drawn(drawn, style)} {printable(drawn.caption)}"
-        for one in forecast.quantities:
-            if one.estimate is not None:
-                sign = drawn.sign(one.name) if drawn else " "
-                yield from _row(one, sign, style, full=full)
-        yield from _lacks(forecast, style)
+        if not any(one.estimate for one in forecast.quantities):
+            dark.append(in_words(forecast.subject))
+            continue
+        yield from _subject(forecast, style, full=full)
+    if dark:
+        yield "\n" + wrap(f"no forecast of {', '.join(dark)}", style.width, "")
     wanted = _wanted(forecasts, knows_scale=knows_scale)
     if wanted:
         yield wrap(f"to predict more: {wanted}", style.width, "")
 
 
-def _drawn(drawn: Bar, style: Style) -> str:
-    """In colour on a terminal, by signs elsewhere."""
-    if style.colour:
-        # rich takes longer to import than a plan to show.
-        from speccheck.validator.report.forecast_colour import (  # noqa: PLC0415
-            coloured_bar,
+def _subject(forecast: Forecast, style: Style, *, full: bool) -> Iterator[str]:
+    drawn = bar(forecast, min(style.width, _MOST_COLUMNS) - 4)
+    head = style.paint(f"forecast: {in_words(forecast.subject)}", "bold")
+    yield f"\n{head}" + (f"  {printable(drawn.caption)}" if drawn else "")
+    if drawn:
+        yield f"  [{painted(drawn.cells, style)}]"
+    signs = drawn.signs if drawn else {}
+    known = [one for one in forecast.quantities if one.estimate is not None]
+    none = [one for one in known if _is_none(one) and one.name not in signs]
+    told = [one for one in known if one not in none]
+    yield from _table(told, signs, style, full=full)
+    if none:
+        names = ", ".join(in_words(one.name, one.unit) for one in none)
+        yield wrap(f"none: {names}", style.width, "    ")
+    yield from _lacks(forecast, style)
+
+
+def _is_none(quantity: Quantity) -> bool:
+    found = quantity.estimate
+    return found is not None and found.kind == "exact" and not any(found[:3])
+
+
+def _table(
+    quantities: Sequence[Quantity],
+    signs: Mapping[str, str],
+    style: Style,
+    *,
+    full: bool,
+) -> Iterator[str]:
+    """A row each: sign in the bar, name, value, bounds, how sure."""
+    rows = [
+        (
+            in_words(one.name, one.unit),
+            best(one),
+            bounds(one),
+            in_words(one.estimate.kind if one.estimate else ""),
         )
+        for one in quantities
+    ]
+    widths = [max((len(row[at]) for row in rows), default=0) for at in range(4)]
+    gap = "  " if sum(widths) + 10 <= style.width else " "
+    for one, row in zip(quantities, rows, strict=True):
+        *cells, kind = map(str.ljust, row, widths)
+        sign = painted(signs.get(one.name, " "), style)
+        told = style.paint(kind.rstrip(), "dim")
+        yield gap.join([f"  {sign} {cells[0]}", *cells[1:], told]).rstrip()
+        if full:
+            yield from _notes(one, style)
 
-        return coloured_bar(drawn)
-    signs = "".join(part.sign * part.columns for part in drawn.parts)
-    return f"[{signs}{'.' * drawn.free}]"
+
+def painted(signs: str, style: Style) -> str:
+    """In colour on a terminal, as they are elsewhere."""
+    if not style.colour or not signs.strip():
+        return signs
+    # rich takes longer to import than a plan to show.
+    from speccheck.validator.report.forecast_colour import coloured  # noqa: PLC0415
+
+    return coloured(signs)
 
 
-def _row(quantity: Quantity, sign: str, style: Style, *, full: bool) -> Iterator[str]:
+def _notes(quantity: Quantity, style: Style) -> Iterator[str]:
     found = quantity.estimate
     if found is None:
         return
-    name = f"{sign} {in_words(quantity.name)}"
-    numbers = f"{best(quantity):<{_BEST}} {bounds(quantity):<{_BOUNDS}}"
-    yield f"  {name:<{_NAME}} {numbers} {found.kind.replace('_', ' ')}".rstrip()
-    if full:
-        for text in (quantity.note, confidence(found), found.source):
-            if text:
-                yield wrap(printable(text), style.width, " " * 6)
+    valid = f"valid for {found.valid}" if found.valid else ""
+    for text in (quantity.note, valid, f"source: {found.source}"):
+        if text:
+            yield wrap(printable(text), style.width, " " * 8)
 
 
 def _lacks(forecast: Forecast, style: Style) -> Iterator[str]:
@@ -62,8 +104,10 @@ def _lacks(forecast: Forecast, style: Style) -> Iterator[str]:
     groups: dict[str, list[str]] = {}
     for one in forecast.quantities:
         if one.estimate is None:
-            reason = f"needs {', '.join(one.missing)}" if one.missing else one.note
-            groups.setdefault(reason, []).append(in_words(one.name))
+            reason = one.note
+            if one.missing:
+                reason = _NEEDS + ", ".join(one.missing)
+            groups.setdefault(reason, []).append(in_words(one.name, one.unit))
     for reason, names in groups.items():
         text = f"{', '.join(names)}: not known"
         text += f", {reason}" if reason else ""
@@ -71,11 +115,16 @@ def _lacks(forecast: Forecast, style: Style) -> Iterator[str]:
 
 
 def _wanted(forecasts: Sequence[Forecast], *, knows_scale: bool) -> str:
-    """The options and files that would give the missing leaves."""
+    """The options and files that would give the missing leaves, then the leaves."""
     ways: dict[str, None] = {}
+    leaves: dict[str, None] = {}
     for forecast in forecasts:
         for one in (*forecast.quantities, forecast.limit):
             for name in one.missing if one is not None else ():
                 way = ways_to_know((name,), "", knows_scale=knows_scale)
-                ways[way or f"needs {name}"] = None
-    return "; ".join(ways)
+                if way.startswith(_NEEDS):
+                    leaves[name] = None
+                else:
+                    ways[way] = None
+    told = [*ways, *([f"state {', '.join(leaves)}"] if leaves else [])]
+    return "; ".join(told)

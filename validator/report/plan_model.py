@@ -84,10 +84,15 @@ class PlanQuantity(_Part):
 
 
 class PlanForecast(_Part):
-    """What the models predict of one subject, and what its whole is held against."""
+    """What the models predict of one subject.
+
+    whole: the quantity that `parts` add up to; limit: what it is held against.
+    """
 
     subject: str
     quantities: list[PlanQuantity]
+    whole: str | None
+    parts: list[str]
     limit: PlanQuantity | None
 
 

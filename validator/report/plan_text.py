@@ -34,7 +34,8 @@ def plan_text(view: PlanView, style: Style, *, full: bool) -> str:
 
 def _plan(plan: ShownPlan, style: Style, *, full: bool) -> Iterator[str]:
     names = ", ".join(f"{file.path} ({file.format})" for file in plan.files)
-    yield wrap(style.paint("plan", "bold") + f" {names}", style.width, "")
+    head = wrap(f"plan {names}", style.width, "").removeprefix("plan")
+    yield style.paint("plan", "bold") + head
     if plan.grouping:
         yield wrap(f"one plan: {'; '.join(plan.grouping)}", style.width, "  ")
     if plan.what_if is None or full:
@@ -42,7 +43,7 @@ def _plan(plan: ShownPlan, style: Style, *, full: bool) -> Iterator[str]:
         yield from forecast_lines(
             plan.forecasts, style, knows_scale=_knows_scale(plan), full=full
         )
-    yield from what_if_lines(plan, style)
+    yield from what_if_lines(plan, style, full=full)
 
 
 def _knows_scale(plan: ShownPlan) -> bool:

@@ -1,9 +1,8 @@
-"""Predicted quantities as people read them: number, unit, range, how sure."""
+"""Predicted quantities as people read them: number, unit, range."""
 
 from math import isfinite
 
 from speccheck.validator.forecast.quantity import Quantity
-from speccheck.validator.models.estimate import Estimate
 
 _STEPS: dict[str, tuple[tuple[float, str], ...]] = {
     "bytes": ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")),
@@ -32,49 +31,65 @@ _PLAIN = {
 _WRITTEN_OUT = 1_000
 
 
-def amount(value: float, unit: str) -> str:
-    """A number with its unit: `61.3 GB`, `12 min`, `3.2%`."""
+def amount(value: float, unit: str, beside: float | None = None) -> str:
+    """A number with its unit: `61.3 GB`, `12 min`, `3.2%`.
+
+    beside: a number whose multiple of the unit is taken, to be compared with.
+    """
     if not isfinite(value):
         return "no bound"
+    digits, word = _scaled(value, unit, beside)
+    return f"{digits}{'' if word == '%' else ' '}{word}".rstrip()
+
+
+def _scaled(value: float, unit: str, beside: float | None = None) -> tuple[str, str]:
     if unit == "share":
-        return f"{_digits(100 * value)}%"
+        return _digits(100 * value), "%"
     for size, word in _STEPS.get(unit, ()):
-        if abs(value) >= size:
-            return f"{_digits(value / size)} {word}"
-    return f"{_digits(value)} {_PLAIN[unit]}".rstrip()
+        if abs(value if beside is None else beside) >= size:
+            return _digits(value / size), word
+    return _digits(value), _PLAIN[unit]
 
 
 def _digits(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= _WRITTEN_OUT else f"{value:.3g}"
 
 
-def best(quantity: Quantity) -> str:
+def best(quantity: Quantity, beside: float | None = None) -> str:
     """The value alone; of a lower bound that it is one."""
     found = quantity.estimate
     if found is None:
         return "not known"
     if found.kind == "lower_bound":
-        return f"at least {amount(found.lower, quantity.unit)}"
-    return amount(found.value, quantity.unit)
+        return _at_least(found.lower, quantity.unit, beside)
+    return amount(found.value, quantity.unit, beside)
+
+
+def _at_least(value: float, unit: str, beside: float | None = None) -> str:
+    if value <= 0:
+        return "no lower bound"
+    return f"at least {amount(value, unit, beside)}"
 
 
 def bounds(quantity: Quantity) -> str:
     """The range of a quantity, empty where it is a single number."""
-    found = quantity.estimate
-    if found is None or found.kind == "lower_bound" or found.lower == found.upper:
+    found, unit = quantity.estimate, quantity.unit
+    if found is None or found.lower == found.upper:
         return ""
-    low, high = (amount(one, quantity.unit) for one in (found.lower, found.upper))
+    if found.kind == "lower_bound":
+        return f"at most {amount(found.upper, unit)}" if isfinite(found.upper) else ""
     if not isfinite(found.upper):
-        return f"at least {low}"
-    return f"{low} to {high}"
+        return _at_least(found.lower, unit)
+    low, word = _scaled(found.lower, unit)
+    high = amount(found.upper, unit)
+    if high.endswith(f"{'' if word == '%' else ' '}{word}"):
+        return f"{low} to {high}"
+    return f"{amount(found.lower, unit)} to {high}"
 
 
-def confidence(found: Estimate) -> str:
-    """How sure, and where."""
-    word = found.kind.replace("_", " ")
-    return f"{word} for {found.valid}" if found.valid else word
-
-
-def in_words(name: str) -> str:
-    """The name of a quantity as a text."""
-    return name.replace("_", " ")
+def in_words(name: str, unit: str = "") -> str:
+    """The name of a quantity as a text, without the unit that its number has."""
+    words = name.split("_")
+    if len(words) > 1 and words[-1] == unit:
+        words.pop()
+    return " ".join(words)

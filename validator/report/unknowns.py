@@ -8,6 +8,7 @@ from speccheck.validator.sources.context import FLAGS
 
 _SCALE = "--nodes and --gpus-per-node"
 _GPU = "--gpu or --instance"
+_EXACT_GPU = "--gpu by its full name (H100-SXM5-80GB) or --instance"
 # Leaves that follow from others: the options that let them follow.
 _OPTIONS = {
     **FLAGS,
@@ -19,6 +20,11 @@ _OPTIONS = {
     "cluster.compute_capability": _GPU,
     "cluster.has_nvlink": _GPU,
     "cluster.accelerator_family": _GPU,
+    # GPUs of one name differ in these.
+    "cluster.peak_bf16_flops_per_second": _EXACT_GPU,
+    "cluster.power_watts": _EXACT_GPU,
+    "cluster.nvlink_bytes_per_second": _EXACT_GPU,
+    "cluster.nic_bits_per_second_per_gpu": "--instance",
     "cluster.nvlink_domain_size": "--nvlink-domain or --instance",
 }
 _FILES = {

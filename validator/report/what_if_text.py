@@ -1,12 +1,14 @@
 """A plan before and after `--what-if`, as text."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.forecast.quantity import Forecast, Quantity
 from speccheck.validator.plan_view import ShownChange, ShownPlan
+from speccheck.validator.report.forecast_bar import bar
+from speccheck.validator.report.forecast_text import painted
 from speccheck.validator.report.quantities import best, in_words
 from speccheck.validator.report.style import Style, printable, wrap
 from speccheck.validator.report.summary import Exit, exit_of, summarize
@@ -15,6 +17,7 @@ from speccheck.validator.run import Run
 from speccheck.validator.what_if.comparison import FindingChange
 
 _NAME, _VALUES = 38, 20
+_MOST_COLUMNS, _BAR_AT = 100, 11
 _WORDS = {
     "pass": ("holds", "good"),
     "unknown": ("cannot be judged", "unknown"),
@@ -23,7 +26,7 @@ _WORDS = {
 _VERDICTS = {0: "go", 1: "no-go", 3: "inconclusive"}
 
 
-def what_if_lines(plan: ShownPlan, style: Style) -> Iterator[str]:
+def what_if_lines(plan: ShownPlan, style: Style, *, full: bool) -> Iterator[str]:
     """What is set, what follows from it, what is judged otherwise, and the verdicts."""
     found = plan.what_if
     if found is None:
@@ -38,8 +41,11 @@ def what_if_lines(plan: ShownPlan, style: Style) -> Iterator[str]:
         yield wrap(printable(remark), style.width, "  ")
     yield from _predicted(plan.forecasts, found.forecasts, style)
     yield ""
+    minor = [] if full else [one for one in found.findings if _is_minor(one)]
     for finding in found.findings:
-        yield from _finding(finding, style)
+        if finding not in minor:
+            yield from _finding(finding, style)
+    yield from _minor(minor, style)
     if not found.findings:
         yield "no finding changes"
     yield f"  before  {_verdict(found.before, style)}"
@@ -64,6 +70,26 @@ def _text(leaf: Value[object]) -> str:
     if leaf.value is None:
         return "conflict" if leaf.status == "conflict" else "unknown"
     return printable(hidden(written(leaf.value)))
+
+
+def _is_minor(change: FindingChange) -> bool:
+    """Whether a clause that is no must is only judged no longer, or not yet."""
+    one = change.main
+    return (
+        change.kind == "outcome"
+        and one.outcome in {"unknown", "not_applicable"}
+        and one.clause_level != "must"
+    )
+
+
+def _minor(changes: Sequence[FindingChange], style: Style) -> Iterator[str]:
+    groups: dict[tuple[str, str], dict[str, None]] = {}
+    for change in changes:
+        old, new = _outcome(change.before), _outcome(change.after)
+        groups.setdefault((old, new), {})[change.main.clause] = None
+    for (old, new), clauses in groups.items():
+        text = f"{_WORDS[old][0]} -> {_WORDS[new][0]}: {', '.join(clauses)} (--full)"
+        yield wrap(text, style.width, "  ")
 
 
 def _finding(change: FindingChange, style: Style) -> Iterator[str]:
@@ -124,8 +150,28 @@ def _predicted(
     if rows:
         yield f"\n{style.paint('forecast', 'bold')}"
     for (subject, name), left, right in rows:
-        label = f"{in_words(subject)}, {in_words(name)}"
+        label = f"{in_words(subject)}, {in_words(name, right.unit)}"
         yield f"  {label:<{_NAME}} {_shown(left)} -> {_shown(right)}"
+    for subject in dict.fromkeys(subject for (subject, _), _, _ in rows):
+        yield from _bars(subject, before, after, style)
+
+
+def _bars(
+    subject: str,
+    before: tuple[Forecast, ...],
+    after: tuple[Forecast, ...],
+    style: Style,
+) -> Iterator[str]:
+    """What must fit, before and after, in bars of the same parts."""
+    for name, forecasts in (("before", before), ("after", after)):
+        for forecast in forecasts:
+            if forecast.subject != subject or forecast.limit is None:
+                continue
+            drawn = bar(forecast, min(style.width, _MOST_COLUMNS) - _BAR_AT - 1)
+            if drawn is not None:
+                head = f"  {name:<7} "
+                yield f"{head}{in_words(subject)} {drawn.caption}"
+                yield f"{' ' * (_BAR_AT - 1)}[{painted(drawn.cells, style)}]"
 
 
 def _by_name(forecasts: tuple[Forecast, ...]) -> Mapping[tuple[str, str], Quantity]:
