@@ -92,7 +92,7 @@ def test_a_must_that_nobody_wrote_a_rule_for_stands_first(
     lines = coverage_text(without_rules(monkeypatch)).splitlines()
     assert lines[5:9] == [
         "",
-        "44 musts of the core that files alone do not settle",
+        "45 musts of the core that files alone do not settle",
         "  no rule yet",
         "    COMM-003  NCCL algorithm and protocol lists are valid",
     ]

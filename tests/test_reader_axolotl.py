@@ -185,6 +185,8 @@ def test_full_half_precision_keeps_the_weights_in_it() -> None:
             "none",
         ),
         ("adapter:", "sft", "none"),
+        ("unfrozen_parameters: [lm_head.weight]", "sft", "freeze"),
+        ("lisa_n_layers: 4", "sft", "freeze"),
     ],
 )
 def test_roles(lines: str, role: str, adapter: str) -> None:

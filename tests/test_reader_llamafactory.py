@@ -144,7 +144,7 @@ def test_defaults() -> None:
     ("lines", "adapter", "role"),
     [
         ("finetuning_type: full\n", "none", "sft"),
-        ("finetuning_type: freeze\n", "none", "sft"),
+        ("finetuning_type: freeze\n", "freeze", "sft"),
         ("finetuning_type: lora\n", "lora", "lora"),
         ("finetuning_type: lora\nquantization_bit: 4\n", "qlora", "lora"),
         ("finetuning_type: oft\nquantization_bit: 4\n", "oft", "lora"),
@@ -153,6 +153,14 @@ def test_defaults() -> None:
 def test_methods(lines: str, adapter: str, role: str) -> None:
     leaves = read(CORE + lines)
     assert (leaves.value("model.adapter"), leaves.value("run.role")) == (adapter, role)
+
+
+@pytest.mark.parametrize("name", ["galore", "apollo", "badam"])
+def test_optimizers_that_keep_less_replace_the_one_that_is_named(name: str) -> None:
+    leaves = read(
+        CORE + f"finetuning_type: full\noptim: adamw_torch\nuse_{name}: true\n"
+    )
+    assert leaves.value("optimizer.name_of_optimizer") == f"{name}_adamw"
 
 
 @pytest.mark.parametrize(

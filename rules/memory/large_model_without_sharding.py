@@ -20,22 +20,15 @@ Good::
     "zero_optimization": {"stage": 2}
 """
 
-from speccheck.rules.memory._estimate import (
-    degree,
-    dimensions_of,
-    parameters_of,
-    scheme_of,
-    stage_of,
-    trains_adapter,
-)
 from speccheck.validator.evidence.training_plan import TrainingPlan
-from speccheck.validator.models.state_memory import (
-    Sharding,
-    billions,
-    gigabytes,
-    state_bytes,
+from speccheck.validator.forecast.memory import (
+    degree,
+    is_cut,
+    trains_adapter,
+    unsharded_states,
 )
-from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
+from speccheck.validator.models.state_memory import billions, gigabytes
+from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 
 class MemoryShare(Numbers):
@@ -56,16 +49,14 @@ def large_model_without_sharding(plan: TrainingPlan, limit: MemoryShare) -> Verd
     if sharded or offloads:
         yield passed("sharding is declared", at=[*sharded, *offloads])
         return
-    if stage_of(plan) > 0:
+    if is_cut(plan):
         yield passed("sharding is declared", at=plan.value("optimizer.is_distributed"))
         return
     degree(plan, "tensor_parallel_size")
     degree(plan, "pipeline_parallel_size")
     capacity = plan.value("cluster.accelerator_memory_bytes").need()
-    parameters = parameters_of(plan, dimensions_of(plan))
-    whole = Sharding(1, 1, 1, 0)
-    least = state_bytes(parameters, scheme_of(plan), whole).least
-    available = limit.peak_share * capacity
+    parameters, states = unsharded_states(plan)
+    least, available = states.lower, limit.peak_share * capacity
     at = [
         *stated,
         plan.value("optimizer.is_distributed"),
@@ -73,25 +64,28 @@ def large_model_without_sharding(plan: TrainingPlan, limit: MemoryShare) -> Verd
         plan.value("model.hidden_size"),
         plan.value("model.layers"),
     ]
-    if least <= available:
-        yield passed(
-            f"unsharded model states take at least {gigabytes(least)} of "
-            f"{gigabytes(available)}",
+    taken = f"unsharded model states take at least {gigabytes(least)}"
+    if least > capacity:
+        yield fail(
+            f"{taken} ({billions(parameters.lower)} parameters x "
+            f"{least / parameters.lower:.0f} bytes) on each GPU, which has "
+            f"{gigabytes(capacity)}, and nothing shards them",
             at=at,
             measured=least,
+            required=capacity,
+            cost="the job runs out of memory while it builds the optimizer",
+        )
+    elif states.upper > available:
+        known = f"{taken}, at most {gigabytes(states.upper)}, of {gigabytes(available)}"
+        yield unknown(known, missing=("optimizer.name_of_optimizer",), at=at)
+    else:
+        yield passed(
+            f"unsharded model states take at most {gigabytes(states.upper)} of "
+            f"{gigabytes(available)}",
+            at=at,
+            measured=states.upper,
             required=available,
         )
-        return
-    yield fail(
-        f"unsharded model states take at least {gigabytes(least)} "
-        f"({billions(parameters.least)} parameters x "
-        f"{least / parameters.least:.0f} bytes) on each GPU; {limit.peak_share:.0%} of "
-        f"{gigabytes(capacity)} is {gigabytes(available)}, and nothing shards them",
-        at=at,
-        measured=least,
-        required=available,
-        cost="the job runs out of memory while it builds the optimizer",
-    )
 
 
 _WHOLE = {

@@ -5,16 +5,16 @@ allocation that does not fit. No batch size helps, since activations are not eve
 counted.
 
 What passes: the peak of states, activations and logits, estimated from above, fits into
-the share of memory that the clause leaves to it. Between that and the lower bound the
-answer is unknown, with both numbers.
+the share of memory that the clause leaves to it. It fails where the lower bound alone
+is more than the GPU has. Between the two the answer is unknown, with both numbers.
 
 Where it does not apply: adapters on a frozen base are never failed, only passed or left
 open. A model that nothing shards is judged by its own rule.
 
 Source: Rajbhandari et al. 2020 (arXiv:1910.02054), state of each parameter by stage;
 NVIDIA/Megatron-LM megatron/training/theoretical_memory_usage.py; Korthikanti et al.
-2022 (arXiv:2205.05198). The lower bound is at or below each of 197 published
-readings, the upper bound with the tolerance at or above each of 191.
+2022 (arXiv:2205.05198). The lower bound is at or below each of 230 published
+readings, the upper bound with the tolerance at or above each of 228.
 
 Bad::
 
@@ -26,9 +26,10 @@ Good::
     "zero_optimization": {"stage": 3}
 """
 
-from speccheck.rules.memory._estimate import Estimate, estimate, trains_adapter
 from speccheck.validator.evidence.training_plan import TrainingPlan
-from speccheck.validator.models.state_memory import billions, gigabytes
+from speccheck.validator.forecast.memory import is_cut, memory_forecast, trains_adapter
+from speccheck.validator.forecast.quantity import Forecast
+from speccheck.validator.models.state_memory import gigabytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 
@@ -41,42 +42,39 @@ class MemoryShare(Numbers):
 
 @rule(clause="MEM-001", confidence="lower_bound")
 def model_states_exceed_memory(plan: TrainingPlan, limit: MemoryShare) -> Verdicts:
-    """Judge the lower bound of the states, then the upper bound of the peak."""
+    """Judge the lower bound of the peak, then the upper one."""
     capacity = plan.value("cluster.accelerator_memory_bytes").need()
-    found = estimate(plan)
-    available = limit.peak_share * capacity
-    least = found.states.least
+    found = memory_forecast(plan)
+    total, states = found.named("total"), found.named("states").need()
+    peak, available = total.need(), limit.peak_share * capacity
     at = [plan.value(name) for name in _PLACES]
-    shared = found.sharding.model_ranks > 1 or found.sharding.stage > 0
-    if least > available and not trains_adapter(plan):
-        if shared:
+    if peak.lower > capacity and not trains_adapter(plan):
+        if states.lower <= capacity or is_cut(plan):
             yield fail(
-                f"model states take at least {gigabytes(least)} on each GPU "
-                f"({_arithmetic(found)}); {limit.peak_share:.0%} of "
-                f"{gigabytes(capacity)} is {gigabytes(available)}",
+                f"one GPU holds at least {gigabytes(peak.lower)} "
+                f"({_arithmetic(found)}); it has {gigabytes(capacity)}",
                 at=at,
-                measured=least,
-                required=available,
+                measured=peak.lower,
+                required=capacity,
                 cost="the job runs out of memory before the first step ends, after the "
                 "nodes are yours",
-                remedy="Shard more: ZeRO stage 3 or FSDP cuts weights, gradients and "
-                "optimizer state over all data-parallel ranks; tensor and pipeline "
-                "ranks cut them as well.",
+                remedy=_REMEDY
+                if plan.value("model.adapter").is_known
+                else f"{_REMEDY} {_ADAPTERS}",
             )
         return
-    peak = found.peak
-    if peak is not None and peak.most * (1 + limit.model_tolerance) <= available:
+    if peak.upper * (1 + limit.model_tolerance) <= available:
         yield passed(
-            f"at most {gigabytes(peak.most)} of {gigabytes(available)}",
+            f"at most {gigabytes(peak.upper)} of {gigabytes(available)}",
             at=at,
-            measured=peak.most,
+            measured=peak.upper,
             required=available,
         )
         return
-    known = f"model states take at least {gigabytes(least)} of {gigabytes(available)}"
-    if peak is not None:
-        known += f", the peak at most {gigabytes(peak.most)}: too close to tell"
-    yield unknown(known, missing=found.missing, at=at)
+    known = f"one GPU holds at least {gigabytes(peak.lower)} of {gigabytes(available)}"
+    if not total.missing and peak.upper < float("inf"):
+        known += f", at most {gigabytes(peak.upper)}: too close to tell"
+    yield unknown(known, missing=total.missing, at=at)
 
 
 _PLACES = (
@@ -87,12 +85,17 @@ _PLACES = (
     "model.hidden_size",
     "model.layers",
 )
+_REMEDY = (
+    "Shard more: ZeRO stage 3 or FSDP cuts weights, gradients and optimizer state over "
+    "all data-parallel ranks; tensor and pipeline ranks cut them as well."
+)
+_ADAPTERS = "If adapters alone are trained, say so: --role lora."
 
 
-def _arithmetic(found: Estimate) -> str:
-    cut = found.sharding.model_ranks
-    each = found.states.least * cut / found.parameters.least
-    text = f"{billions(found.parameters.least)} parameters x {each:.1f} bytes"
-    if found.sharding.stage:
-        text += f" at stage {found.sharding.stage} over {found.sharding.shard_ranks:,}"
-    return f"{text} / {cut} model-parallel ranks" if cut > 1 else text
+def _arithmetic(found: Forecast) -> str:
+    """The parts of the lower bound, each with its numbers."""
+    states, kept = found.named("states"), found.named("activations")
+    text = f"states {gigabytes(states.need().lower)}: {states.note}"
+    if kept.estimate is not None and kept.estimate.lower:
+        text += f"; layer inputs {gigabytes(kept.estimate.lower)}: {kept.note}"
+    return text

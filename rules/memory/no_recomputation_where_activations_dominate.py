@@ -3,7 +3,8 @@
 Why it hurts: activations grow with sequence and micro-batch. Kept for every layer they
 leave no room for a larger batch, and the longest sequence ends the run.
 
-What passes: selective or full recomputation, or activations that stay below the share.
+What passes: selective or full recomputation, activations that stay below the share, or
+a peak that fits with all of them.
 
 Where it does not apply: mixture-of-experts models and others whose activations cannot
 be counted are left open.
@@ -22,21 +23,17 @@ Good::
     gradient_checkpointing: true
 """
 
-from speccheck.rules.memory._estimate import degree, dimensions_of, work_of
 from speccheck.validator.evidence.training_plan import TrainingPlan
-from speccheck.validator.evidence.value import MissingEvidence
-from speccheck.validator.models.activation_memory import (
-    least_layer_bytes,
-    most_layer_bytes,
-)
+from speccheck.validator.forecast.memory import memory_forecast
 from speccheck.validator.models.state_memory import gigabytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 
 class ActivationShare(Numbers):
-    """From which share of the GPU on activations dominate."""
+    """From which share of the GPU on activations dominate, and which the peak fits."""
 
     activation_share: float
+    peak_share: float
 
 
 @rule(clause="MEM-003", confidence="calibrated")
@@ -49,36 +46,35 @@ def no_recomputation_where_activations_dominate(
         yield passed(at=recompute)
         return
     capacity = plan.value("cluster.accelerator_memory_bytes").need()
-    dimensions = dimensions_of(plan)
-    if dimensions is None:
-        name, reason = "model.layers", "the dimensions of a dense transformer"
-        raise MissingEvidence(name, reason)
-    work = work_of(plan)
-    layers = dimensions.layers // degree(plan, "pipeline_parallel_size")
-    held = layers * work.micro_batches_in_flight
-    least = held * least_layer_bytes(dimensions, work)
-    most = most_layer_bytes(dimensions, work)
-    allowed = limit.activation_share * capacity
+    forecast = memory_forecast(plan)
+    found, total = forecast.named("activations"), forecast.named("total").estimate
+    states = forecast.named("states").estimate
+    kept, allowed = found.need(), limit.activation_share * capacity
+    fitting = limit.peak_share * capacity
+    others = 0.0 if states is None else states.lower
     at = [
         recompute,
         plan.value("batch.micro_batch_size"),
         plan.value("batch.sequence_length"),
     ]
-    if least > allowed:
+    if kept.upper <= allowed:
+        yield passed(at=at, measured=kept.upper, required=allowed)
+    elif total is not None and total.upper <= fitting:
+        yield passed(at=at, measured=total.upper, required=fitting)
+    elif kept.kind == "calibrated" and kept.value > max(allowed, fitting - others):
         yield fail(
-            f"activations of {layers} layers take at least {gigabytes(least)} without "
-            f"recomputation, more than {limit.activation_share:.0%} of "
-            f"{gigabytes(capacity)} = {gigabytes(allowed)}",
+            f"activations take about {gigabytes(kept.value)} ({found.note}), more than "
+            f"{limit.activation_share:.0%} of {gigabytes(capacity)} = "
+            f"{gigabytes(allowed)}, and the peak does not fit with them",
             at=at,
-            measured=least,
+            measured=kept.value,
             required=allowed,
             cost="no room for a larger batch; the longest sequence runs out of memory",
         )
-    elif most is not None and held * most <= allowed:
-        yield passed(at=at, measured=held * most, required=allowed)
     else:
         yield unknown(
-            f"activations take at least {gigabytes(least)} of {gigabytes(allowed)}",
+            f"activations take at least {gigabytes(kept.lower)} of "
+            f"{gigabytes(allowed)}",
             missing=("kernels.attention_backend", "model.feed_forward_size"),
             at=at,
         )

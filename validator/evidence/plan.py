@@ -300,7 +300,7 @@ class Model(Section):
     experts: Value[int] = Value("model.experts")
     experts_per_token: Value[int] = Value("model.experts_per_token")
     expert_feed_forward_size: Value[int] = Value("model.expert_feed_forward_size")
-    adapter: Value[str] = Value("model.adapter")  # none, lora, qlora, ...
+    adapter: Value[str] = Value("model.adapter")  # none, lora, freeze, ...
     quantized_bits: Value[int] = Value("model.quantized_bits")
 
 

@@ -77,10 +77,17 @@ def _engine(sheet: FactSheet, data: Settings) -> None:
     add_defaults(sheet, _FULLY_SHARDED)
 
 
+# Layers named, or drawn anew every few steps.
+_PARTIAL = ("unfrozen_parameters", "lisa_n_layers")
+
+
 def _adapter(sheet: FactSheet, data: Settings) -> None:
     adapter = data.get("adapter")
     if isinstance(adapter, str) and adapter:
         sheet.state("model.adapter", adapter.lower(), ("adapter",))
+    elif partial := [key for key in _PARTIAL if data.get(key)]:
+        note = f"{partial[0]}: some layers are trained"
+        sheet.derive("model.adapter", "freeze", note, (partial[0],))
     else:
         note = "no adapter is set: all weights are trained"
         sheet.default("model.adapter", "none", note)

@@ -75,6 +75,7 @@ def state_training(sheet: FactSheet, data: Arguments) -> None:
     _quantization(sheet, data)
     _method(sheet, data)
     _half_precision(sheet, data)
+    _small_optimizer(sheet, data)
     _packing(sheet, data)
     _resuming(sheet, data)
     _sinks(sheet, data)
@@ -114,7 +115,8 @@ def _method(sheet: FactSheet, data: Arguments) -> None:
         sheet.derive("model.adapter", adapter, note, *of_method)
         sheet.derive("run.role", "lora", note, *places)
     elif method in _FULL:
-        sheet.derive("model.adapter", "none", note, *of_method)
+        adapter = "freeze" if method == "freeze" else "none"
+        sheet.derive("model.adapter", adapter, note, *of_method)
         role = _role(stage, is_new=boolean(data.get("train_from_scratch")) is True)
         if role:
             sheet.derive("run.role", role, note, *places)
@@ -140,6 +142,16 @@ def _half_precision(sheet: FactSheet, data: Arguments) -> None:
         "precision.optimizer_state_dtype",
     ):
         sheet.derive(leaf, "bf16", note, at)
+
+
+def _small_optimizer(sheet: FactSheet, data: Arguments) -> None:
+    """These replace the optimizer that `optim` names, and keep less than it."""
+    leaf = "optimizer.name_of_optimizer"
+    for key in ("use_galore", "use_apollo", "use_badam"):
+        if boolean(data.get(key)) is True:
+            sheet.facts[:] = [fact for fact in sheet.facts if fact.name != leaf]
+            name = f"{key.removeprefix('use_')}_adamw"
+            sheet.derive(leaf, name, f"{key}: true", (key,))
 
 
 def _packing(sheet: FactSheet, data: Arguments) -> None:
@@ -278,6 +290,6 @@ def _peft(sheet: FactSheet, data: Arguments) -> None:
         sheet.derive("model.adapter", "lora", "peft_config", at)
         sheet.derive("run.role", "lora", "peft_config", at)
     elif name == "freeze":
-        sheet.derive("model.adapter", "none", "some layers are trained as they are", at)
+        sheet.derive("model.adapter", "freeze", "some layers are trained", at)
     elif block is None:
         sheet.default("model.adapter", "none", "no peft_config is set")
