@@ -42,14 +42,13 @@ model:
   attention_heads: 64
   vocabulary_size: 128256
 """
+# GPT-3 on one node, with nothing saved.
 UNSAVED = """\
 torchrun --nproc_per_node 8 --nnodes 1 pretrain_gpt.py \\
-  --num-layers 80 --hidden-size 8192 --ffn-hidden-size 28672 \\
-  --num-attention-heads 64 --group-query-attention --num-query-groups 8 --swiglu \\
-  --untie-embeddings-and-output-weights --vocab-size 128256 \\
-  --seq-length 8192 --max-position-embeddings 8192 --use-flash-attn \\
+  --num-layers 96 --hidden-size 12288 --num-attention-heads 96 --vocab-size 51200 \\
+  --seq-length 2048 --max-position-embeddings 2048 --use-flash-attn \\
   --tensor-model-parallel-size 1 --pipeline-model-parallel-size 1 \\
-  --micro-batch-size 1 --global-batch-size 128 --train-iters 100000 --bf16
+  --micro-batch-size 1 --global-batch-size 256 --train-iters 100000 --bf16
 """
 
 
