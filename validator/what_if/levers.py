@@ -110,10 +110,10 @@ def _fitting_batches(
     total, micro, ranks, stages = (
         _count(plan, name) for name in (GLOBAL, MICRO, _DATA, _PIPELINE)
     )
-    if not total or not micro or not ranks:
+    if not total or not ranks:
         return
     repeats = _count(plan, STEPS) if STEPS in stated else 0
-    if repeats and total % (micro * ranks) == 0:
+    if repeats and micro and total % (micro * ranks) == 0:
         yield STEPS, total // (micro * ranks)
     fitting = [
         size for size in range(1, _MOST_MICRO + 1) if total % (size * ranks) == 0
@@ -122,9 +122,10 @@ def _fitting_batches(
         fitting = [size for size in fitting if size * ranks * repeats == total]
     # A smaller micro-batch needs no more memory, a larger one may.
     fitting.sort(key=lambda size: (size > micro, abs(size - micro)))
-    yield from ((MICRO, size) for size in fitting if size != micro)
-    unit = micro * ranks * (repeats or 1)
-    units = (unit, unit * stages) if stages > 1 else (unit,)
+    if micro:
+        yield from ((MICRO, size) for size in fitting if size != micro)
+    unit = (micro or 1) * ranks * (repeats or 1)
+    units = {ranks, unit, unit * max(stages, 1)}
     sizes = {total // one * one + more for one in units for more in (0, one)}
     for size in sorted(sizes, key=lambda size: (abs(size - total), size)):
         if size and size != total:

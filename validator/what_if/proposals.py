@@ -237,9 +237,11 @@ def _because(said: Sequence[Finding], plan: TrainingPlan, *, is_verified: bool) 
     """The numbers by which it holds, or why it cannot be judged."""
     if not is_verified:
         unknown = next(one for one in said if one.outcome == "unknown")
-        return f"{unknown.clause} cannot be judged: {unknown.message}"
+        lacking = [name for name in unknown.missing if name not in unknown.message]
+        without = f" without {' and '.join(lacking)}" if lacking else ""
+        return f"{unknown.clause} cannot be judged{without}: {unknown.message}"
     told = [one.message for one in said if one.message]
-    if any(one.clause.startswith("BATCH") for one in said):
+    if not told and any(one.clause.startswith("BATCH") for one in said):
         told = _batch_arithmetic(plan)
     return told[0] if told else ""
 
