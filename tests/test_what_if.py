@@ -139,6 +139,15 @@ CASES: dict[str, tuple[list[str], list[Row], list[str]]] = {
         [("parallelism.sharding_stage", 3, 1, "stated")],
         [],
     ),
+    "groups-of-one-shard": (
+        ["shards=1,replicas=32"],
+        [
+            ("parallelism.replicate_size", 4, 32, "stated"),
+            ("parallelism.shard_size", 8, 1, "stated"),
+            ("parallelism.sharding_stage", 3, 0, "derived"),
+        ],
+        [],
+    ),
     "no-sharding": (
         ["zero=0"],
         [
@@ -239,6 +248,17 @@ def test_a_gpu_brings_its_memory_and_takes_the_machine_type_away(
         row[0]: row[1:] for row in rows(what_if(capsys, job, "instance=p4d.24xlarge"))
     }
     assert found["cluster.accelerator"][1] == "a100-sxm4-40gb"
+
+
+def test_larger_groups_of_shards_turn_sharding_on(
+    job: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = JOB.replace("sharding_stage: 3", "sharding_stage: 0")
+    text = text.replace("fsdp2", "ddp").replace("shard_size: 8", "shard_size: 1")
+    job.write_text(text.replace("replicate_size: 4", "replicate_size: 32"), "utf-8")
+    found = rows(what_if(capsys, job, "shards=32,replicas=1"))
+    assert ("parallelism.sharding_stage", 0, 3, "derived") in found
+    assert ("parallelism.engine", "ddp", "fsdp2", "derived") in found
 
 
 def test_one_stage_has_no_virtual_ones(

@@ -73,13 +73,8 @@ def _text(leaf: Value[object]) -> str:
 
 
 def _is_minor(change: FindingChange) -> bool:
-    """Whether a clause that is no must is only judged no longer, or not yet."""
-    one = change.main
-    return (
-        change.kind == "outcome"
-        and one.outcome in {"unknown", "not_applicable"}
-        and one.clause_level != "must"
-    )
+    """Whether a clause that is no must is judged otherwise, and fails neither time."""
+    return change.kind == "outcome" and change.main.clause_level != "must"
 
 
 def _minor(changes: Sequence[FindingChange], style: Style) -> Iterator[str]:

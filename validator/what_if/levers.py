@@ -179,7 +179,7 @@ def _sharding(plan: TrainingPlan) -> Iterator[Step]:
     groups: tuple[tuple[str, object], ...] = ()
     if not stage and plan.value("parallelism.shard_size").is_known:
         groups = (("parallelism.shard_size", -1), ("parallelism.replicate_size", 1))
-    first = _WEIGHT_STAGE if engine.startswith("fsdp") else stage + 1
+    first = _WEIGHT_STAGE if engine.startswith(("fsdp", "ddp")) else stage + 1
     for wanted in range(max(first, stage + 1), _MOST_STAGE + 1):
         yield Step(_STAGE, wanted, groups)
 

@@ -38,8 +38,10 @@ _OF_INSTANCE = (
     "cluster.host_memory_bytes",
     "cluster.cpus_per_node",
 )
+_ENGINE = "parallelism.engine"
 _STAGE = "parallelism.sharding_stage"
 _DISTRIBUTED = "optimizer.is_distributed"
+_ALL = 3  # parameters, gradients and optimizer state
 _GROUPS = ("parallelism.shard_size", "parallelism.replicate_size")
 _COMPUTE = "precision.compute_dtype"
 _SWITCHES = ("precision.bf16", "precision.fp16", "precision.fp8")
@@ -114,12 +116,31 @@ def _hardware(draft: Draft) -> None:
 def _sharding(draft: Draft) -> None:
     """What is sharded, in the words of the engine and over which groups."""
     if not draft.is_set(_STAGE):
+        _stage_of_groups(draft)
         return
     stage = draft.new(_STAGE)
-    if draft.old("parallelism.engine") == "megatron":
+    _engine_of_stage(draft, stage)
+    if draft.old(_ENGINE) == "megatron":
         draft.follow(_DISTRIBUTED, stage > 0, f"sharding stage {stage}")
     if not stage or not draft.old(_STAGE):
         draft.drop(*_GROUPS)
+
+
+def _stage_of_groups(draft: Draft) -> None:
+    """Groups of one shard are no sharding; FSDP cuts everything over larger ones."""
+    engine, shards = draft.old(_ENGINE) or "", draft.new(_GROUPS[0])
+    if not draft.is_set(_GROUPS[0]) or not engine.startswith(("fsdp", "ddp")):
+        return
+    if shards == 1 or not draft.old(_STAGE):
+        stage = 0 if shards == 1 else _ALL
+        draft.follow(_STAGE, stage, f"groups of {shards} shards")
+        _engine_of_stage(draft, stage)
+
+
+def _engine_of_stage(draft: Draft, stage: int) -> None:
+    """DDP copies everything: what shards instead of it is FSDP."""
+    if stage and draft.old(_ENGINE) == "ddp":
+        draft.follow(_ENGINE, "fsdp2", "ddp shards nothing")
 
 
 def _precision(draft: Draft) -> None:
