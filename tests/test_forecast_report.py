@@ -174,6 +174,7 @@ def test_numbers_carry_their_units() -> None:
     assert bounds(at_least("states", 1, 2)) == "at most 2 GB"
     wide = Estimate(GB, 0.5 * GB, 2 * GB, "advisory", "")
     assert bounds(Quantity("x", "bytes", wide)) == "500 MB to 2 GB"
+    assert bounds(Quantity("x", "bytes", wide._replace(lower=0))) == "0 to 2 GB"
     assert bounds(Quantity("x", "bytes", wide._replace(upper=inf))) == "at least 500 MB"
     assert in_words("step_seconds", "seconds") == "step"
     assert in_words("tokens_per_second", "tokens_per_second") == "tokens per second"

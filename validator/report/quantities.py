@@ -82,6 +82,8 @@ def bounds(quantity: Quantity) -> str:
         return _at_least(found.lower, unit)
     low, word = _scaled(found.lower, unit)
     high = amount(found.upper, unit)
+    if not found.lower:
+        return f"0 to {high}"
     if high.endswith(f"{'' if word == '%' else ' '}{word}"):
         return f"{low} to {high}"
     return f"{amount(found.lower, unit)} to {high}"
