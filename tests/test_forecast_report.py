@@ -136,10 +136,27 @@ def test_what_is_missing_is_named_once_and_how_to_get_it() -> None:
     assert lines(step, energy) == [
         "\nforecast: step",
         "    bubble  25%    exact",
-        "    compute, exposed: not known, needs run.step_seconds, data.drop_last",
-        "\nno forecast of energy",
+        "    not known: compute, exposed",
+        "\nno forecast of energy (--full says what is missing)",
         "to predict more: add --step-seconds; state data.drop_last",
     ]
+    assert lines(step, energy, full=True)[3:] == [
+        "    not known: compute, exposed; needs run.step_seconds, data.drop_last",
+        "\nforecast: energy",
+        "    not known: power; no such GPU",
+        "to predict more: add --step-seconds; state data.drop_last",
+    ]
+    assert lines(energy) == ["\nno forecast of energy (--full says what is missing)"]
+
+
+def test_of_two_ways_to_know_the_one_that_tells_more_is_named() -> None:
+    gpu = ("cluster.accelerator_memory_bytes", "cluster.power_watts")
+    lacking = Quantity("power", "watts", missing=gpu)
+    known = Quantity("nodes", "count", exactly(4, ""))
+    (told,) = lines(Forecast("energy", (known, lacking)), full=True)[-1:]
+    assert " ".join(told.split()) == (
+        "to predict more: add --gpu by its full name (H100-SXM5-80GB) or --instance"
+    )
 
 
 def test_no_row_is_wider_than_the_terminal_if_a_narrow_gap_can_help() -> None:

@@ -16,17 +16,22 @@ def forecast_lines(
     forecasts: Sequence[Forecast], style: Style, *, knows_scale: bool, full: bool
 ) -> Iterator[str]:
     """Each subject of which something is known; at the end what would tell more."""
-    dark = []
+    dark = [one for one in forecasts if not full and _is_dark(one)]
     for forecast in forecasts:
-        if not any(one.estimate for one in forecast.quantities):
-            dark.append(in_words(forecast.subject))
-            continue
-        yield from _subject(forecast, style, full=full)
+        if forecast not in dark:
+            yield from _subject(forecast, style, full=full)
     if dark:
-        yield "\n" + wrap(f"no forecast of {', '.join(dark)}", style.width, "")
+        names = ", ".join(in_words(one.subject) for one in dark)
+        text = f"no forecast of {names} (--full says what is missing)"
+        yield "\n" + wrap(text, style.width, "")
     wanted = _wanted(forecasts, knows_scale=knows_scale)
-    if wanted:
+    if wanted and len(dark) < len(forecasts):
         yield wrap(f"to predict more: {wanted}", style.width, "")
+
+
+def _is_dark(forecast: Forecast) -> bool:
+    """Whether nothing is known of a subject but what it has none of."""
+    return all(one.estimate is None or _is_none(one) for one in forecast.quantities)
 
 
 def _subject(forecast: Forecast, style: Style, *, full: bool) -> Iterator[str]:
@@ -43,7 +48,7 @@ def _subject(forecast: Forecast, style: Style, *, full: bool) -> Iterator[str]:
     if none:
         names = ", ".join(in_words(one.name, one.unit) for one in none)
         yield wrap(f"none: {names}", style.width, "    ")
-    yield from _lacks(forecast, style)
+    yield from _lacks(forecast, style, full=full)
 
 
 def _is_none(quantity: Quantity) -> bool:
@@ -99,18 +104,19 @@ def _notes(quantity: Quantity, style: Style) -> Iterator[str]:
             yield wrap(printable(text), style.width, " " * 8)
 
 
-def _lacks(forecast: Forecast, style: Style) -> Iterator[str]:
-    """The quantities that are not known, by the leaves or the reason that they lack."""
+def _lacks(forecast: Forecast, style: Style, *, full: bool) -> Iterator[str]:
+    """What is not known: by name where leaves are missing, else with the reason."""
     groups: dict[str, list[str]] = {}
     for one in forecast.quantities:
         if one.estimate is None:
             reason = one.note
             if one.missing:
-                reason = _NEEDS + ", ".join(one.missing)
+                note = f" ({one.note})" if one.note else ""
+                reason = f"{_NEEDS}{', '.join(one.missing)}{note}" if full else ""
             groups.setdefault(reason, []).append(in_words(one.name, one.unit))
     for reason, names in groups.items():
-        text = f"{', '.join(names)}: not known"
-        text += f", {reason}" if reason else ""
+        text = f"not known: {', '.join(names)}"
+        text += f"; {reason}" if reason else ""
         yield wrap(printable(text), style.width, "    ")
 
 
@@ -126,5 +132,10 @@ def _wanted(forecasts: Sequence[Forecast], *, knows_scale: bool) -> str:
                     leaves[name] = None
                 else:
                     ways[way] = None
-    told = [*ways, *([f"state {', '.join(leaves)}"] if leaves else [])]
-    return "; ".join(told)
+    told = [one for one in ways if not any(_is_part(one, other) for other in ways)]
+    return "; ".join([*told, *([f"state {', '.join(leaves)}"] if leaves else [])])
+
+
+def _is_part(way: str, other: str) -> bool:
+    """Whether another way has all words of this one and more."""
+    return set(way.split()) < set(other.split())
