@@ -9,7 +9,7 @@ from speccheck.validator.evidence.framework_version import (
     FrameworkVersion,
     parse_version,
 )
-from speccheck.validator.evidence.key_rows import KnownDefault
+from speccheck.validator.evidence.key_rows import KeyTest, KnownDefault
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.spec.compile_catalogues import (
     compiled_catalogues,
@@ -54,6 +54,15 @@ def test_versions_of_a_table_parse_and_its_references_exist(name: str) -> None:
     for group in table["exclusive"]:
         assert known.issuperset(group["keys"]), group
         assert group.get("effect", "refused") in EFFECTS
+    for demand in table.get("demands", ()):
+        tests = [*demand["when"], *demand["needs"]]
+        names = {test["key"] for test in tests}
+        # flags of forks are none of the table
+        forks = {"--deepspeed", "--activations-checkpoint-method"}
+        assert known | forks >= names, demand
+        assert {name for test in tests for name in test} <= set(KeyTest._fields)
+        if "since" in demand:
+            parse_version(demand["since"])
 
 
 @pytest.mark.parametrize("format_id", FRAMEWORK_OF_FORMAT)
@@ -334,6 +343,23 @@ def test_default(
     at = None if version is None else parse_version(version)
     path = tuple(key.split("."))
     assert keys(format_id).default(path, at, group) == expected
+
+
+def test_demands() -> None:
+    found = {
+        (one.when[0].key, one.needs[0].key): one
+        for one in keys("megatron-model-config").demands
+    }
+    gather = found["--fp8-param-gather", "--use-distributed-optimizer"]
+    assert [test.key for test in gather.needs[1:]] == [
+        "--use-torch-fsdp2",
+        "--use-megatron-fsdp",
+        "--use-custom-fsdp",
+    ]
+    dense = found["--use-torch-fsdp2", "--fp16"]
+    assert not dense.needs[0].is_set
+    assert found["--num-experts", "--sequence-parallel"].since == "core_v0.8.0"
+    assert keys("torchtune").demands == ()
 
 
 def test_exclusive_keys() -> None:

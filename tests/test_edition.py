@@ -29,11 +29,12 @@ from speccheck.validator.spec.edition_source import (
 FOLDER = Path(speccheck.schemas.__file__).parent / "1.0"
 CORE_MUSTS = {
     "COMM": [3, 9, 10, 16, 17],
-    "MEM": [1, 2, 5, 8, 21],
-    "BATCH": [1, 2, 5, 22],
+    "MEM": [1, 2, 5, 8, 21, 32],
+    "BATCH": [1, 2, 5, 22, 30],
     "PREC": [2, 4],
     "TOPO": [2, 3, 4, 10],
-    "FT": [3],
+    "CKPT": [20],
+    "FT": [3, 20, 21],
     "OBS": [1, 4],
     "FAB": [1, 2, 3, 4, 5, 6],
     "MRC": [1, 2, 3, 12],

@@ -66,6 +66,7 @@ def test_states_every_leaf_that_stands_in_the_file() -> None:
         "checkpoint.format": "sharded",
         "memory.parameter_offload_device": "none",
         "parallelism.sharding_stage": 3,
+        "parallelism.wrap_policy": "layers",
     }
     assert leaves.values("derived") == {
         "parallelism.engine": "fsdp1",
@@ -140,6 +141,43 @@ def test_fsdp_shards_fully_by_default() -> None:
     assert leaves.value("parallelism.sharding_stage") == 3
     assert leaves.status("parallelism.sharding_stage") == "default"
     assert leaves.value("memory.optimizer_offload_device") == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "policy"),
+    [
+        ("fsdp_auto_wrap_policy: SIZE_BASED_WRAP", "stated", "size"),
+        ("fsdp_auto_wrap_policy: NO_WRAP", "stated", "none"),
+        ("fsdp_min_num_params: 1000000", "default", "none"),
+        ("fsdp_auto_wrap_policy: BY_LUCK", "unknown", None),
+    ],
+)
+def test_what_fsdp_wraps(line: str, status: str, policy: str | None) -> None:
+    leaves = fsdp(line)
+    assert leaves.value("parallelism.wrap_policy") == policy
+    assert leaves.status("parallelism.wrap_policy") == status
+
+
+def test_without_a_block_the_program_says_what_fsdp_wraps() -> None:
+    leaves = read("distributed_type: FSDP\nnum_machines: 1\nnum_processes: 8\n")
+    assert leaves.status("parallelism.wrap_policy") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("LlamaDecoderLayer", ("LlamaDecoderLayer",)),
+        (
+            "Qwen3_5DecoderLayer, Qwen3_5VisionBlock",
+            ("Qwen3_5DecoderLayer", "Qwen3_5VisionBlock"),
+        ),
+        ("[BertLayer]", ("BertLayer",)),
+        ("${LAYER}", None),
+    ],
+)
+def test_classes_that_fsdp_wraps(text: str, names: tuple[str, ...] | None) -> None:
+    leaves = fsdp(f"fsdp_transformer_layer_cls_to_wrap: {text}")
+    assert leaves.value("parallelism.wrapped_layer_classes") == names
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,7 @@ def test_what_absent_flags_mean() -> None:
         "optimizer.name_of_optimizer": "adam",
         "optimizer.is_distributed": False,
         "communication.overlap_gradient_reduce": False,
+        "communication.reduces_each_micro_batch": False,
         "communication.overlap_parameter_gather": False,
         "communication.timeout_seconds": 600.0,
         "communication.initialization_timeout_seconds": 600.0,

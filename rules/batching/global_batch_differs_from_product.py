@@ -23,6 +23,7 @@ Good::
     "gradient_accumulation_steps": 8
 """
 
+from speccheck.rules.batching._product import states_no_total
 from speccheck.validator.evidence.plan import Batch, Cluster, Parallelism
 from speccheck.validator.rule import Verdict, Verdicts, fail, passed, rule
 
@@ -33,7 +34,7 @@ def global_batch_differs_from_product(
 ) -> Verdicts:
     """Judge the identity; a number of ranks that cannot be proves a fault too."""
     total, steps = batch.global_batch_size, batch.gradient_accumulation_steps
-    if total.status in {"derived", "default"} or not total.places:
+    if states_no_total(batch):
         return
     if steps.status != "stated" or batch.mode.value == "elastic":
         return

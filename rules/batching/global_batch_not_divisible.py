@@ -24,6 +24,7 @@ Good::
     --micro-batch-size 2 --global-batch-size 1024
 """
 
+from speccheck.rules.batching._product import states_no_total
 from speccheck.validator.evidence.plan import Batch, Parallelism
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -32,7 +33,7 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 def global_batch_not_divisible(batch: Batch, parallelism: Parallelism) -> Verdicts:
     """Judge global % (micro x DP)."""
     total, ranks = batch.global_batch_size, parallelism.data_parallel_size
-    if total.status in {"derived", "default"} or not total.places:
+    if states_no_total(batch):
         return
     if batch.gradient_accumulation_steps.status == "stated":
         return

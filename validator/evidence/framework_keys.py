@@ -10,6 +10,7 @@ from speccheck.validator.evidence.framework_version import (
     parse_version,
 )
 from speccheck.validator.evidence.key_rows import (
+    Demand,
     ExclusiveKeys,
     KeyRow,
     KeyValue,
@@ -71,6 +72,7 @@ class FrameworkKeys(Record):
     default_policy: UnknownKeyPolicy
     policies: tuple[Policy, ...] = ()
     exclusive: tuple[ExclusiveKeys, ...] = ()
+    demands: tuple[Demand, ...] = ()
     open_at_top: bool = False
     opened_by: tuple[str, ...] = ()
     settled: tuple[UnknownKeyPolicy, ...] = ()
@@ -279,12 +281,8 @@ class FrameworkKeys(Record):
     def _version_before(self, version: FrameworkVersion) -> FrameworkVersion | None:
         """The last tabulated version of the same family before `version`."""
         tabulated = (parse_version(text) for text in self.versions)
-        earlier = [
-            one
-            for one in tabulated
-            if self._same_family(one, version) and not one.at_least(version)
-        ]
-        return earlier[-1] if earlier else None
+        same = [one for one in tabulated if self._same_family(one, version)]
+        return next((one for one in same[::-1] if not one.at_least(version)), None)
 
     def _is_whole_minor(
         self, version: FrameworkVersion, gone: FrameworkVersion

@@ -53,6 +53,34 @@ class ExclusiveKeys(Record):
     note: str = ""
 
 
+class KeyTest(Record):
+    """What is asked of one key: that it is set, or off, or that its value lies within.
+
+    one_of: its values; at_least, at_most, below: bounds of a number. Without any of
+    them `is_set` alone counts. is_stated: a default is not enough.
+    """
+
+    key: str
+    is_set: bool = True
+    is_stated: bool = False
+    one_of: tuple[KeyValue, ...] = ()
+    at_least: float | None = None
+    at_most: float | None = None
+    below: float | None = None
+
+
+class Demand(Record):
+    """Where all of `when` hold, one of `needs` must, else the framework refuses.
+
+    since: the first release that asks for it; empty: each that has the keys.
+    """
+
+    when: tuple[KeyTest, ...]
+    needs: tuple[KeyTest, ...]
+    since: str = ""
+    note: str = ""
+
+
 class KnownDefault(Record):
     """A default that the table knows; the value may be None (null)."""
 

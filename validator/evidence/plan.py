@@ -92,6 +92,12 @@ class Parallelism(Section):
     sharding_stage: Value[int] = Value("parallelism.sharding_stage")
     # ddp, fsdp1, fsdp2, deepspeed, megatron
     engine: Value[str] = Value("parallelism.engine")
+    # what FSDP wraps one by one: layers, size, none
+    wrap_policy: Value[str] = Value("parallelism.wrap_policy")
+    # classes of the layers that it wraps so
+    wrapped_layer_classes: Value[tuple[str, ...]] = Value(
+        "parallelism.wrapped_layer_classes"
+    )
     # name of a pipeline engine, where one runs
     pipeline_engine: Value[str] = Value("parallelism.pipeline_engine")
 
@@ -103,6 +109,11 @@ class Batch(Section):
     micro_batch_size: Value[int] = Value("batch.micro_batch_size")
     gradient_accumulation_steps: Value[int] = Value("batch.gradient_accumulation_steps")
     global_batch_size: Value[int] = Value("batch.global_batch_size")  # samples
+    # samples of an evaluation step, where they are not those of a training step
+    evaluation_global_batch_size: Value[int] = Value(
+        "batch.evaluation_global_batch_size"
+    )
+    evaluation_micro_batch_size: Value[int] = Value("batch.evaluation_micro_batch_size")
     sequence_length: Value[int] = Value("batch.sequence_length")  # tokens
     packing: Value[bool] = Value("batch.packing")
     mode: Value[str] = Value("batch.mode")  # fixed, elastic, rampup
@@ -192,6 +203,10 @@ class Communication(Section):
     overlap_tensor_parallel: Value[bool] = Value(
         "communication.overlap_tensor_parallel"
     )
+    # gradients are reduced with each micro-batch, not only with the last one of a step
+    reduces_each_micro_batch: Value[bool] = Value(
+        "communication.reduces_each_micro_batch"
+    )
     gradient_bucket_bytes: Value[int] = Value("communication.gradient_bucket_bytes")
     parameter_bucket_bytes: Value[int] = Value("communication.parameter_bucket_bytes")
     # lossy gradient compression method
@@ -232,6 +247,11 @@ class Checkpoint(Section):
     # time that training stands still for a save
     save_seconds: Value[float] = Value("checkpoint.save_seconds")
     size_bytes: Value[int] = Value("checkpoint.size_bytes")
+    # what the store takes from the whole job, and what it has free for the run
+    storage_bytes_per_second: Value[float] = Value(
+        "checkpoint.storage_bytes_per_second"
+    )
+    storage_bytes: Value[int] = Value("checkpoint.storage_bytes")
 
 
 class Recovery(Section):
@@ -245,7 +265,10 @@ class Recovery(Section):
     rendezvous_endpoint: Value[str] = Value("recovery.rendezvous_endpoint")
     heartbeat_seconds: Value[float] = Value("recovery.heartbeat_seconds")
     in_process_restart: Value[bool] = Value("recovery.in_process_restart")
+    # a loss or gradient that is not finite stops, skips or repeats the step
     non_finite_guard: Value[bool] = Value("recovery.non_finite_guard")
+    # so does a sustained spike of the loss
+    spike_guard: Value[bool] = Value("recovery.spike_guard")
     walltime_seconds: Value[float] = Value("recovery.walltime_seconds")
     # a signal or a duration ends the run in time to save
     exit_before_walltime: Value[bool] = Value("recovery.exit_before_walltime")

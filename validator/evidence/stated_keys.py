@@ -33,6 +33,7 @@ class StatedKey(Record):
     value: object
     at: Place | InDocument
     is_block: bool = False  # holds other keys
+    is_sure: bool = True  # false where a script gives it only under a condition
 
     @property
     def place(self) -> Place:
@@ -72,6 +73,7 @@ class KeyedFile(Record):
     outdated: the keys that some version removed or deprecates.
     texts: the keys that hold a text long enough to be an address or a credential, an
         item of a list by itself.
+    hidden: a text that may hold further keys, so that the lack of one says nothing.
     """
 
     file: str
@@ -86,6 +88,7 @@ class KeyedFile(Record):
     unknown: tuple[StatedKey, ...] = ()
     outdated: tuple[StatedKey, ...] = ()
     texts: tuple[tuple[StatedKey, str], ...] = ()
+    hidden: str = ""
 
     def looked_up(self) -> "KeyedFile":
         """The file with its keys sorted once for all the rules that ask for some."""

@@ -70,6 +70,16 @@ def _compile_section(table: Row, section: str) -> dict[str, Any]:
             for row in table["exclusive"]
             if _section(row["keys"][0]) == section
         ],
+        "demands": [
+            {
+                "when": row["when"],
+                "needs": row["needs"],
+                "since": row.get("since", ""),
+                "note": row.get("note", ""),
+            }
+            for row in table.get("demands", ())
+            if row["source"] and _section(row["when"][0]["key"]) == section
+        ],
         "aliases": {
             alias: name
             for name, row in rows.items()

@@ -1,6 +1,6 @@
 """Loads the key tables of the training frameworks."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -9,7 +9,13 @@ from speccheck.validator.evidence.framework_version import (
     FrameworkVersion,
     parse_version,
 )
-from speccheck.validator.evidence.key_rows import ExclusiveKeys, KeyRow, Policy
+from speccheck.validator.evidence.key_rows import (
+    Demand,
+    ExclusiveKeys,
+    KeyRow,
+    KeyTest,
+    Policy,
+)
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.spec.catalogue_files import read_compiled
 
@@ -86,12 +92,24 @@ def _load(name: str, section: str) -> FrameworkKeys:
         exclusive=tuple(
             ExclusiveKeys(tuple(keys), *rest) for keys, *rest in part["exclusive"]
         ),
+        demands=tuple(
+            Demand(_tests(one["when"]), _tests(one["needs"]), one["since"], one["note"])
+            for one in part["demands"]
+        ),
         open_at_top=policy["open"],
         opened_by=tuple(policy["opened_by"]),
         settled=tuple(policy["settled"]),
         elsewhere=partial(_elsewhere, document["family"]),
         reader=section or document["family"],
     )
+
+
+def _tests(rows: Sequence[Mapping[str, Any]]) -> tuple[KeyTest, ...]:
+    tests = []
+    for row in rows:
+        given: dict[str, Any] = {**row, "one_of": tuple(row.get("one_of", ()))}
+        tests.append(KeyTest(**given))
+    return tuple(tests)
 
 
 def _elsewhere(name: str, path: str) -> tuple[str, str] | None:

@@ -195,8 +195,27 @@ def state_fsdp(sheet: FactSheet, block: object, version: object, at: KeyPath) ->
     _stage(sheet, written, plain, version, at)
 
 
+def _class_names(value: object) -> object:
+    """One name, several with commas between them, or a list."""
+    names = value.split(",") if isinstance(value, str) else items(value)
+    found = tuple(str(one).strip() for one in names)
+    if not found or not all(one.isidentifier() for one in found):
+        return Unusable(f"{value!r:.60} names no class")
+    return found
+
+
+_POLICIES = {
+    "transformer_based_wrap": "layers",
+    "size_based_wrap": "size",
+    "no_wrap": "none",
+}
 _FSDP: Fields = {
+    "auto_wrap_policy": ("parallelism.wrap_policy", one_of(_POLICIES)),
     "state_dict_type": ("checkpoint.format", one_of(_STATE_DICTS)),
+    "transformer_layer_cls_to_wrap": (
+        "parallelism.wrapped_layer_classes",
+        _class_names,
+    ),
 }
 
 

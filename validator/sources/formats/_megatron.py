@@ -110,6 +110,10 @@ LEAVES: Mapping[str, Leaf] = {
     "--micro-batch-size": Leaf("batch.micro_batch_size", integer_text),
     "--batch-size": Leaf("batch.micro_batch_size", integer_text),
     "--global-batch-size": Leaf("batch.global_batch_size", integer_text),
+    "--eval-micro-batch-size": Leaf("batch.evaluation_micro_batch_size", integer_text),
+    "--eval-global-batch-size": Leaf(
+        "batch.evaluation_global_batch_size", integer_text
+    ),
     "--seq-length": Leaf("batch.sequence_length", integer_text),
     "--encoder-seq-length": Leaf("batch.sequence_length", integer_text),
     "--rampup-batch-size": Leaf("batch.mode", text, "rampup"),
@@ -119,6 +123,8 @@ LEAVES: Mapping[str, Leaf] = {
     "--fp8-format": Leaf("precision.fp8", _uses_fp8),
     "--fp8-hybrid": Leaf("precision.fp8", text, present=True),
     "--fp8-e4m3": Leaf("precision.fp8", text, present=True),
+    # NVFP4 counts as fp8 with a recipe of its own.
+    "--fp4-format": Leaf("precision.fp8", _uses_fp8),
     "--fp8-recipe": Leaf("precision.fp8_recipe", lower_text),
     "--main-grads-dtype": Leaf("precision.gradient_accumulate_dtype", _DTYPE),
     "--exp-avg-dtype": Leaf("precision.optimizer_state_dtype", _DTYPE),
@@ -189,6 +195,10 @@ LEAVES: Mapping[str, Leaf] = {
     "--exit-duration-in-mins": Leaf(
         "recovery.exit_before_walltime", text, present=True
     ),
+    "--no-check-for-nan-in-loss-and-grad": Leaf(
+        "recovery.non_finite_guard", text, present=False
+    ),
+    "--check-for-spiky-loss": Leaf("recovery.spike_guard", text, present=True),
     "--exit-signal-handler": Leaf("recovery.exit_before_walltime", text, present=True),
     "--num-workers": Leaf("data.workers", integer_text),
     "--log-interval": Leaf("telemetry.log_interval_steps", integer_text),

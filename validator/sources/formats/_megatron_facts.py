@@ -43,6 +43,7 @@ _LATENT = ("--multi-latent-attention", "--multi-head-latent-attention")
 _OLD_RECOMPUTE = ("--checkpoint-activations", "--activations-checkpoint-method")
 _INTERVALS = ("--save-interval", "--persistent-save-interval")
 _DECAY = {"--lr-decay-iters", "--lr-decay-samples"}
+_EACH = "communication.reduces_each_micro_batch"
 _REDUCE = "precision.gradient_reduce_dtype"
 _ACCUMULATE = "precision.gradient_accumulate_dtype"
 _FP32_BYTES, _BF16_BYTES = 4, 2
@@ -57,11 +58,17 @@ def state_combinations(sheet: FactSheet, given: Given, *, is_whole: bool) -> Non
         is_whole: there are no others, so that the lack of one means something.
     """
     _choose_recompute(sheet, given)
+    if "--fp4-format" in given:
+        note = "--fp4-format asks for NVFP4"
+        sheet.derive(
+            "precision.fp8_recipe", "nvfp4", note, *_places(given, "--fp4-format")
+        )
     _state_engine(sheet, given)
     _state_family(sheet, given)
     if is_whole:
         _state_feed_forward(sheet, given)
         _state_timeout(sheet, given)
+        _state_guard(sheet, given)
     if is_whole or "--group-query-attention" in given:
         _state_key_value_heads(sheet, given)
     _state_steps(sheet, given)
@@ -138,6 +145,8 @@ def _state_engine(sheet: FactSheet, given: Given) -> None:
             _state_sharding(sheet, given, flag)
             return
     sheet.default(leaf, "megatron", "no FSDP or DeepSpeed flag is given")
+    leaf, note = _EACH, "Megatron-LM reduces gradients with the last micro-batch"
+    sheet.default(leaf, value=False, note=note)
 
 
 def _state_sharding(sheet: FactSheet, given: Given, flag: str) -> None:
@@ -266,6 +275,14 @@ def _state_timeout(sheet: FactSheet, given: Given) -> None:
             sheet.derive(
                 "communication.timeout_seconds", fact.value, note, *fact.places
             )
+
+
+def _state_guard(sheet: FactSheet, given: Given) -> None:
+    """Releases that look for spikes look for values that are not finite as well."""
+    off = "--no-check-for-nan-in-loss-and-grad"
+    if "--check-for-spiky-loss" in given and off not in given:
+        note = f"{off} is not given"
+        sheet.default("recovery.non_finite_guard", value=True, note=note)
 
 
 def _state_sinks(sheet: FactSheet, given: Given) -> None:

@@ -14,6 +14,7 @@ from speccheck.validator.sources.convert import (
     integer_text,
     lower_text,
     number,
+    one_of,
     parse_number,
     placeholder,
 )
@@ -66,6 +67,7 @@ def _sharding(sheet: FactSheet, data: Settings) -> None:
         sheet.derive(stage, 0, f"{strategy} shards nothing", at)
         if strategy == "ddp":
             sheet.derive(engine, "ddp", "distributed_strategy: ddp", at)
+            _sync(sheet, section(data, "ddp").get("grad_sync_mode"))
         return
     if isinstance(strategy, Unusable):
         sheet.unusable(engine, strategy.reason, at)
@@ -77,6 +79,16 @@ def _sharding(sheet: FactSheet, data: Settings) -> None:
     else:
         sheet.derive(engine, "fsdp1", "distributed_strategy: fsdp", at)
     _fsdp(sheet, section(data, "fsdp"))
+
+
+def _sync(sheet: FactSheet, mode: object) -> None:
+    """DDP reduces with the last micro-batch of a step unless told otherwise."""
+    leaf = "communication.reduces_each_micro_batch"
+    if mode is None:
+        sheet.default(leaf, value=False, note="ddp.grad_sync_mode is not set: batch")
+    else:
+        convert = one_of({"batch": False, "micro_batch": True})
+        put(sheet, leaf, convert(mode), ("ddp", "grad_sync_mode"))
 
 
 def _fsdp(sheet: FactSheet, block: Settings) -> None:

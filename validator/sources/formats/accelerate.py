@@ -149,6 +149,10 @@ _FULLY_SHARDED = fixed_defaults(
     "FSDP shards fully unless told otherwise",
     {"parallelism.sharding_stage": FULL_SHARD},
 )
+# accelerate/utils/dataclasses.py: FSDP_AUTO_WRAP_POLICY, "NO_WRAP" where it is not set.
+_NOT_WRAPPED = fixed_defaults(
+    "fsdp_auto_wrap_policy is not set: NO_WRAP", {"parallelism.wrap_policy": "none"}
+)
 # With DDP every rank holds the whole model.
 _NOT_SHARDED = fixed_defaults(
     "data parallel without sharding", {"parallelism.sharding_stage": 0}
@@ -260,6 +264,8 @@ def _engine(sheet: FactSheet, data: Mapping[str, object]) -> None:
         sheet.derive(leaf, f"fsdp{version}", note, at)
         state_fsdp(sheet, block, version, ("fsdp_config",))
         add_defaults(sheet, _FULLY_SHARDED)
+        if section(block):  # without a block the program sets its plugin up itself
+            add_defaults(sheet, _NOT_WRAPPED)
     elif kind == "deepspeed":
         sheet.state(leaf, "deepspeed", at)
     elif kind == "megatron_lm":

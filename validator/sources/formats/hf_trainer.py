@@ -102,6 +102,14 @@ _FIELDS: Fields = {
         "batch.gradient_accumulation_steps",
         integer_text,
     ),
+    "accelerator_config": {
+        "gradient_accumulation_kwargs": {
+            "sync_each_batch": (
+                "communication.reduces_each_micro_batch",
+                boolean,
+            ),
+        },
+    },
     "max_seq_length": ("batch.sequence_length", integer_text),
     "max_length": ("batch.sequence_length", integer_text),
     "packing": ("batch.packing", boolean),

@@ -188,12 +188,19 @@ def _keyed(
     for arguments in found:
         for name, flag in _given(file, arguments).items():
             value = flag.texts[0] if len(flag.texts) == 1 else [*flag.texts]
-            keys[flag.named_at] = StatedKey((name,), value, flag.named_at)
+            keys[flag.named_at] = StatedKey(
+                (name,), value, flag.named_at, is_sure=not flag.doubt
+            )
             text = refused_text(flag, catalogue)
             if text is not None:
                 refused[text] = None
     return KeyedFile(
-        file, _FORMAT, tuple(keys.values()), catalogue, loaded_as=tuple(refused)
+        file,
+        _FORMAT,
+        tuple(keys.values()),
+        catalogue,
+        loaded_as=tuple(refused),
+        hidden=next((one.hidden for one in found if one.hidden), ""),
     )
 
 

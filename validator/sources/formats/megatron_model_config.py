@@ -125,7 +125,10 @@ def _keyed(document: Document, given: Given) -> KeyedFile:
         return keyed_file(document, _FORMAT, None)
     catalogue = load_framework("megatron-lm")
     at = InDocument(document.name, document.index, (*document.prefix, _ARGUMENTS))
-    keys = (StatedKey((name,), _value(flag), at) for name, flag in given.items())
+    keys = (
+        StatedKey((name,), _value(flag), at, is_sure=not flag.doubt)
+        for name, flag in given.items()
+    )
     refused = (refused_text(flag, catalogue) for flag in given.values())
     return KeyedFile(
         document.name,

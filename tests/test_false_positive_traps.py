@@ -1,0 +1,56 @@
+"""Correct files that simple rules take for faults: they must stay as quiet as they are.
+
+Each trap in fixtures/traps was met in published files, by us or by a linter before us.
+It names the outcome of every rule that might fall into it, or the level of a failure
+that is advice; and the whole plan has no error.
+"""
+
+from contextlib import chdir as working_in
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rule_fixtures import FIXTURES
+from speccheck.validator.rule_index import rule_entries
+from speccheck.validator.run import Request, Run, run
+from speccheck.validator.sources.context import Context
+
+TRAPS = sorted((FIXTURES.parent / "traps").glob("*.yaml"))
+
+
+def judged(trap: dict[str, Any], folder: Path) -> Run:
+    for name, text in trap["files"].items():
+        (folder / name).write_text(text, encoding="utf-8")
+    context = Context(**trap.get("context", {}))
+    request = Request(arguments=tuple(trap["files"]), context=context, full=True)
+    with working_in(folder):
+        return run(request)
+
+
+@pytest.mark.parametrize("path", TRAPS, ids=lambda path: path.stem)
+def test_the_trap_catches_no_rule(path: Path, tmp_path: Path) -> None:
+    trap = yaml.safe_load(path.read_text("utf-8"))
+    (plan,) = judged(trap, tmp_path).plans
+    findings = [located.finding for located in plan.findings]
+    failed = [one for one in findings if one.outcome == "fail"]
+    assert [one.message for one in failed if one.level == "error"] == []
+    found = {
+        name: sorted(
+            {
+                one.level if one.outcome == "fail" else one.outcome
+                for one in findings
+                if one.rule == name
+            }
+            or {"not_applicable"}
+        )
+        for name in trap["outcomes"]
+    }
+    assert found == {name: [outcome] for name, outcome in trap["outcomes"].items()}
+
+
+@pytest.mark.parametrize("path", TRAPS, ids=lambda path: path.stem)
+def test_a_trap_names_rules(path: Path) -> None:
+    trap = yaml.safe_load(path.read_text("utf-8"))
+    assert trap["outcomes"].keys() <= {entry.name for entry in rule_entries()}
