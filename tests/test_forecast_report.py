@@ -138,13 +138,13 @@ def test_what_is_missing_is_named_once_and_how_to_get_it() -> None:
         "    bubble  25%    exact",
         "    not known: compute, exposed",
         "\nno forecast of energy (--full says what is missing)",
-        "to predict more: add --step-seconds; state data.drop_last",
+        "to predict more: add --step-seconds; state data.drop_last in config.yaml",
     ]
     assert lines(step, energy, full=True)[3:] == [
         "    not known: compute, exposed; needs run.step_seconds, data.drop_last",
         "\nforecast: energy",
         "    not known: power; no such GPU",
-        "to predict more: add --step-seconds; state data.drop_last",
+        "to predict more: add --step-seconds; state data.drop_last in config.yaml",
     ]
     assert lines(energy) == ["\nno forecast of energy (--full says what is missing)"]
 

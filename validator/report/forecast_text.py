@@ -10,6 +10,7 @@ from speccheck.validator.report.unknowns import ways_to_know
 
 _MOST_COLUMNS = 100
 _NEEDS = "needs "
+_TOLD_BY_FILES = ("model.", "parallelism.")
 
 
 def forecast_lines(
@@ -128,12 +129,14 @@ def _wanted(forecasts: Sequence[Forecast], *, knows_scale: bool) -> str:
         for one in (*forecast.quantities, forecast.limit):
             for name in one.missing if one is not None else ():
                 way = ways_to_know((name,), "", knows_scale=knows_scale)
-                if way.startswith(_NEEDS):
-                    leaves[name] = None
-                else:
+                if way.startswith("add ") or name.startswith(_TOLD_BY_FILES):
                     ways[way] = None
+                else:
+                    leaves[name] = None
     told = [one for one in ways if not any(_is_part(one, other) for other in ways)]
-    return "; ".join([*told, *([f"state {', '.join(leaves)}"] if leaves else [])])
+    if leaves:
+        told.append(f"state {', '.join(leaves)} in config.yaml")
+    return "; ".join(told)
 
 
 def _is_part(way: str, other: str) -> bool:
