@@ -117,7 +117,7 @@ def _answer(test: KeyTest, value: object, *, is_stated: bool) -> bool | None:
     if test.one_of:
         texts = [str(one) for one in (value if isinstance(value, list) else [value])]
         allowed = {str(one).lower() for one in test.one_of}
-        return all(text.lower() in allowed for text in texts)
+        return bool(texts) and all(text.lower() in allowed for text in texts)
     if (test.at_least, test.at_most, test.below) != (None, None, None):
         return _is_within(test, value)
     is_on = value not in (None, False) and str(value).lower() not in _OFF

@@ -65,10 +65,8 @@ class Cluster(Section):
     # what is mounted at /dev/shm: none, memory, host, disk, other
     shared_memory_volume: Value[str] = Value("cluster.shared_memory_volume")
     shared_memory_bytes: Value[int] = Value("cluster.shared_memory_bytes")
-    # resource name of a network device that a pod asks for, or none
-    fabric_device: Value[str] = Value("cluster.fabric_device")
+    fabric_device: Value[str] = Value("cluster.fabric_device")  # of a pod, or none
     may_lock_memory: Value[bool] = Value("cluster.may_lock_memory")
-    # the scheduler is asked to keep the nodes together
     placement_requested: Value[bool] = Value("cluster.placement_requested")
     spare_nodes: Value[int] = Value("cluster.spare_nodes")
     job_mtbf_hours: Value[float] = Value("cluster.job_mtbf_hours")
@@ -269,8 +267,7 @@ class Recovery(Section):
     """What happens after a fault."""
 
     launcher: Value[str] = Value("recovery.launcher")
-    # file that the launcher is told to read
-    launch_configuration: Value[str] = Value("recovery.launch_configuration")
+    launch_configuration: Value[str] = Value("recovery.launch_configuration")  # a file
     max_restarts: Value[int] = Value("recovery.max_restarts")
     requeue: Value[bool] = Value("recovery.requeue")
     restart_policy: Value[str] = Value("recovery.restart_policy")
@@ -309,8 +306,7 @@ class Data(Section):
     drop_last: Value[bool] = Value("data.drop_last")
     group_by_length: Value[bool] = Value("data.group_by_length")
     seed: Value[int] = Value("data.seed")
-    # parts of the data set of which each is read by one loader worker
-    shards: Value[int] = Value("data.shards")
+    shards: Value[int] = Value("data.shards")  # each read by one loader worker
 
 
 class Telemetry(Section):
@@ -378,8 +374,7 @@ class Security(Section):
     crosses_trust_boundary: Value[bool] = Value("security.crosses_trust_boundary")
     store_addresses: Value[tuple[str, ...]] = Value("security.store_addresses")
     trusts_remote_code: Value[bool] = Value("security.trusts_remote_code")
-    # by which shards and checkpoints are verified on load: none, sha256, ...
-    verified_digest: Value[str] = Value("security.verified_digest")
+    verified_digest: Value[str] = Value("security.verified_digest")  # on load; or none
 
 
 SECTIONS: dict[str, type[Section]] = {
