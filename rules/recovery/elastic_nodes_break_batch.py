@@ -24,6 +24,7 @@ from speccheck.validator.evidence.plan import Batch, Cluster, Parallelism, Recov
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _FIXED = ("megatron-lm", "megatron-bridge", "nemo1", "torchtitan", "native")
+_MOST_COUNTS = 100_000  # tried one by one; no cluster has more nodes
 
 
 @rule(
@@ -47,6 +48,9 @@ def elastic_nodes_break_batch(
     ranks_of_replica = 1
     for degree in degrees:
         ranks_of_replica *= degree.need()
+    sizes = (ranks_of_replica, micro.need(), whole.need(), cluster.gpus_per_node.need())
+    if min(sizes) <= 0 or most - fewest > _MOST_COUNTS:
+        return
     at = [recovery.minimum_nodes, recovery.maximum_nodes, whole, micro]
     broken = []
     for nodes in range(max(fewest, 1), most + 1):
