@@ -97,16 +97,16 @@ def write_time(plan: TrainingPlan) -> Quantity:
     if stated.value and stated.value > 0 and beside.value is not True:
         return Quantity(name, "seconds", exactly(stated.value, STATED))
     bytes_saved = size(plan)
-    has_bandwidth = bandwidth.value is not None and bandwidth.value > 0
-    if bytes_saved.estimate is None or not has_bandwidth:
-        needed = () if has_bandwidth else (bandwidth.name,)
+    rate = bandwidth.value if (bandwidth.value or 0) > 0 else None
+    if bytes_saved.estimate is None or rate is None:
+        needed = () if rate else (bandwidth.name,)
         return Quantity(name, "seconds", missing=(*needed, *bytes_saved.missing))
     is_gathered = plan.value("checkpoint.format").value != "sharded"
     writers = None if is_gathered else plan.value("cluster.world_size").value
     if writers is not None and writers <= 0:
         writers = None
-    estimate = write_seconds(bytes_saved.estimate, bandwidth.value, writers)
-    note = f"{bytes_saved.estimate.value:,.0f} bytes / {bandwidth.value:,.0f} a second"
+    estimate = write_seconds(bytes_saved.estimate, rate, writers)
+    note = f"{bytes_saved.estimate.value:,.0f} bytes / {rate:,.0f} a second"
     return Quantity(name, "seconds", estimate, note=note)
 
 
