@@ -211,3 +211,15 @@ def test_spares_for_a_day_of_repair() -> None:
     """48 nodes x 0.004 a day: 0.19 broken on average, 2 in 99 of 100 cases."""
     found = recovering("hot_spares").need()
     assert (found.lower, found.value, found.upper) == (1, 2, 2)
+
+
+@pytest.mark.parametrize("size", [0, -1, 10**18])
+def test_sizes_of_no_job_end_no_forecast(size: int) -> None:
+    """Rules of their own refuse them; a division by zero helps nobody."""
+    for base in (BLOOM, ALL_PHASES):
+        numbers = [name for name, one in base.items() if type(one) in {int, float}]
+        for name in numbers:
+            odd = plan({**base, name: size})
+            for forecast in (checkpoint_forecast(odd), recovery_forecast(odd)):
+                for one in forecast.quantities:
+                    assert one.estimate is not None or one.missing, (name, one.name)
