@@ -161,6 +161,8 @@ def _parameters(plan: TrainingPlan) -> Estimate | None:
     if stated is not None and stated > 0:
         return exactly(stated, STATED)
     try:
-        return parameter_estimate(dimensions_of(plan))
+        counted = parameter_estimate(dimensions_of(plan))
     except MissingEvidence:
         return None
+    # Sizes of nothing, or of experts that are not known, count nothing.
+    return counted if counted.value > 0 else None
