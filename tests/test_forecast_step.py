@@ -344,19 +344,6 @@ def test_names_and_units_are_those_of_the_report(of: dict[str, object]) -> None:
     assert names == _NAMES
 
 
-def test_the_parts_of_a_step_add_up_to_it_unless_it_is_stated() -> None:
-    """Compute, the wait of the pipeline and what shows of the exchanges."""
-    found = step_forecast(plan(MEGATRON))
-    step, parts = found.sum(), found.addends()
-    assert step is not None
-    assert len(parts) == 3
-    total = sum(one.need().value for one in parts)
-    assert total == pytest.approx(step.need().value)
-    stated = step_forecast(plan(LLAMA, run__step_seconds=30.0))
-    assert stated.named("step_seconds").need().value == 30
-    assert stated.sum() is None
-
-
 def test_nothing_is_forecast_of_nothing() -> None:
     """Each quantity names a leaf that would give it."""
     for forecast in (step_forecast, energy_forecast, batch_forecast):
