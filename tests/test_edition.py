@@ -30,7 +30,7 @@ FOLDER = Path(speccheck.schemas.__file__).parent / "1.0"
 CORE_MUSTS = {
     "COMM": [3, 9, 10, 16, 17],
     "MEM": [1, 2, 5, 8, 21, 32],
-    "BATCH": [1, 2, 5, 30],
+    "BATCH": [1, 2, 5, 22, 30],
     "PREC": [2, 4],
     "TOPO": [2, 3, 4, 10],
     "FT": [3],

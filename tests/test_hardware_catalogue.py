@@ -297,6 +297,7 @@ RANGES = {  # of any board since 2016, by unit
     "TFLOPS": (8, 15000),
     "count": (1, 18),
     "generation": (1, 5),
+    "W": (50, 1500),
 }
 
 

@@ -55,7 +55,7 @@ def test_a_rule_that_the_index_lacks_is_found(
 
 @pytest.mark.parametrize(
     "change",
-    [{"clause": "COMM-999"}, {"confidence": "advisory"}, {"frameworks": ("none",)}],
+    [{"clause": "COMM-999"}, {"confidence": "none"}, {"frameworks": ("none",)}],
 )
 def test_an_index_that_says_otherwise_is_refused(change: dict[str, Any]) -> None:
     first = rule_entries()[0]

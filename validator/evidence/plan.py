@@ -42,11 +42,22 @@ class Cluster(Section):
     # of one GPU
     accelerator_memory_bytes: Value[int] = Value("cluster.accelerator_memory_bytes")
     compute_capability: Value[tuple[int, int]] = Value("cluster.compute_capability")
+    # matrix products of one GPU without sparsity
+    peak_bf16_flops_per_second: Value[float] = Value(
+        "cluster.peak_bf16_flops_per_second"
+    )
+    power_watts: Value[float] = Value("cluster.power_watts")  # limit of one GPU
     has_nvlink: Value[bool] = Value("cluster.has_nvlink")
+    # all links of one GPU, one way
+    nvlink_bytes_per_second: Value[float] = Value("cluster.nvlink_bytes_per_second")
     # GPUs that reach each other over NVLink
     nvlink_domain_size: Value[int] = Value("cluster.nvlink_domain_size")
     instance_type: Value[str] = Value("cluster.instance_type")
     fabric: Value[str] = Value("cluster.fabric")  # profile id without the prefix
+    # all compute adapters of a node over its GPUs, one way
+    nic_bits_per_second_per_gpu: Value[float] = Value(
+        "cluster.nic_bits_per_second_per_gpu"
+    )
     host_memory_bytes: Value[int] = Value("cluster.host_memory_bytes")
     cpus_per_node: Value[int] = Value("cluster.cpus_per_node")
     spare_nodes: Value[int] = Value("cluster.spare_nodes")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from speccheck.validator.spec.hardware import Accelerator
 
 COMMAND_LINE = "command line"
+GIGA, TERA = 1e9, 1e12
 ROLES = ("pretrain", "continued", "sft", "lora", "rl", "debug", "conversion")
 FLAGS = {
     "cluster.nodes": "--nodes",
@@ -107,12 +108,18 @@ def fabric_facts(sheet: FactSheet, text: str, place: Place) -> None:
 
 def accelerator_facts(sheet: FactSheet, gpu: "Accelerator", place: Place) -> None:
     """What follows from a GPU; parts that its name leaves open stay so."""
+    peak, links = gpu.dense_teraflops.get("bf16"), gpu.nvlink_gigabytes_per_second
     known = {
         "cluster.accelerator": gpu.id,
         "cluster.accelerator_family": gpu.family,
         "cluster.accelerator_memory_bytes": gpu.memory_bytes,
         "cluster.compute_capability": gpu.compute_capability,
+        "cluster.peak_bf16_flops_per_second": peak and peak * TERA,
+        "cluster.power_watts": gpu.power_watts,
         "cluster.has_nvlink": gpu.has_nvlink,
+        "cluster.nvlink_bytes_per_second": links * GIGA
+        if links and gpu.has_nvlink
+        else None,
     }
     for name, value in known.items():
         if value is not None:
@@ -126,10 +133,13 @@ def instance_facts(sheet: FactSheet, text: str, place: Place) -> None:
     instance = resolve_instance(text)
     sheet.state("cluster.instance_type", instance.id, place)
     note = f"{instance.id} in the hardware catalogue"
+    network = instance.network_gigabytes_per_second
     known = {
         "cluster.gpus_per_node": instance.gpus_per_node,
         "cluster.nvlink_domain_size": instance.nvlink_domain_size,
         "cluster.fabric": instance.fabric,
+        "cluster.nic_bits_per_second_per_gpu": network
+        and network * 8 * GIGA / instance.gpus_per_node,
         "cluster.host_memory_bytes": instance.host_memory_bytes,
     }
     for name, value in known.items():

@@ -82,6 +82,7 @@ def _accelerator(row: Row) -> dict[str, Any]:
         "has_nvlink": None if nvlink.get("bridge_only") else nvlink["present"],
         "nvlink_bridge_only": nvlink.get("bridge_only", False),
         "nvlink_gigabytes_per_second": _value(nvlink, "total_one_way"),
+        "power_watts": _value(row, "power_default"),
         "bf16": parts is None or tuple(parts) >= BF16_CAPABILITY,
         "fp8": row["fp8"],
         "fp4": row["fp4"],

@@ -29,6 +29,7 @@ class Accelerator(Record):
         has_nvlink: None also for a board that has it only with a bridge.
         nvlink_bridge_only: NVLink only by a bridge between two or four boards.
         nvlink_gigabytes_per_second: payload of all links of a GPU, one way.
+        power_watts: limit of a GPU that the driver sets when it loads.
         dense_teraflops: peak of matrix products without sparsity by number format.
         candidates: the rows that the name fits.
         source: where the numbers are from, as named in the catalogue.
@@ -46,6 +47,7 @@ class Accelerator(Record):
     has_nvlink: bool | None
     nvlink_bridge_only: bool | None
     nvlink_gigabytes_per_second: float | None
+    power_watts: float | None
     bf16: bool | None
     fp8: bool | None
     fp4: bool | None
@@ -231,6 +233,7 @@ def _common(row_ids: Sequence[str]) -> Accelerator:
         has_nvlink=shared("has_nvlink"),
         nvlink_bridge_only=shared("nvlink_bridge_only"),
         nvlink_gigabytes_per_second=shared("nvlink_gigabytes_per_second"),
+        power_watts=shared("power_watts"),
         bf16=shared("bf16"),
         fp8=shared("fp8"),
         fp4=shared("fp4"),

@@ -207,9 +207,10 @@ def _feed_forward(
     leaf = "model.feed_forward_size"
     key = "mlp_hidden_size"
     size = _whole(model.get(key))
-    if size is None and hidden and isinstance(model.get("mlp_ratio"), int):
+    ratio = _whole(model.get("mlp_ratio"))
+    if size is None and hidden and ratio:
         key = "mlp_ratio"
-        size = hidden * int(str(model[key]))
+        size = hidden * ratio
     if size is None:
         return
     at: KeyPath = ("model", key)

@@ -1,0 +1,131 @@
+"""Throughput and bandwidth against published figures, group by group."""
+
+import pytest
+
+from predictions.busbw import predictions as bandwidth_predictions
+from predictions.prediction import Prediction, rows
+from predictions.throughput import predictions as throughput_predictions
+from predictions.throughput import token_work, tokens_per_second
+from speccheck.validator.models.architectures import Architecture
+from speccheck.validator.models.flops import flops_per_token
+from speccheck.validator.models.throughput import UTILIZATIONS
+
+# Rows of each group, and of these how many have a band.
+GROUPS = {
+    "llm-foundry": (216, 216),
+    "nemo-dense": (90, 90),
+    "nemo-moe": (102, 102),
+    "nemo-lora": (5, 5),
+    "hfu-narayanan": (57, 57),
+    "hfu-narayanan-old-formula": (25, 25),
+    "torchtitan": (4, 4),
+    "korthikanti": (4, 4),
+    "mfu-from-tflops": (3, 3),
+    "palm": (2, 2),
+    "training-days": (11, 11),
+    "bubble-scaling": (6, 6),
+    "zero3-comm-bound": (6, 6),
+    "busbw-identity": (82, 82),
+    "nccl-time-ring": (23, 21),
+    "nccl-time-nvls": (9, 9),
+    "nvlink-ring-ceiling": (37, 0),
+    "network-ceiling": (38, 0),
+}
+
+
+@pytest.fixture(scope="module")
+def predictions() -> dict[str, list[Prediction]]:
+    """All predictions of speed, by group."""
+    found: dict[str, list[Prediction]] = {}
+    for one in (*throughput_predictions(), *bandwidth_predictions()):
+        found.setdefault(one.group, []).append(one)
+    return found
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_published_rows_lie_within_their_band(
+    predictions: dict[str, list[Prediction]], group: str
+) -> None:
+    """Each row by itself, none left out."""
+    found = predictions[group]
+    banded = [one for one in found if one.band_percent is not None]
+    assert (len(found), len(banded)) == GROUPS[group]
+    off = [
+        (one.id, one.error_percent, one.band_percent)
+        for one in banded
+        if abs(one.error_percent or 0) > (one.band_percent or 0)
+    ]
+    assert off == []
+
+
+def test_every_group_is_named(predictions: dict[str, list[Prediction]]) -> None:
+    """A new group of rows gets a line above."""
+    assert predictions.keys() == GROUPS.keys()
+
+
+@pytest.mark.parametrize("group", ["nvlink-ring-ceiling", "network-ceiling"])
+def test_no_reading_exceeds_the_wires(
+    predictions: dict[str, list[Prediction]], group: str
+) -> None:
+    """A ceiling that a healthy measurement exceeds is none."""
+    for one in predictions[group]:
+        assert one.published is not None
+        assert one.upper is not None
+        assert one.published <= one.upper, one.id
+
+
+def test_a_banded_time_lies_between_its_bounds(
+    predictions: dict[str, list[Prediction]],
+) -> None:
+    """The bounds are those of the band, seen from the prediction."""
+    for group in ("nccl-time-ring", "nccl-time-nvls"):
+        for one in predictions[group]:
+            if one.band_percent is None:
+                continue
+            assert one.published is not None
+            assert one.lower is not None
+            assert one.upper is not None
+            assert one.lower <= one.published <= one.upper, one.id
+
+
+def test_palm_rows_are_an_identity(
+    predictions: dict[str, list[Prediction]],
+) -> None:
+    """The printed digits are all that differs."""
+    worst = max(abs(one.error_percent or 0) for one in predictions["llm-foundry"])
+    assert worst < 0.03
+
+
+# What a row's generation reaches, of the dense bf16 peak that the catalogue names.
+_PEAKS: dict[str, tuple[Architecture, float]] = {
+    "a100": ("ampere", 312e12),
+    "h100": ("hopper", 989e12),
+    "b200": ("blackwell", 2250e12),
+    "b300": ("blackwell", 2250e12),
+    "gb200": ("blackwell", 2500e12),
+    "gb300": ("blackwell", 2500e12),
+}
+_RANGED = {"llm-foundry", "torchtitan", "nemo-dense", "nemo-moe"}
+
+
+def test_published_utilizations_lie_within_their_range() -> None:
+    """The ranges of the forecast are those of the table."""
+    judged = 0
+    for row in rows("throughput"):
+        precision = row["precision"].lower()
+        if row["group"] not in _RANGED or row["run"] != "pretrain":
+            continue
+        if not precision or "nvfp4" in precision:
+            continue
+        if float(row["params"] or row["active_params"]) < 1e9:
+            continue
+        gpu = row["gpu"].lower().removeprefix("dgx-").replace("_", "-").split("-")[0]
+        architecture, peak = _PEAKS[gpu]
+        in_8_bits = precision not in {"bf16", "fp16"}
+        is_mixture = bool(row["active_params"])
+        known = UTILIZATIONS[(architecture, in_8_bits, is_mixture)]
+        flops = flops_per_token("palm", token_work(row)).value
+        share = flops * tokens_per_second(row) / peak
+        assert known.lowest <= share <= known.highest, row["id"]
+        judged += 1
+    assert judged == 305

@@ -1,0 +1,46 @@
+"""Packing: short samples share a sequence instead of each being padded to its length.
+
+Sequences hold whole samples. The bounds are counts: no packing takes fewer sequences
+than the tokens fill, and first fit opens another one only when all that are open have
+no room for the sample, so that all but the last hold more than length - longest tokens.
+"""
+
+import math
+
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.models.estimate import Estimate, exactly
+
+_SOURCE = "tokens / sequence length; first fit leaves less than the longest sample"
+
+
+class Samples(Record):
+    """Samples of an epoch or a batch, in tokens."""
+
+    number: int
+    mean_length: float
+    longest: int
+
+
+def padded_share(mean_length: float, padded_length: int) -> Estimate:
+    """Share of the positions that hold nothing where each sample is padded."""
+    return exactly(1 - mean_length / padded_length, "1 - mean length / padded length")
+
+
+def packed_sequences(samples: Samples, sequence_length: int) -> Estimate:
+    """Sequences that samples no longer than a sequence fill."""
+    tokens = samples.number * samples.mean_length
+    least = math.ceil(tokens / sequence_length)
+    filled = sequence_length - samples.longest + 1
+    most = min(samples.number, math.floor(tokens / filled) + 1)
+    return Estimate(least, least, max(least, most), "lower_bound", _SOURCE, "first fit")
+
+
+def packing_gain(samples: Samples, sequence_length: int) -> Estimate:
+    """Samples of a step with packing over those of padding each to the full length."""
+    sequences = packed_sequences(samples, sequence_length)
+    return sequences._replace(
+        value=samples.number / sequences.value,
+        lower=samples.number / sequences.upper,
+        upper=samples.number / sequences.lower,
+        kind="advisory",
+    )
