@@ -69,6 +69,7 @@ GENERATORS := \
   spec.compile_edition \
   spec.compile_catalogues \
   spec.compile_nccl \
+  spec.compile_relations \
   report.json_schemas \
   report.rule_pages \
   rule_index \

@@ -47,10 +47,9 @@ num_processes: 1
 mixed_precision: 'no'
 use_cpu: false
 """,
-    "short.sh": """torchrun --nproc_per_node 8 pretrain_gpt.py \\
-  --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 1024 \\
-  --micro-batch-size 1 --global-batch-size 64 --lr 3e-4 \\
-  --train-iters 100000 --log-interval 500
+    "rare.yaml": """speccheck: 1
+run: {step_seconds: 1}
+telemetry: {log_interval_steps: 500}
 """,
 }
 

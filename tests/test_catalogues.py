@@ -63,6 +63,8 @@ def test_versions_of_a_table_parse_and_its_references_exist(name: str) -> None:
         assert {name for test in tests for name in test} <= set(KeyTest._fields)
         if "since" in demand:
             parse_version(demand["since"])
+    for row in table.get("multiples", ()):
+        assert known.issuperset({row["key"], row["of"]}), row
 
 
 @pytest.mark.parametrize("format_id", FRAMEWORK_OF_FORMAT)

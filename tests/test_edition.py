@@ -28,19 +28,20 @@ from speccheck.validator.spec.edition_source import (
 
 FOLDER = Path(speccheck.schemas.__file__).parent / "1.0"
 CORE_MUSTS = {
-    "COMM": [3, 9, 10, 16, 17],
+    "COMM": [3, 9, 10, 16, 17, 60],
     "MEM": [1, 2, 5, 8, 21, 32],
     "BATCH": [1, 2, 5, 22, 30],
     "PREC": [2, 4],
     "TOPO": [2, 3, 4, 10],
-    "FT": [3],
+    "CKPT": [20],
+    "FT": [3, 20, 21],
     "OBS": [1, 4],
     "FAB": [1, 2, 3, 4, 5, 6],
     "MRC": [1, 2, 3, 12],
     "SEC": [1, 2],
     "HW": [1, 2, 3, 5],
     "META": [1],
-    "CONF": [1, 3, 5, 6, 9, 10],
+    "CONF": [1, 3, 5, 6, 9, 10, 60],
 }
 AREAS = (
     "COMM",

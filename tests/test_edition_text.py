@@ -78,7 +78,7 @@ def test_a_clause_is_shown_with_all_that_it_rests_on(edition: Edition) -> None:
         "must, of certification level L1; should where no profile raises it",
         "raised to must by base: From 64 GPUs on a lost GPU stops a whole cluster",
         "after a single GPU failure should be at most 90 s.",
-        "only where the job has more than one node",
+        "only where the job is of size class M or above",
         "recovery_max: 90 s; secondary: claim S2#43",
         "public claims: S2#42; S2#43",
         "They are not text of OpenAI, of the Open Compute Project or of any vendor",

@@ -18,7 +18,6 @@ FAILURES: dict[str, list[tuple[str, str, int]]] = {
     "xs": [
         ("global_batch_differs_from_product", "error", 42),
         ("two_half_precision_modes", "error", 46),
-        ("only_one_checkpoint_kept", "warning", 77),
     ],
     "s": [
         ("heads_not_divisible_by_tensor_parallel", "error", 24),
@@ -34,6 +33,7 @@ FAILURES: dict[str, list[tuple[str, str, int]]] = {
         ("error_handling_off", "error", 106),
     ],
     "l": [
+        ("watchdog_shorter_than_gathered_save", "error", 76),
         ("checkpoint_interval_off_optimum", "error", 82),
         ("gathered_blocking_save", "warning", 84),
         ("optimizer_state_not_saved", "error", 86),
@@ -50,6 +50,7 @@ FAILURES: dict[str, list[tuple[str, str, int]]] = {
     ],
     "xxl": [
         ("checkpoint_interval_off_optimum", "error", 80),
+        ("single_checkpoint_tier", "warning", 80),
         ("expected_waste_above_limit", "warning", 87),
         ("recovery_budget_exceeded", "warning", 92),
         ("logs_too_rarely", "warning", 100),

@@ -324,6 +324,7 @@ _NAMES = {
         "model_flops": "flops",
         "compute_seconds": "seconds",
         "bubble_share": "share",
+        "pipeline_wait_seconds": "seconds",
         "data_parallel_traffic": "bytes",
         "data_parallel_seconds": "seconds",
         "tensor_parallel_traffic": "bytes",
@@ -353,6 +354,19 @@ def test_names_and_units_are_those_of_the_report(of: dict[str, object]) -> None:
         one.subject: {each.name: each.unit for each in one.quantities} for one in found
     }
     assert names == _NAMES
+
+
+def test_the_parts_of_a_step_add_up_to_it_unless_it_is_stated() -> None:
+    """Compute, the wait of the pipeline and what shows of the exchanges."""
+    found = step_forecast(plan(MEGATRON))
+    step, parts = found.sum(), found.addends()
+    assert step is not None
+    assert len(parts) == 3
+    total = sum(one.need().value for one in parts)
+    assert total == pytest.approx(step.need().value)
+    stated = step_forecast(plan(LLAMA, run__step_seconds=30.0))
+    assert stated.named("step_seconds").need().value == 30
+    assert stated.sum() is None
 
 
 def test_nothing_is_forecast_of_nothing() -> None:

@@ -62,6 +62,20 @@ def test_files_of_different_roles_in_a_folder_are_one_plan(tmp_path: Path) -> No
     ]
 
 
+def test_the_layers_that_nccl_reads_are_one_plan(tmp_path: Path) -> None:
+    """The environment, the file of the user and that of the system."""
+    for name in ("nccl.conf", ".nccl.conf", "job.env"):
+        (tmp_path / name).write_text(ENVIRONMENT, encoding="utf-8")
+    files = [
+        file
+        for name in ("nccl.conf", ".nccl.conf", "job.env")
+        for file in read_file(str(tmp_path / name), named=False)[1]
+    ]
+    assert groups(files, tmp_path) == [["nccl.conf", ".nccl.conf", "job.env"]]
+    files += read_file(str(tmp_path / "job.env"), named=False)[1]
+    assert len(groups(files, tmp_path)) > 1
+
+
 def test_two_files_of_one_role_are_two_plans(tmp_path: Path) -> None:
     files = read(tmp_path, a_yaml=TRAINER, b_yaml=TRAINER)
     assert groups(files, tmp_path) == [["a.yaml"], ["b.yaml"]]

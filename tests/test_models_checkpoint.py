@@ -1,68 +1,106 @@
-"""The checkpoint interval: closed formulas against the equation that they solve."""
+"""Checkpoints: intervals, sizes, write times and shares against published rows."""
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
+from predictions.checkpoint import CONTENTS, predictions
+from predictions.prediction import Prediction, vectors
 from speccheck.validator.models.checkpoint_interval import (
     daly_interval_seconds,
-    mean_seconds_between_failures,
     optimal_interval_seconds,
     useful_share,
     young_interval_seconds,
 )
+from speccheck.validator.models.checkpoint_size import (
+    Contents,
+    checkpoint_bytes,
+    staging_seconds,
+    write_seconds,
+)
+from speccheck.validator.models.durations import duration
+from speccheck.validator.models.estimate import exactly
 
-# Save time, MTBF and restart time with the intervals of the equation, worked out with
-# another root finder, in seconds.
-CASES = [
-    (10, 11135, 471.91, 465.27, 465.27),
-    (60, 11135, 1155.94, 1116.29, 1116.29),
-    (300, 11135, 2584.76, 2388.63, 2388.75),
-    (120, 6480, 1247.08, 1168.36, 1168.39),
-    (600, 6480, 2788.55, 2402.89, 2403.73),
-    (30, 828, 222.89, 203.34, 203.36),
-    (40, 604800, 6955.86, 6929.22, 6929.22),
-    (300, 600, 600.0, 416.67, 418.97),
-]
+ROWS = tuple(predictions())
+HELD = [row for row in ROWS if row.band_percent is not None]
+_FORMS = {
+    "young": young_interval_seconds,
+    "daly": daly_interval_seconds,
+    "optimum": optimal_interval_seconds,
+}
+_CONTENTS: dict[str, Contents] = {
+    "mixed-precision-adam": CONTENTS["14"],
+    "fp32-params-adam": CONTENTS["12"],
+}
 
 
-@pytest.mark.parametrize(("save", "mtbf", "young", "daly", "best"), CASES)
-def test_intervals(
-    save: float, mtbf: float, young: float, daly: float, best: float
-) -> None:
-    assert young_interval_seconds(save, mtbf) == pytest.approx(young, abs=0.01)
-    assert daly_interval_seconds(save, mtbf) == pytest.approx(daly, abs=0.01)
-    assert optimal_interval_seconds(save, mtbf) == pytest.approx(best, abs=0.01)
+def _id(row: Prediction | Mapping[str, Any]) -> str:
+    return row.id if isinstance(row, Prediction) else str(row["id"])
+
+
+def _in_group(*groups: str) -> list[Prediction]:
+    return [row for row in ROWS if row.group in groups]
+
+
+def test_all_rows_are_there() -> None:
+    assert (len(ROWS), len(HELD)) == (15 * 6 + 4 + 1, 13 + 15 + 14 * 3 + 4 + 1)
+
+
+@pytest.mark.parametrize("row", HELD, ids=_id)
+def test_rows_within_their_band(row: Prediction) -> None:
+    assert row.error_percent is not None
+    assert row.band_percent is not None
+    assert abs(row.error_percent) <= row.band_percent
+
+
+@pytest.mark.parametrize("row", _in_group("size"), ids=_id)
+def test_bounds_of_sizes_hold_the_reading(row: Prediction) -> None:
+    assert row.published is not None
+    assert row.lower is not None
+    assert row.upper is not None
+    assert row.lower <= row.published <= row.upper
+
+
+@pytest.mark.parametrize("one", vectors("checkpoint_interval_s"), ids=_id)
+def test_interval_vectors(one: Mapping[str, Any]) -> None:
+    save, mtbf = one["inputs"]["delta_s"], one["inputs"]["mttf_s"]
+    for form, seconds in one["expected"].items():
+        found = _FORMS[form](save, mtbf)
+        assert found == pytest.approx(seconds, abs=one["tolerance"])
+
+
+@pytest.mark.parametrize("one", vectors("checkpoint_bytes"), ids=_id)
+def test_size_vectors(one: Mapping[str, Any]) -> None:
+    contents = _CONTENTS[one["inputs"]["format"]]
+    size = checkpoint_bytes(exactly(one["inputs"]["params"], ""), contents)
+    assert size.value == one["expected"]
+
+
+@pytest.mark.parametrize("one", vectors("checkpoint_write_s"), ids=_id)
+def test_write_vectors(one: Mapping[str, Any]) -> None:
+    inputs = one["inputs"]
+    found = write_seconds(
+        exactly(inputs["bytes"], ""),
+        inputs["storage_gbps"] * 1e9,
+        inputs["ranks"],
+        inputs["gbps_per_rank"] * 1e9,
+    )
+    assert found.value == pytest.approx(one["expected"], rel=one["tolerance"])
+
+
+def test_young_costs_a_third_of_a_point_at_most() -> None:
+    saves = [(10, 11_135), (300, 11_135), (600, 6480), (40, 604_800), (360, 3600)]
+    for save, mtbf in saves:
+        best = useful_share(optimal_interval_seconds(save, mtbf), save, mtbf)
+        young = useful_share(young_interval_seconds(save, mtbf), save, mtbf)
+        assert best - 0.003 < young <= best
 
 
 def test_daly_is_the_mtbf_when_saving_takes_longer_than_two_of_them() -> None:
     assert daly_interval_seconds(900, 400) == 400
     assert optimal_interval_seconds(900, 400) == pytest.approx(383.85, abs=0.01)
-
-
-@pytest.mark.parametrize(
-    ("nodes", "rate", "hours"),
-    [(2048, 0.0065, 1.8029), (2048, 0.00379, 3.092), (512, 0.004, 11.7188)],
-)
-def test_mean_time_between_failures(nodes: int, rate: float, hours: float) -> None:
-    seconds = mean_seconds_between_failures(nodes, rate)
-    assert seconds / 3600 == pytest.approx(hours, abs=0.0005)
-
-
-@pytest.mark.parametrize(
-    ("save", "mtbf", "restart", "share"),
-    [
-        (10, 11135, 300, 0.93274),
-        (60, 11135, 300, 0.87583),
-        (5, 11135, 600, 0.91943),
-        (30, 828, 300, 0.52511),
-    ],
-)
-def test_useful_share_at_the_optimum(
-    save: float, mtbf: float, restart: float, share: float
-) -> None:
-    best = optimal_interval_seconds(save, mtbf)
-    assert useful_share(best, save, mtbf, restart) == pytest.approx(share, abs=1e-5)
 
 
 def test_no_other_interval_is_better_than_the_optimum() -> None:
@@ -77,9 +115,45 @@ def test_an_interval_of_many_mtbf_makes_no_progress() -> None:
     assert useful_share(20_000, 60, 1000) == pytest.approx(0.0, abs=1e-6)
 
 
+def test_a_restart_that_never_ends_makes_no_progress() -> None:
+    assert useful_share(600, 60, 1000, math.inf) == 0.0
+
+
 def test_a_save_that_never_ends_leaves_no_room_but_no_overflow() -> None:
     assert math.isfinite(optimal_interval_seconds(1e9, 400))
 
 
 def test_without_failures_only_saving_costs_time() -> None:
     assert useful_share(990, 10, 1e12) == pytest.approx(0.99, abs=1e-6)
+
+
+def test_contents_that_are_not_known_have_wide_bounds() -> None:
+    size = checkpoint_bytes(exactly(1e9, ""), "unknown")
+    assert (size.lower, size.upper, size.kind) == (2e9, 18e9, "lower_bound")
+
+
+def test_one_writer_takes_longer_than_the_store_alone_would() -> None:
+    found = write_seconds(exactly(1e12, ""), 1e10)
+    assert (found.lower, found.upper, found.kind) == (100, math.inf, "lower_bound")
+
+
+def test_staging_copies_the_share_of_one_rank() -> None:
+    found = staging_seconds(exactly(8e12, ""), 1000)
+    assert found.value == pytest.approx(0.8)
+    assert found.lower == pytest.approx(0.08)
+    assert found.upper == pytest.approx(8.0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (45, "45 s"),
+        (90, "90 s"),
+        (2400, "40 min"),
+        (3600, "1 h"),
+        (86400, "24 h"),
+        (259200, "3 d"),
+    ],
+)
+def test_durations_as_people_say_them(seconds: float, text: str) -> None:
+    assert duration(seconds) == text

@@ -1,38 +1,107 @@
-"""Retry times of InfiniBand and MRC, against the figures that their makers publish."""
+"""Retry times and packet sizes, against the figures that their makers publish."""
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
+from predictions.prediction import Prediction, vectors
+from predictions.transport import IB_UNIT, MRC_UNIT, predictions
+from speccheck.validator.models.path_mtu import active_path_mtu, roce_packet_bytes
 from speccheck.validator.models.transport_retry import (
-    ib_retry_seconds,
-    mrc_timeout_seconds,
+    fewest_mrc_ranges,
+    ib_retry_time,
+    is_ib_exponent,
+    is_mrc_exponent,
+    mrc_retries_end,
+    mrc_timeout,
+    mrc_window_bytes,
 )
 
-
-@pytest.mark.parametrize(
-    ("exponent", "retries", "seconds"),
-    [
-        (14, 7, 0.4698),
-        (18, 7, 7.5162),
-        (20, 7, 30.0648),
-        (22, 7, 120.2591),
-        (20, 1, 4.295),
-    ],
-)
-def test_retries_of_infiniband(exponent: int, retries: int, seconds: float) -> None:
-    assert ib_retry_seconds(exponent, retries, 4.096) == pytest.approx(
-        seconds, abs=1e-3
-    )
+ROWS = tuple(predictions())
 
 
-@pytest.mark.parametrize("exponent", [0, -1, 32, 40])
+def _id(one: Prediction | Mapping[str, Any]) -> str:
+    return one.id if isinstance(one, Prediction) else str(one["id"])
+
+
+def test_all_rows_are_there() -> None:
+    assert [row.id for row in ROWS] == ["ib-20", "ib-18", "ib-14", "ib-22", "mrc-20"]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=_id)
+def test_rows_within_their_band(row: Prediction) -> None:
+    assert row.error_percent is not None
+    assert row.band_percent is not None
+    assert abs(row.error_percent) <= row.band_percent
+
+
+@pytest.mark.parametrize("one", vectors("ib_detection_s"), ids=_id)
+def test_retries_of_infiniband(one: Mapping[str, Any]) -> None:
+    found = ib_retry_time(one["inputs"]["timeout"], one["inputs"]["retries"], IB_UNIT)
+    if one["expected"] == "infinite":
+        assert math.isinf(found.value)
+        return
+    assert found.value == pytest.approx(one["expected"], rel=one["tolerance"])
+
+
+@pytest.mark.parametrize("one", vectors("ib_timeout_valid"), ids=_id)
+def test_exponents_that_infiniband_takes(one: Mapping[str, Any]) -> None:
+    assert is_ib_exponent(one["inputs"]["timeout"]) is one["expected"]
+
+
+@pytest.mark.parametrize("exponent", [-1, 32, 40])
 def test_an_exponent_out_of_range_never_ends(exponent: int) -> None:
-    assert math.isinf(ib_retry_seconds(exponent, 7, 4.096))
+    assert math.isinf(ib_retry_time(exponent, 7, IB_UNIT).value)
 
 
-@pytest.mark.parametrize(
-    ("exponent", "seconds"), [(0, 1.024e-6), (20, 1.073741824), (24, 17.179869184)]
-)
-def test_timeout_of_mrc(exponent: int, seconds: float) -> None:
-    assert mrc_timeout_seconds(exponent, 1.024) == pytest.approx(seconds, rel=1e-9)
+@pytest.mark.parametrize("one", vectors("mrc_ack_timeout_s"), ids=_id)
+def test_timeout_of_mrc(one: Mapping[str, Any]) -> None:
+    found = mrc_timeout(one["inputs"]["timeout"], MRC_UNIT).value
+    assert found == pytest.approx(one["expected"], rel=one["tolerance"])
+
+
+@pytest.mark.parametrize("one", vectors("mrc_timeout_valid"), ids=_id)
+def test_exponents_that_mrc_takes(one: Mapping[str, Any]) -> None:
+    assert is_mrc_exponent(one["inputs"]["timeout"]) is one["expected"]
+    assert is_mrc_exponent(24)
+
+
+@pytest.mark.parametrize("one", vectors("mrc_exp_retry_kind"), ids=_id)
+def test_whether_mrc_gives_up(one: Mapping[str, Any]) -> None:
+    ends = mrc_retries_end(one["inputs"]["exp_cnt"])
+    assert ends is (one["expected"] == "finite")
+
+
+@pytest.mark.parametrize("one", vectors("mrc_min_mpr"), ids=_id)
+def test_packet_ranges_that_fill_a_link(one: Mapping[str, Any]) -> None:
+    inputs = one["inputs"]
+    found = fewest_mrc_ranges(
+        inputs["gbit_per_s"], inputs["rtt_us"], inputs["mtu"], inputs["psn_unit"]
+    )
+    assert found == one["expected"]
+
+
+@pytest.mark.parametrize("one", vectors("mrc_mpr_window_bytes"), ids=_id)
+def test_window_of_packet_ranges(one: Mapping[str, Any]) -> None:
+    inputs = one["inputs"]
+    found = mrc_window_bytes(inputs["mpr"], inputs["mtu"], inputs["psn_unit"])
+    assert found == one["expected"]
+
+
+@pytest.mark.parametrize("one", vectors("roce_l3_bytes"), ids=_id)
+def test_packet_sizes(one: Mapping[str, Any]) -> None:
+    inputs = one["inputs"]
+    found = roce_packet_bytes(
+        inputs["path_mtu"],
+        inputs["ip"],
+        inputs["srv6"],
+        has_immediate=inputs["imm"],
+    )
+    assert found == one["expected"]
+
+
+@pytest.mark.parametrize("one", vectors("active_mtu_from_netdev"), ids=_id)
+def test_the_mtu_of_an_interface(one: Mapping[str, Any]) -> None:
+    assert active_path_mtu(one["inputs"]["netdev_mtu"]) == one["expected"]

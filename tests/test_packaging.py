@@ -155,7 +155,7 @@ def test_the_installed_command_knows_the_fixtures_that_it_does_not_have(
 ) -> None:
     ended = _run(installed / "speccheck", "spec", "coverage", folder=tmp_path)
     assert ended.stdout == coverage_text(coverage(load_edition())), ended.stderr
-    assert "0 fixtures" not in ended.stdout
+    assert " 0 fixtures" not in ended.stdout
 
 
 def test_the_installed_code_is_that_of_the_wheel(

@@ -65,7 +65,10 @@ def test_pytorch_job() -> None:
     assert derived["cluster.accelerator_family"] == "nvidia"
     assert derived["cluster.fabric"] == "efa"
     assert derived["cluster.nvlink_domain_size"] == 8
-    assert read.values("default") == {"run.uses_torch": True}
+    assert read.values("default") == {
+        "cluster.shared_memory_bytes": 64 * 2**20,
+        "run.uses_torch": True,
+    }
     assert read.line("cluster.gpus_per_node") == 36
     assert read.line("cluster.nodes") == 18
     assert read.line("recovery.max_restarts") == 15
@@ -274,7 +277,8 @@ def test_a_job_may_be_started_six_times_more() -> None:
           spec: {containers: [{resources: {limits: {amd.com/gpu: 8}}}]}
     """
     read = read_object("Job", spec)
-    assert read.values("default") == {"recovery.max_restarts": 6}
+    assert read.value("recovery.max_restarts") == 6
+    assert read.status("recovery.max_restarts") == "default"
     assert read.value("cluster.accelerator_family") == "amd"
     assert read.value("cluster.nodes") == 1
 

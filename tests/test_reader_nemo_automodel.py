@@ -188,7 +188,7 @@ def test_defaults() -> None:
         "checkpoint.resume": True,
         "checkpoint.save_optimizer": True,
         "telemetry.log_interval_steps": 1,
-        "telemetry.sinks": (),
+        "telemetry.sinks": ("file",),
         "model.adapter": "none",
         "run.uses_torch": True,
     }

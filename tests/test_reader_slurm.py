@@ -47,6 +47,7 @@ def test_states_what_the_job_asks_for() -> None:
         "recovery.walltime_seconds": 604_800.0,
         "recovery.requeue": True,
         "recovery.exit_before_walltime": True,
+        "cluster.placement_requested": False,
     }
     assert script.line("cluster.nodes") == 3
     assert script.line("recovery.walltime_seconds") == 7
@@ -298,3 +299,23 @@ def test_directives_say_what_the_job_gets() -> None:
     """A batch script may submit others; they are no part of its own job."""
     text = f"{TRAINING}sbatch --nodes=2 next.sbatch\n"
     assert read(text).value("cluster.nodes") == 64
+
+
+@pytest.mark.parametrize(
+    ("lines", "leaf", "value"),
+    [
+        (["-N 4 --switches=1@60"], "placement_requested", True),
+        (["-N 4"], "placement_requested", False),
+        (["-N 4 --ntasks-per-node=8 -c 12"], "job_cpus_per_node", 96),
+        (["-N 4 --ntasks-per-node=8 -c 12 --exclusive"], "job_cpus_per_node", None),
+        (["-N 4 --ntasks-per-node=8 -c $CPUS"], "job_cpus_per_node", None),
+        (["-N 4 -c 12"], "job_cpus_per_node", 12),
+    ],
+)
+def test_placement_and_processors(lines: list[str], leaf: str, value: object) -> None:
+    assert batch(*lines).value(f"cluster.{leaf}") == value
+
+
+def test_a_step_alone_asks_for_no_placement() -> None:
+    script = read("srun -N 4 python train.py\n")
+    assert "cluster.placement_requested" not in script.leaves

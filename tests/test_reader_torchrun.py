@@ -94,6 +94,7 @@ def test_accelerate_in_a_text_that_every_task_runs() -> None:
         "cluster.world_size": 16,
         "batch.gradient_accumulation_steps": 4,
         RESTARTS: 1,
+        "recovery.launch_configuration": "recipes/zero3.yaml",
     }
     assert script.values("derived") == {"precision.bf16": True}
     assert script.status("recovery.rendezvous_endpoint") == "unknown"
@@ -124,8 +125,11 @@ def test_accelerate_in_a_text_that_every_task_runs() -> None:
         (
             "torchrun --standalone --rdzv_endpoint localhost:0 t.py",
             "recovery.rendezvous_endpoint",
-            None,
+            "localhost",
         ),
+        ("torchrun --nnodes 2 t.py", "recovery.rendezvous_endpoint", "127.0.0.1"),
+        ("torchrun --nnodes 2 $ARGS t.py", "recovery.rendezvous_endpoint", None),
+        ("accelerate launch t.py", "recovery.launch_configuration", None),
         (
             "python -m torch.distributed.launch --nproc_per_node 8 --use_env t.py",
             PROCESSES,

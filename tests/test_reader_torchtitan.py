@@ -125,7 +125,7 @@ def test_states_every_leaf_that_stands_in_the_file() -> None:
         "optimizer.name_of_optimizer": "adamw",
         "optimizer.learning_rate": 3e-4,
         "optimizer.beta2": 0.95,
-        "kernels.fused_optimizer": False,
+        "kernels.fused_optimizer": True,
         "optimizer.warmup_steps": 600,
         "optimizer.schedule": "cosine",
         "batch.micro_batch_size": 2,

@@ -22,6 +22,19 @@ def test_the_report_is_the_real_one(
     assert capsys.readouterr().out == shown[2]
 
 
+def test_the_change_of_a_plan_is_the_real_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pattern = r"```text\n\$ speccheck (plan [^`]*? --what-if .*)\n((?s:.*?))```\n"
+    shown = re.search(pattern, README.replace("\\\n    ", ""))
+    assert shown is not None
+    monkeypatch.chdir(ROOT)
+    assert main(shown[1].split()) == 0
+    printed = capsys.readouterr().out
+    for piece in shown[2].split("...\n"):
+        assert piece in printed
+
+
 def test_every_exit_code_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--help"])
     text = capsys.readouterr().out

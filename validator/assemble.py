@@ -13,7 +13,7 @@ from speccheck.validator.sources.composing.gaps import with_reasons
 from speccheck.validator.sources.context import Context, context_facts
 from speccheck.validator.sources.facts import Fact
 from speccheck.validator.sources.files import ReadFile
-from speccheck.validator.sources.joining.derive import derive
+from speccheck.validator.sources.joining.derive import Leaves, derive
 from speccheck.validator.sources.joining.merge import merge
 from speccheck.validator.sources.reader import Reading
 from speccheck.validator.sources.versions.package_versions import (
@@ -36,10 +36,19 @@ class PlanEvidence(Record):
 
 def assemble(files: Sequence[ReadFile], context: Context) -> PlanEvidence:
     """Merge the readings of files and the command line into one plan's evidence."""
+    return evidence_of(files, merged_leaves(files, context))
+
+
+def merged_leaves(files: Sequence[ReadFile], context: Context) -> Leaves:
+    """What files and command line say together, before anything follows from it."""
+    return merge([*_facts(files), *context_facts(context).facts])
+
+
+def evidence_of(files: Sequence[ReadFile], merged: Leaves) -> PlanEvidence:
+    """The evidence of a plan with these leaves, and with what follows from them."""
     readings = [reading for file in files for reading in file.readings]
-    facts = [*_facts(files), *context_facts(context).facts]
     gaps = [gap for file in files for gap in file.gaps]
-    leaves = with_reasons(derive(merge(facts)), gaps)
+    leaves = with_reasons(derive(merged), gaps)
     versions = stated_versions(files)
     keyed = _keyed(readings, leaves, versions)
     plan = TrainingPlan(leaves)
@@ -110,12 +119,24 @@ def _conflicts(
 
 def _environment(files: Sequence[ReadFile]) -> Environment:
     last: dict[str, Variable] = {}
-    # NCCL takes from its file only what the environment does not set (param.cc).
-    for file in sorted(files, key=lambda one: one.format != "nccl-conf"):
+    hidden: list[Variable] = []
+    # What nearer layers set wins over a nccl.conf (NVIDIA/nccl src/misc/param.cc).
+    layers = {f.status.path for f in files if f.format == "nccl-conf"}
+    for file in sorted(files, key=_layer):
         for reading in file.readings:
+            if layers:
+                known = (last.get(one.name) for one in reading.variables)
+                hidden += (one for one in known if one and one.place.file in layers)
             last.update({one.name: one for one in reading.variables})
     names = tuple(file.status.path for file in files if _carries_environment(file))
-    return Environment(tuple(last.values()), names)
+    return Environment(tuple(last.values()), names, tuple(hidden))
+
+
+def _layer(file: ReadFile) -> int:
+    """Weaker layers first: NCCL takes from a file what nothing nearer sets."""
+    if file.format != "nccl-conf":
+        return 2
+    return 0 if file.status.path.rpartition("/")[2] == "nccl.conf" else 1
 
 
 def _carries_environment(file: ReadFile) -> bool:

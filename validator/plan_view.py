@@ -1,4 +1,7 @@
-"""The plans of files as they were worked out, leaf by leaf, with positions."""
+"""The plans of files as they were worked out, leaf by leaf, with positions.
+
+With what the models predict of them, and with the plans that `--what-if` makes of them.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -9,9 +12,21 @@ from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.training_plan import leaf_names
 from speccheck.validator.evidence.value import Value
-from speccheck.validator.run import Location, Request, locate, read_plans, sources_of
+from speccheck.validator.forecast.all import forecasts
+from speccheck.validator.forecast.quantity import Forecast
+from speccheck.validator.run import (
+    Location,
+    PlanJudge,
+    Request,
+    locate,
+    read_plans,
+    sources_of,
+)
 from speccheck.validator.sources.files import FileStatus
 from speccheck.validator.sources.joining.grouping import PlanFiles
+from speccheck.validator.sources.source import Source
+from speccheck.validator.what_if.assignments import Assignment
+from speccheck.validator.what_if.view import WhatIf, what_if
 
 
 class ShownLeaf(Record):
@@ -29,13 +44,26 @@ class ShownVariable(Record):
     location: Location
 
 
+class ShownChange(Record):
+    """A leaf before and after a change."""
+
+    before: ShownLeaf
+    after: ShownLeaf
+
+
 class ShownPlan(Record):
-    """One plan: its files, why they are one, all its leaves, the variables they set."""
+    """One plan: its files, why they are one, all its leaves, the variables they set.
+
+    what_if: the changed plan, where one was asked for; changed: its other values.
+    """
 
     files: tuple[FileStatus, ...]
     grouping: tuple[str, ...]
     leaves: tuple[ShownLeaf, ...]
     variables: tuple[ShownVariable, ...]
+    forecasts: tuple[Forecast, ...] = ()
+    what_if: WhatIf | None = None
+    changed: tuple[ShownChange, ...] = ()
 
 
 class PlanView(Record):
@@ -45,34 +73,54 @@ class PlanView(Record):
     plans: tuple[ShownPlan, ...]
 
 
-def plan_view(request: Request) -> PlanView:
-    """Read and group the files, judge nothing; raises what `run` raises."""
+def plan_view(request: Request, changes: Sequence[Assignment] = ()) -> PlanView:
+    """Read and group the files; judge them only where something is changed.
+
+    Raises what `run` raises.
+    """
     files: dict[str, FileStatus] = {}
     plans: list[ShownPlan] = []
+    # Forecasts and findings of changed plans are few: all of them are kept whole.
+    judge = None
+    if changes:
+        judge = PlanJudge(request._replace(full=True), proposes=False)
     for statuses, groups in read_plans(request):
         for status in statuses:
             if not status.followed or status.path not in files:
                 files[status.path] = status
-        plans.extend(_shown(request, group) for group in groups)
+        for group in groups:
+            shown = _shown(request, group)
+            plans.append(_changed(shown, group, judge, changes) if judge else shown)
     return PlanView(tuple(files.values()), tuple(plans))
 
 
 def _shown(request: Request, group: PlanFiles) -> ShownPlan:
     evidence = assemble(group.files, request.context)
+    sources = sources_of(group.files)
+    leaves = (evidence.plan.value(name) for name in leaf_names())
     return ShownPlan(
         files=tuple(dict.fromkeys(file.status for file in group.files)),
         grouping=group.reasons,
-        leaves=tuple(_leaves(evidence, group)),
+        leaves=tuple(_leaf(leaf, sources) for leaf in leaves),
         variables=tuple(_variables(evidence, group)),
+        forecasts=forecasts(evidence.plan),
     )
 
 
-def _leaves(evidence: PlanEvidence, group: PlanFiles) -> Iterator[ShownLeaf]:
+def _changed(
+    shown: ShownPlan, group: PlanFiles, judge: PlanJudge, changes: Sequence[Assignment]
+) -> ShownPlan:
     sources = sources_of(group.files)
-    for name in leaf_names():
-        leaf = evidence.plan.value(name)
-        locations = tuple(locate(place, sources) for place in leaf.places)
-        yield ShownLeaf(leaf, locations)
+    found = what_if(group, judge, changes)
+    pairs = (
+        ShownChange(_leaf(one.before, sources), _leaf(one.after, sources))
+        for one in found.values
+    )
+    return shown._replace(what_if=found, changed=tuple(pairs))
+
+
+def _leaf(leaf: Value[Any], sources: dict[str, Source]) -> ShownLeaf:
+    return ShownLeaf(leaf, tuple(locate(place, sources) for place in leaf.places))
 
 
 def _variables(evidence: PlanEvidence, group: PlanFiles) -> Iterator[ShownVariable]:

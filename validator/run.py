@@ -1,8 +1,9 @@
 """One run: files in, judged plans out, positions worked out only for findings."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from speccheck.validator.assemble import assemble
+from speccheck.validator.assemble import PlanEvidence, assemble
 from speccheck.validator.engine import Judge
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
@@ -28,6 +29,14 @@ from speccheck.validator.sources.source import Source
 from speccheck.validator.spec.compose import compose
 from speccheck.validator.spec.edition import Edition, load_edition
 
+if TYPE_CHECKING:
+    from speccheck.validator.what_if.proposal import Proposal
+
+# Clauses whose failures a change of settings can mend, and the plans of a run for which
+# one is sought: each costs up to as much as judging a hundred plans.
+MENDED = frozenset({"MEM-001", "MEM-002", "MEM-020", "BATCH-001", "BATCH-003"})
+MOST_SOUGHT = 20
+
 
 class Location(Record):
     """A place with its position and the text of its line; line 0: no position."""
@@ -41,10 +50,14 @@ class Location(Record):
 
 
 class LocatedFinding(Record):
-    """A finding and where it stands in the files."""
+    """A finding and where it stands in the files.
+
+    proposals: settings that mend it; None where there may be some and none were sought.
+    """
 
     finding: Finding
     locations: tuple[Location, ...]
+    proposals: "tuple[Proposal, ...] | None" = ()
 
 
 class JobScale:
@@ -94,12 +107,13 @@ class Request(Record):
 
 
 class Run(Record):
-    """What came of it."""
+    """What came of it; unsought: plans for whose failures no change was sought."""
 
     edition: Edition
     use: str
     files: tuple[FileStatus, ...]
     plans: tuple[JudgedPlan, ...]
+    unsought: int = 0
 
 
 def all_readers(request: Request) -> Readers:
@@ -177,20 +191,36 @@ def run(request: Request) -> Run:
                 statuses[status.path] = status
         while groups:
             plans.append(judge_plan(groups.pop(0)))
-    return Run(judge_plan.edition, request.use, tuple(statuses.values()), tuple(plans))
+    return Run(
+        judge_plan.edition,
+        request.use,
+        tuple(statuses.values()),
+        tuple(plans),
+        judge_plan.unsought,
+    )
 
 
 class PlanJudge:
     """Judges plan after plan by one edition; composed profiles are kept."""
 
-    def __init__(self, request: Request) -> None:
-        """Load the edition and the rules once."""
+    def __init__(self, request: Request, *, proposes: bool = True) -> None:
+        """Load the edition and the rules once.
+
+        Args:
+            request: what is judged, and how.
+            proposes: whether changes are sought that mend what fails.
+
+        """
         self.request = request
+        self.unsought = 0
+        self._left = MOST_SOUGHT if proposes else 0
+        self._proposes = proposes
+        self._wide: PlanJudge | None = None
         self.edition = load_edition(request.spec)
         self.entries = all_rules(request)
         request.selection.verify(self.edition, self.entries)
         self.rules = RulesByClause(request.selection.rules(self.entries))
-        self._judges: dict[tuple[str | None, ...], Judge] = {}
+        self._judges: dict[tuple[object, ...], Judge] = {}
         # By the id of the finding, which stays its own as long as it is held here. Most
         # findings are the same object in every plan: that a clause does not apply.
         self._shared: dict[int, LocatedFinding] = {}
@@ -198,17 +228,64 @@ class PlanJudge:
 
     def __call__(self, group: PlanFiles) -> JudgedPlan:
         """Judge the plan that these files make together."""
+        return self.judged(group, assemble(group.files, self.request.context))
+
+    def judged(self, group: PlanFiles, evidence: PlanEvidence) -> JudgedPlan:
+        """Judge the evidence of a plan, as it was read or as it was changed."""
         files = group.files
-        evidence = assemble(files, self.request.context)
-        findings = self._judge(evidence.plan)(evidence.by_type)
+        findings = self.judge_of(evidence.plan)(evidence.by_type)
         by_name = sources_of(files)
         return JudgedPlan(
             files=tuple(dict.fromkeys(file.status for file in files)),
             grouping=group.reasons,
             plan=JobScale(evidence.plan),
             size=plan_size_class(evidence.plan),
-            findings=tuple(self._located(one, by_name) for one in findings),
+            findings=self._mended(
+                tuple(self._located(one, by_name) for one in findings), group, evidence
+            ),
         )
+
+    def _mended(
+        self,
+        found: tuple[LocatedFinding, ...],
+        group: PlanFiles,
+        evidence: PlanEvidence,
+    ) -> tuple[LocatedFinding, ...]:
+        """The findings, those that settings can mend with the settings."""
+        failed = [
+            one
+            for one in found
+            if one.finding.outcome == "fail" and one.finding.clause in MENDED
+        ]
+        if not failed or not self._proposes:
+            return found
+        if not self._left:
+            self.unsought += 1
+            mended = {id(one): one._replace(proposals=None) for one in failed}
+        else:
+            # The search is no part of a run in which nothing of it fails.
+            from speccheck.validator.what_if.proposals import (  # noqa: PLC0415
+                propose,
+            )
+
+            self._left -= 1
+            context = self.request.context
+            judge_of = self._judging_all().judge_of
+            mended = {
+                id(one): one._replace(
+                    proposals=propose(group, evidence, one.finding, context, judge_of)
+                )
+                for one in failed
+            }
+        return tuple(mended.get(id(one), one) for one in found)
+
+    def _judging_all(self) -> "PlanJudge":
+        """A judge by all rules that are not ignored: a proposal must stand them all."""
+        if self._wide is None:
+            selection = Selection(ignore=self.request.selection.ignore)
+            request = self.request._replace(selection=selection)
+            self._wide = PlanJudge(request, proposes=False)
+        return self._wide
 
     def _located(self, finding: Finding, sources: dict[str, Source]) -> LocatedFinding:
         known = self._shared.get(id(finding))
@@ -230,14 +307,19 @@ class PlanJudge:
             self._passed[key] = found
         return found
 
-    def _judge(self, plan: TrainingPlan) -> Judge:
-        key = (
+    def judge_of(self, plan: TrainingPlan, clauses: Sequence[str] = ()) -> Judge:
+        """The judge by the profiles that fit a plan, by some clauses or by all.
+
+        Raises what `compose` raises.
+        """
+        key: tuple[str | None, ...] = (
             plan_size_class(plan),
             plan.value("cluster.fabric").value,
             plan.value("cluster.accelerator").value,
             plan.value("cluster.instance_type").value,
         )
-        if key not in self._judges:
+        judge = self._judges.get((*key, *clauses))
+        if judge is None:
             size, fabric, accelerator, instance = key
             composed = compose(
                 self.edition,
@@ -249,8 +331,10 @@ class PlanJudge:
                 profiles=self.request.profiles,
             )
             narrowed = self.request.selection.narrow(composed, self.entries)
-            self._judges[key] = Judge(narrowed, self.rules)
-        return self._judges[key]
+            if clauses:
+                narrowed = narrowed.selecting(lambda one: one.clause.id in clauses)
+            judge = self._judges[(*key, *clauses)] = Judge(narrowed, self.rules)
+        return judge
 
 
 def sources_of(files: Iterable[ReadFile]) -> dict[str, Source]:

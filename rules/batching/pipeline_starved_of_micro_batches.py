@@ -59,14 +59,14 @@ def pipeline_starved_of_micro_batches(
     idle = (stages - 1) / (chunks * count + stages - 1)
     if steps.status == "stated":
         at = [steps, pipeline]
-    if idle <= limit.bubble_max:
-        yield passed(at=at, measured=idle, required=limit.bubble_max)
-        return
     work = f"{count}" if chunks == 1 else f"{chunks} x {count}"
+    share = f"{stages - 1} / ({work} + {stages - 1}) = {idle:.0%} of the step idle"
+    if idle <= limit.bubble_max:
+        yield passed(share, at=at, measured=idle, required=limit.bubble_max)
+        return
     needed = limit.micro_per_stage * stages
     yield fail(
-        f"{count} micro-batches on {stages} pipeline stages leave {stages - 1} / "
-        f"({work} + {stages - 1}) = {idle:.0%} of the step idle; at most "
+        f"{count} micro-batches on {stages} pipeline stages leave {share}; at most "
         f"{limit.bubble_max:.0%} should be",
         at=at,
         measured=idle,

@@ -20,17 +20,13 @@ Good::
     checkpoint: {interval_seconds: 10800, save_seconds: 40}
 """
 
-from speccheck.validator.evidence.plan import Checkpoint, Cluster, Run
-from speccheck.validator.models.checkpoint_interval import (
-    optimal_interval_seconds,
-    useful_share,
-)
-from speccheck.validator.models.save_schedule import (
-    duration,
-    job_mtbf_seconds,
-    run_seconds,
-    save_interval_seconds,
-)
+from speccheck.rules.checkpointing._distance import surely_off
+from speccheck.validator.evidence.plan import Checkpoint, Run
+from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.forecast.checkpointing import checkpoint_forecast
+from speccheck.validator.forecast.saving import run_seconds
+from speccheck.validator.models.checkpoint_interval import useful_share
+from speccheck.validator.models.durations import duration
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
@@ -42,22 +38,23 @@ class Band(Numbers):
     fail_factor: float
     loss_max: float
     loss_negligible: float
-    failure_rate: float  # per node-day
+    longest_save: float  # seconds
 
 
 @rule(
     clause="CKPT-002", confidence="calibrated", about=("checkpoint.interval_seconds",)
 )
 def checkpoint_interval_outside_band(
-    checkpoint: Checkpoint, cluster: Cluster, run: Run, band: Band
+    plan: TrainingPlan, checkpoint: Checkpoint, run: Run, band: Band
 ) -> Verdicts:
     """Judge the interval against the band, where the save time is known."""
     if checkpoint.enabled.value is False or not checkpoint.save_seconds.is_known:
         return
-    interval = save_interval_seconds(checkpoint, run)
-    mtbf = job_mtbf_seconds(cluster, band.failure_rate)
-    save = checkpoint.save_seconds.need()
-    best = optimal_interval_seconds(save, mtbf)
+    forecast = checkpoint_forecast(plan)
+    interval = forecast.named("interval").need().value
+    mtbf = forecast.named("time_between_failures").need().value
+    save = forecast.named("stall").need().value
+    best = forecast.named("optimum_interval").need().value
     length = run_seconds(run)
     if length is not None and length <= best and 2 * interval <= length:
         return
@@ -70,8 +67,7 @@ def checkpoint_interval_outside_band(
     if lost <= band.loss_negligible:
         yield passed("the distance costs next to nothing", at=at, measured=share)
         return
-    far = share > band.fail_factor or share * band.fail_factor < 1
-    if far and lost > band.loss_max:
+    if surely_off(plan, band.fail_factor, band.loss_max, band.longest_save):
         return
     yield fail(
         f"a checkpoint every {duration(interval)} is {share:.2g} times the best "

@@ -20,14 +20,10 @@ Good::
     checkpoint: {interval_seconds: 900, save_seconds: 10}
 """
 
-from speccheck.validator.evidence.plan import Checkpoint, Cluster, Recovery, Run
-from speccheck.validator.models.checkpoint_interval import useful_share
-from speccheck.validator.models.save_schedule import (
-    duration,
-    job_mtbf_seconds,
-    restart_seconds,
-    save_interval_seconds,
-)
+from speccheck.validator.evidence.plan import Checkpoint
+from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.forecast.checkpointing import checkpoint_forecast
+from speccheck.validator.models.durations import duration
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
@@ -35,22 +31,20 @@ class WasteLimit(Numbers):
     """The share of the run that may be wasted."""
 
     waste_max: float
-    failure_rate: float  # per node-day
 
 
 @rule(clause="CKPT-003", confidence="calibrated")
 def expected_waste_above_limit(
-    checkpoint: Checkpoint,
-    cluster: Cluster,
-    recovery: Recovery,
-    run: Run,
-    limit: WasteLimit,
+    plan: TrainingPlan, checkpoint: Checkpoint, limit: WasteLimit
 ) -> Verdicts:
-    """Judge 1 - useful share."""
-    interval = save_interval_seconds(checkpoint, run)
-    save = checkpoint.save_seconds.need()
-    mtbf = job_mtbf_seconds(cluster, limit.failure_rate)
-    waste = 1 - useful_share(interval, save, mtbf, restart_seconds(recovery))
+    """Judge the expected waste, where the time of a save is more than a guess."""
+    forecast = checkpoint_forecast(plan)
+    interval = forecast.named("interval").need().value
+    stall = forecast.named("stall").need()
+    if stall.kind == "advisory":
+        checkpoint.save_seconds.need()
+    mtbf = forecast.named("time_between_failures").need().value
+    waste = forecast.named("expected_waste").need().value
     at = [
         checkpoint.save_seconds,
         checkpoint.interval_seconds,
@@ -61,7 +55,7 @@ def expected_waste_above_limit(
         return
     yield fail(
         f"{waste:.1%} of the run goes into saving and repeating: a save of "
-        f"{duration(save)} every {duration(interval)} and a failure every "
+        f"{duration(stall.value)} every {duration(interval)} and a failure every "
         f"{duration(mtbf)}; at most {limit.waste_max:.1%} may",
         at=at,
         measured=waste,

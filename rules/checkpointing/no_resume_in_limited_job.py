@@ -22,7 +22,7 @@ Good::
 """
 
 from speccheck.validator.evidence.plan import Checkpoint, Recovery, Run
-from speccheck.validator.models.save_schedule import duration, hours_in
+from speccheck.validator.models.durations import duration, hours_in
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 

@@ -5,8 +5,9 @@ already diverged, there is nothing older to go back to.
 
 What passes: two or more kept, or all of them.
 
-Where it does not apply: runs that save nothing or are for debugging. torchtitan refuses
-the value itself: keep_count_refused tells that.
+Where it does not apply: runs that save nothing or are for debugging; fine-tuning on one
+node, which is done again in hours. torchtitan refuses the value itself:
+keep_count_refused tells that.
 
 Source: engineering default; Hugging Face deletes the older checkpoint only after the
 newer one is written, so that the danger there is a checkpoint that cannot be used.
@@ -20,8 +21,10 @@ Good::
     save_total_limit: 2
 """
 
-from speccheck.validator.evidence.plan import Checkpoint, Run
+from speccheck.validator.evidence.plan import Checkpoint, Cluster, Run
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
+
+_FINE_TUNING = frozenset({"sft", "lora", "rl"})
 
 
 class KeepLimit(Numbers):
@@ -32,7 +35,7 @@ class KeepLimit(Numbers):
 
 @rule(clause="CKPT-006")
 def only_one_checkpoint_kept(
-    checkpoint: Checkpoint, run: Run, limit: KeepLimit
+    checkpoint: Checkpoint, cluster: Cluster, run: Run, limit: KeepLimit
 ) -> Verdicts:
     """Judge the retention; 0 means that all are kept."""
     if checkpoint.enabled.value is False or run.role.value == "debug":
@@ -42,7 +45,8 @@ def only_one_checkpoint_kept(
     if kept <= 0 or kept >= limit.keep_min:
         yield passed(at=keep, measured=kept, required=limit.keep_min)
         return
-    if run.framework.value == "torchtitan":
+    is_small = run.role.value in _FINE_TUNING and cluster.nodes.need() == 1
+    if run.framework.value == "torchtitan" or is_small:
         return
     yield fail(
         f"{kept} checkpoint is kept; at least {limit.keep_min} are needed, so that an "

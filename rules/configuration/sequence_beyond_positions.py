@@ -1,13 +1,14 @@
-"""Sequences longer than the positions that Megatron-LM makes.
+"""Sequences longer than the positions that the framework makes.
 
 Why it hurts: Megatron-LM asserts at start-up that the position table covers the
-sequence.
+sequence, and GPT-NeoX refuses the configuration.
 
 What passes: --max-position-embeddings at least --seq-length.
 
 Where it does not apply: other frameworks.
 
-Source: NVIDIA/Megatron-LM megatron/training/arguments.py (validate_args).
+Source: NVIDIA/Megatron-LM megatron/training/arguments.py (validate_args);
+EleutherAI/gpt-neox megatron/neox_arguments/arguments.py (validate_values).
 
 Bad::
 
@@ -23,7 +24,9 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
 @rule(
-    clause="CONF-010", frameworks=("megatron-lm",), about=("model.maximum_positions",)
+    clause="CONF-010",
+    frameworks=("gpt-neox", "megatron-lm"),
+    about=("model.maximum_positions",),
 )
 def sequence_beyond_positions(batch: Batch, model: Model) -> Verdicts:
     """Judge sequence <= positions."""
@@ -40,6 +43,6 @@ def sequence_beyond_positions(batch: Batch, model: Model) -> Verdicts:
         at=at,
         measured=length.need(),
         required=positions.need(),
-        cost="Megatron-LM stops with an assertion at start-up",
-        remedy=f"Set --max-position-embeddings {length.need()}.",
+        cost="the framework stops at start-up",
+        remedy=f"Make {length.need():,} positions, or shorten the sequences.",
     )

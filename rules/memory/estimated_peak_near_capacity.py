@@ -43,11 +43,13 @@ def estimated_peak_near_capacity(plan: TrainingPlan, limit: Headroom) -> Verdict
         return
     at = [plan.value(name) for name in _PLACES]
     if peak.upper <= most:
-        yield passed(at=at, measured=peak.upper, required=most)
+        taken = f"at most {gigabytes(peak.upper)} of {gigabytes(most)}"
+        yield passed(taken, at=at, measured=peak.upper, required=most)
     elif peak.kind != "calibrated":
         yield unknown(total.note, missing=total.missing, at=at)
     elif peak.value < most:
-        yield passed(at=at, measured=peak.value, required=most)
+        taken = f"about {gigabytes(peak.value)} of {gigabytes(most)}"
+        yield passed(taken, at=at, measured=peak.value, required=most)
     else:
         yield fail(
             f"one GPU is estimated to hold {gigabytes(peak.value)} ({total.note}); "

@@ -13,8 +13,8 @@ open. A model that nothing shards is judged by its own rule.
 
 Source: Rajbhandari et al. 2020 (arXiv:1910.02054), state of each parameter by stage;
 NVIDIA/Megatron-LM megatron/training/theoretical_memory_usage.py; Korthikanti et al.
-2022 (arXiv:2205.05198). The lower bound is at or below each of 230 published
-readings, the upper bound with the tolerance at or above each of 228.
+2022 (arXiv:2205.05198). Of 230 published readings none is below the lower bound, and
+none above the upper one with the tolerance.
 
 Bad::
 

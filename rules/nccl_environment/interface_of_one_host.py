@@ -27,7 +27,7 @@ _VARIABLES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME")
 _ONE_HOST = ("docker", "virbr", "veth", "cni", "flannel", "br-", "kube-ipvs")
 
 
-@rule(clause="COMM-017", about=("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"))
+@rule(clause="COMM-017", about=_VARIABLES)
 def interface_of_one_host(environment: Environment, cluster: Cluster) -> Verdicts:
     """Judge each interface that is named for control traffic."""
     nodes = cluster.nodes

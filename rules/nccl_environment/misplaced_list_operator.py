@@ -24,7 +24,7 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 _LISTS = ("NCCL_IB_HCA", "NCCL_SOCKET_IFNAME", "NCCL_OOB_NET_IFNAME")
 
 
-@rule(clause="CONF-010", about=("NCCL_IB_HCA", "NCCL_SOCKET_IFNAME"))
+@rule(clause="CONF-010", about=_LISTS)
 def misplaced_list_operator(environment: Environment) -> Verdicts:
     """Judge where ^ and = stand in a list."""
     for name in _LISTS:

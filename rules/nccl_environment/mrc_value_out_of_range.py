@@ -32,7 +32,7 @@ class MrcLimits(Numbers):
     exp_max: int
 
 
-@rule(clause="MRC-012", about=("NCCL_MRC_RETRY_CNT_EXP", "NCCL_MRC_TIMEOUT"))
+@rule(clause="MRC-012", about=("NCCL_MRC_*",))
 def mrc_value_out_of_range(environment: Environment, limits: MrcLimits) -> Verdicts:
     """Judge the three variables."""
     largest = (

@@ -7,7 +7,8 @@ What passes: restarts by the launcher, a requeue by the scheduler, a restart pol
 the job controller, or restarts inside the processes.
 
 Where it does not apply: jobs below the size class of the clause; plans that do not
-show how the job is launched stay unknown.
+show how the job is launched stay unknown, and so do those that tell nothing of their
+length: benchmarks of a few minutes are started again by hand.
 
 Source: pytorch torch/distributed/run.py (--max-restarts, default 0); Slurm --requeue.
 
@@ -22,7 +23,7 @@ Good::
     srun torchrun --nnodes=64 --max-restarts=3 train.py
 """
 
-from speccheck.validator.evidence.plan import Recovery
+from speccheck.validator.evidence.plan import Checkpoint, Recovery, Run
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
@@ -36,7 +37,9 @@ class RestartLimit(Numbers):
 
 
 @rule(clause="FT-005")
-def no_restart_budget(recovery: Recovery, limit: RestartLimit) -> Verdicts:
+def no_restart_budget(
+    recovery: Recovery, checkpoint: Checkpoint, run: Run, limit: RestartLimit
+) -> Verdicts:
     """Judge the ways in which a job can start again; one is enough."""
     restarts, policy = recovery.max_restarts, recovery.restart_policy
     by_launcher = restarts.or_else(0) >= limit.min_restarts
@@ -51,6 +54,10 @@ def no_restart_budget(recovery: Recovery, limit: RestartLimit) -> Verdicts:
     if working:
         yield passed(at=working)
         return
+    restarts.need()
+    length = (run.hours, run.steps, run.epochs, recovery.walltime_seconds)
+    if not checkpoint.enabled.value and not any(one.is_known for one in length):
+        run.hours.need()
     requeue = "no requeue" if recovery.requeue.is_known else "no requeue asked for"
     yield fail(
         f"{restarts.need()} restarts by the launcher and {requeue}: the first fault "

@@ -17,7 +17,8 @@ Judges the configuration of a large-scale training run - any of its files, toget
 against the edition of the specification, and says what to change.
 
 Commands:
-  plan FILE|FOLDER ...       the values that the files make together, and from where
+  plan FILE|FOLDER ...       the values that the files make together, from where, what
+                             they predict; with --what-if tp=4 also what would change
   explain RULE|CLAUSE        requirement, reason, example and source
   rules                      all rules with clause and area
   spec list                  all clauses of the edition
@@ -81,10 +82,9 @@ def _dispatch(words: list[str]) -> int:
     if words in (["--version"], ["-V"]):
         print(f"speccheck {VERSION}")  # noqa: T201 - the command line prints
         return 0
-    if not words or words[0] in {"-h", "--help", "help"}:
-        from speccheck.validator.cli.options import options_help  # noqa: PLC0415
-
-        print(USAGE + options_help() + "\n" + EXIT_CODES, end="")  # noqa: T201
+    wants_help = words[:1] == ["plan"] and words[1:2] in (["-h"], ["--help"])
+    if not words or wants_help or words[0] in {"-h", "--help", "help"}:
+        print(_help(), end="")  # noqa: T201
         return 0 if words else 2
     if words[0] == "plan":
         from speccheck.validator.cli.show_plan import show_plan  # noqa: PLC0415
@@ -97,6 +97,13 @@ def _dispatch(words: list[str]) -> int:
     from speccheck.validator.cli.plain import judge_files  # noqa: PLC0415
 
     return judge_files(words)
+
+
+def _help() -> str:
+    from speccheck.validator.cli.options import options_help  # noqa: PLC0415
+    from speccheck.validator.what_if.names import names_help  # noqa: PLC0415
+
+    return f"{USAGE}{options_help()}\n{names_help()}\n{EXIT_CODES}"
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ _JOB = "Facts of the job that files seldom state"
 _SPEC = "What is judged"
 _FILES = "Files"
 _REPORT = "Report"
+_PLAN = "Plan (speccheck plan)"
 
 
 def _job(flag: str, help_text: str, kind: Kind, metavar: str) -> Option:
@@ -72,6 +73,7 @@ OPTIONS: tuple[Option, ...] = (
     _names("--output", "text, concise or json", "FORMAT[=FILE]", _REPORT),
     Option("--full", "show every finding, also what holds", "switch"),
     Option("--fail-on", "error (default), warning, info or never", "text", "LEVEL"),
+    _names("--what-if", "judge the plan with other values too", "NAME=VALUE", _PLAN),
     Option("--color", "auto (default), always or never", "text", "WHEN"),
 )
 _BY_FLAG = {option.flag: option for option in OPTIONS}

@@ -3,8 +3,9 @@
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import NoReturn
 
-from speccheck.validator.cli.options import Parsed, parse
+from speccheck.validator.cli.options import Parsed, UsageError, parse
 from speccheck.validator.cli.request import (
     BUG,
     REFUSALS,
@@ -34,6 +35,8 @@ def judge_files(words: list[str]) -> int:
         outputs = outputs_of(parsed, FORMATS)
         request = request_of(parsed)
         fail_on = one_of(parsed, "fail_on", FAIL_ON)
+        if "what_if" in parsed.values:
+            _send_to_plan()
         if "show_files" in parsed.values:
             return _show_files(request)
         context_facts(request.context)  # refuses unknown names before any work
@@ -49,6 +52,11 @@ def judge_files(words: list[str]) -> int:
             raise
         return _refuse(bug_message(error), outputs, BUG)
     return ending.code
+
+
+def _send_to_plan() -> NoReturn:
+    message = "--what-if belongs to speccheck plan: speccheck plan FILE --what-if tp=4"
+    raise UsageError(message)
 
 
 def _refuse(message: str, outputs: list[Output], code: int = 2) -> int:

@@ -182,6 +182,11 @@ def _number(values: dict[str, Value], name: str) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
+def list_of(parsed: Parsed, name: str) -> list[str]:
+    """The texts of an option that may be given several times."""
+    return _list(parsed.values, name)
+
+
 def _list(values: dict[str, Value], name: str) -> list[str]:
     value = values.get(name)
     return value if isinstance(value, list) else []

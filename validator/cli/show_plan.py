@@ -1,4 +1,4 @@
-"""`speccheck plan FILE...`: the plan that the files make, value by value."""
+"""`speccheck plan FILE...`: the plan that the files make, and others (`--what-if`)."""
 
 import sys
 
@@ -8,6 +8,7 @@ from speccheck.validator.cli.request import (
     REFUSALS,
     Output,
     bug_message,
+    list_of,
     outputs_of,
     request_of,
     style_of,
@@ -16,6 +17,8 @@ from speccheck.validator.cli.request import (
 from speccheck.validator.plan_view import PlanView, plan_view
 from speccheck.validator.report.write import write
 from speccheck.validator.sources.context import context_facts
+from speccheck.validator.what_if.assignments import assignments
+from speccheck.validator.what_if.names import WhatIfError
 
 _FORMATS = ("text", "json")
 _USAGE = 2
@@ -32,10 +35,10 @@ def show_plan(words: list[str]) -> int:
         outputs = outputs_of(parsed, _FORMATS)
         request = request_of(parsed)
         context_facts(request.context)  # refuses unknown names before any work
-        view = plan_view(request)
+        view = plan_view(request, assignments(list_of(parsed, "what_if")))
         for output in outputs:
             write(_text(view, output, parsed), output.path)
-    except REFUSALS as error:
+    except (*REFUSALS, WhatIfError) as error:
         sys.stderr.write(f"speccheck: {error}\n")
         return _USAGE
     except Exception as error:

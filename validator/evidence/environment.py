@@ -5,23 +5,30 @@ from speccheck.validator.evidence.value import Place
 
 
 class Variable(Record):
-    """One assignment that reaches the training process."""
+    """One assignment that reaches the training process.
+
+    parts: what several pods of a job set, where each of them does or where they differ;
+    where they differ, `value` is None.
+    """
 
     name: str
     value: str | None  # None: set, but to a text that could not be worked out
     place: Place
     raw: str = ""  # as written, blanks and quotes kept
+    parts: "tuple[Variable, ...]" = ()
 
 
 class Environment(Record):
     """The variables that the files of a plan set, the last assignment of each.
 
     `files` names the sources that were read: with none, a variable that is not here
-    is unknown and not unset.
+    is unknown and not unset. `hidden` are lines of a nccl.conf that lose to a nearer
+    file or to the environment.
     """
 
     variables: tuple[Variable, ...]
     files: tuple[str, ...]
+    hidden: tuple[Variable, ...] = ()
 
     def sets(self, name: str) -> bool:
         """Whether a file sets the variable; `NCCL_IB_*` asks for any of that kind."""

@@ -6,7 +6,6 @@ from typing import Literal
 
 from speccheck.validator.evidence.framework_version import (
     FrameworkVersion,
-    is_in_range,
     parse_version,
 )
 from speccheck.validator.evidence.key_rows import (
@@ -15,14 +14,15 @@ from speccheck.validator.evidence.key_rows import (
     KeyRow,
     KeyValue,
     KnownDefault,
+    MultipleOf,
     Policy,
     UnknownKeyPolicy,
+    policy_at,
 )
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.suggestion import Suggestion
 from speccheck.validator.evidence.value import KeyPath
 
-MILDEST_FIRST: tuple[UnknownKeyPolicy, ...] = ("ignore", "warn", "reject")
 _OLDEST = "<="  # begins `since` of a key that the oldest tabulated version has
 MINOR = 2  # parts of a number that name a minor release
 _KEPT = 8192  # paths whose rows are kept: files share keys, and five rules ask for each
@@ -73,6 +73,7 @@ class FrameworkKeys(Record):
     policies: tuple[Policy, ...] = ()
     exclusive: tuple[ExclusiveKeys, ...] = ()
     demands: tuple[Demand, ...] = ()
+    multiples: tuple[MultipleOf, ...] = ()
     open_at_top: bool = False
     opened_by: tuple[str, ...] = ()
     settled: tuple[UnknownKeyPolicy, ...] = ()
@@ -131,7 +132,7 @@ class FrameworkKeys(Record):
         policies: what is not known never makes an error.
         """
         found = self._policies_for(path)
-        return _policy_at(found, self._own(version)) if found else self.default_policy
+        return policy_at(found, self._own(version)) if found else self.default_policy
 
     def is_open(self, path: KeyPath) -> bool:
         """Whether a training script may define a key of its own at `path`.
@@ -366,19 +367,6 @@ def _fits(pattern: Sequence[str], segments: Sequence[str]) -> bool:
         elif part not in {segment, segment.replace("[]", "")}:
             return False
     return len(pattern) == len(segments)
-
-
-def _policy_at(
-    rows: Sequence[Policy], version: FrameworkVersion | None
-) -> UnknownKeyPolicy:
-    fit = [(row, is_in_range(version, row.versions)) for row in rows if row.versions]
-    for row, inside in fit:
-        if inside:
-            return row.policy
-    possible = {row.policy for row, inside in fit if inside is None}
-    possible |= {row.policy for row in rows if not row.versions}
-    possible = possible or {row.policy for row in rows}
-    return next(policy for policy in MILDEST_FIRST if policy in possible)
 
 
 def _known(default: Sequence[KeyValue]) -> KnownDefault | None:

@@ -3,12 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
+from speccheck.validator.evidence.framework_version import (
+    FrameworkVersion,
+    is_in_range,
+)
 from speccheck.validator.evidence.record import Record
 
 UnknownKeyPolicy = Literal["reject", "ignore", "warn"]
 KeyValue: TypeAlias = (
     "bool | int | float | str | Sequence[KeyValue] | Mapping[str, KeyValue] | None"
 )
+MILDEST_FIRST: tuple[UnknownKeyPolicy, ...] = ("ignore", "warn", "reject")
 
 
 class KeyRow(Record):
@@ -38,6 +43,20 @@ class Policy(Record):
     section: str
     policy: UnknownKeyPolicy
     versions: str = ""
+
+
+def policy_at(
+    rows: Sequence[Policy], version: FrameworkVersion | None
+) -> UnknownKeyPolicy:
+    """The policy of a section in `version`; the mildest of those it may be."""
+    fit = [(row, is_in_range(version, row.versions)) for row in rows if row.versions]
+    for row, inside in fit:
+        if inside:
+            return row.policy
+    possible = {row.policy for row, inside in fit if inside is None}
+    possible |= {row.policy for row in rows if not row.versions}
+    possible = possible or {row.policy for row in rows}
+    return next(policy for policy in MILDEST_FIRST if policy in possible)
 
 
 class ExclusiveKeys(Record):
@@ -79,6 +98,13 @@ class Demand(Record):
     needs: tuple[KeyTest, ...]
     since: str = ""
     note: str = ""
+
+
+class MultipleOf(Record):
+    """A number that must be a multiple of another one."""
+
+    key: str
+    of: str
 
 
 class KnownDefault(Record):

@@ -1,17 +1,23 @@
 """What is known of the environment variables of NCCL and the libraries around it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from speccheck.validator.evidence.environment import Environment, Variable
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
+
+# Few plans set variables that are related to others.
+if TYPE_CHECKING:
+    from speccheck.validator.evidence.variable_relations import Relations
 
 Release = tuple[int, ...]
 ReadAs = Literal["integer", "level", "debug level", "text"]
 
 ANY = "*"  # among published or costly values: whatever is set
 MOST_MISTAKES = 2  # in a name that is taken for a misspelt one
+MOST_LEFT_OUT = 3  # letters in a row: NCCL_DEBUG_SYS for NCCL_DEBUG_SUBSYS
+FEWEST_SHARED = 4  # variables of a published set, before a file is taken to follow it
 
 _SWITCHES: Mapping[str, str] = {
     "true": "1",
@@ -81,12 +87,17 @@ class Misread(Record):
 
 
 class Platform(Record):
-    """The variables that a provider publishes for its instances."""
+    """The variables that a provider publishes for its instances.
+
+    status: vendor-published sets are for a job to set; those set-by-plugin and
+    set-by-image are there without it.
+    """
 
     id: str
     instances: Sequence[str]
     marked_by: str
     variables: Mapping[str, str]
+    status: str = "vendor-published"
 
     def is_marked(self, names: Iterable[str]) -> bool:
         """Whether a name is set that exists on this platform only."""
@@ -100,11 +111,18 @@ class Platform(Record):
             return False
         return published == ANY or published.lower() == value.strip().lower()
 
+    def is_followed(self, variables: Iterable[Variable]) -> bool:
+        """Whether a file sets several of the set as published, and none otherwise."""
+        shared = [one for one in variables if one.name in self.variables]
+        return len(shared) >= FEWEST_SHARED and all(
+            self.publishes(one.name, one.value or "") for one in shared
+        )
+
 
 class NcclVariables:
     """The catalogue; rows are made when they are asked for."""
 
-    __slots__ = ("_rows", "assumed", "newest", "platforms")
+    __slots__ = ("_rows", "assumed", "left_to_the_job", "newest", "platforms")
 
     def __init__(
         self,
@@ -112,6 +130,7 @@ class NcclVariables:
         platforms: Sequence[Platform],
         newest: Release,
         assumed: Release,
+        left_to_the_job: Iterable[str] = (),
     ) -> None:
         """Take the compiled rows.
 
@@ -120,11 +139,21 @@ class NcclVariables:
             platforms: the published sets.
             newest: the newest release that was looked at.
             assumed: the release to assume where none is stated.
+            left_to_the_job: variables of the sets in which a job may differ.
         """
         self._rows = rows
         self.platforms = tuple(platforms)
         self.newest = newest
         self.assumed = assumed
+        self.left_to_the_job = frozenset(left_to_the_job)
+
+    def relations(self) -> "Relations":
+        """What variables do together; those of the catalogue are read when asked."""
+        from speccheck.validator.evidence.variable_relations import (  # noqa: PLC0415
+            Relations,
+        )
+
+        return Relations(())
 
     def lookup(self, name: str) -> VariableRow | None:
         """The row of a variable, or None."""
@@ -149,7 +178,9 @@ class NcclVariables:
                 mistakes = distance(known, name)
                 if mistakes <= MOST_MISTAKES and (best is None or mistakes < best[0]):
                     best = mistakes, known
-        return best[1] if best else None
+        if best is not None:
+            return best[1]
+        return next((one for one in self._rows if _leaves_out(name, one)), None)
 
     def default(self, name: str, used: Release) -> int | None:
         """The number that holds when the variable is not set; None where unknown.
@@ -180,15 +211,35 @@ class NcclVariables:
         text = variable.value
         if text is None:
             return False
+        name, variables = variable.name, environment.variables
         return any(
-            platform.publishes(variable.name, text)
-            for platform in self.platforms
-            if (
-                instance in platform.instances
-                if instance
-                else platform.is_marked(one.name for one in environment.variables)
+            platform.publishes(name, text)
+            for platform in self._published_for(instance, variables)
+        ) or (
+            not instance
+            and any(
+                platform.publishes(name, text) and platform.is_followed(variables)
+                for platform in self.platforms
             )
         )
+
+    def published_for(
+        self, environment: Environment, instance: str | None
+    ) -> list[Platform]:
+        """The sets of an instance type, or of the platform that a variable tells."""
+        return list(self._published_for(instance, environment.variables))
+
+    def _published_for(
+        self, instance: str | None, variables: Sequence[Variable]
+    ) -> Iterable[Platform]:
+        for platform in self.platforms:
+            is_meant = (
+                instance in platform.instances
+                if instance
+                else platform.is_marked(one.name for one in variables)
+            )
+            if is_meant:
+                yield platform
 
 
 def release(text: str | int) -> Release:
@@ -206,6 +257,17 @@ def misread(row: VariableRow, text: str) -> Misread | None:
     if row.read_as == "debug level" and text.upper() not in row.choices:
         return Misread("no level, so that nothing is logged", _words(row))
     return None
+
+
+def _leaves_out(name: str, known: str) -> bool:
+    """Whether the name is the known one without a few letters in a row inside it."""
+    left_out = len(known) - len(name)
+    if not 0 < left_out <= MOST_LEFT_OUT:
+        return False
+    return any(
+        known.startswith(name[:at]) and known.endswith(name[at:])
+        for at in range(1, len(name))
+    )
 
 
 def integer_seen(text: str) -> int | None:
@@ -241,7 +303,7 @@ def _misread_integer(text: str) -> Misread | None:
         return Misread("0", expected, _SWITCHES.get(word, "")) if word else None
     match = _C_INTEGER.match(text)
     rest = text[match.end() :].strip() if match else ""
-    if not rest:
+    if not rest or rest.startswith("#"):
         return None
     unit = _UNITS.get(rest[0].upper())
     return Misread(str(seen), expected, str(seen * unit) if unit else "")

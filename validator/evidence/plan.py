@@ -60,6 +60,16 @@ class Cluster(Section):
     )
     host_memory_bytes: Value[int] = Value("cluster.host_memory_bytes")
     cpus_per_node: Value[int] = Value("cluster.cpus_per_node")
+    # processors that the job may use on each node
+    job_cpus_per_node: Value[int] = Value("cluster.job_cpus_per_node")
+    # what is mounted at /dev/shm: none, memory, host, disk, other
+    shared_memory_volume: Value[str] = Value("cluster.shared_memory_volume")
+    shared_memory_bytes: Value[int] = Value("cluster.shared_memory_bytes")
+    # resource name of a network device that a pod asks for, or none
+    fabric_device: Value[str] = Value("cluster.fabric_device")
+    may_lock_memory: Value[bool] = Value("cluster.may_lock_memory")
+    # the scheduler is asked to keep the nodes together
+    placement_requested: Value[bool] = Value("cluster.placement_requested")
     spare_nodes: Value[int] = Value("cluster.spare_nodes")
     job_mtbf_hours: Value[float] = Value("cluster.job_mtbf_hours")
 
@@ -166,6 +176,7 @@ class Kernels(Section):
 
     # flash, fused, sdpa, flex, eager
     attention_backend: Value[str] = Value("kernels.attention_backend")
+    # one kernel, or a few, for all parameters: fused or foreach
     fused_optimizer: Value[bool] = Value("kernels.fused_optimizer")
     fused_normalization: Value[bool] = Value("kernels.fused_normalization")
     fused_cross_entropy: Value[bool] = Value("kernels.fused_cross_entropy")
@@ -247,12 +258,19 @@ class Checkpoint(Section):
     # time that training stands still for a save
     save_seconds: Value[float] = Value("checkpoint.save_seconds")
     size_bytes: Value[int] = Value("checkpoint.size_bytes")
+    # what the store takes from the whole job, and what it has free for the run
+    storage_bytes_per_second: Value[float] = Value(
+        "checkpoint.storage_bytes_per_second"
+    )
+    storage_bytes: Value[int] = Value("checkpoint.storage_bytes")
 
 
 class Recovery(Section):
     """What happens after a fault."""
 
     launcher: Value[str] = Value("recovery.launcher")
+    # file that the launcher is told to read
+    launch_configuration: Value[str] = Value("recovery.launch_configuration")
     max_restarts: Value[int] = Value("recovery.max_restarts")
     requeue: Value[bool] = Value("recovery.requeue")
     restart_policy: Value[str] = Value("recovery.restart_policy")
@@ -260,7 +278,10 @@ class Recovery(Section):
     rendezvous_endpoint: Value[str] = Value("recovery.rendezvous_endpoint")
     heartbeat_seconds: Value[float] = Value("recovery.heartbeat_seconds")
     in_process_restart: Value[bool] = Value("recovery.in_process_restart")
+    # a loss or gradient that is not finite stops, skips or repeats the step
     non_finite_guard: Value[bool] = Value("recovery.non_finite_guard")
+    # so does a sustained spike of the loss
+    spike_guard: Value[bool] = Value("recovery.spike_guard")
     walltime_seconds: Value[float] = Value("recovery.walltime_seconds")
     # a signal or a duration ends the run in time to save
     exit_before_walltime: Value[bool] = Value("recovery.exit_before_walltime")
@@ -288,6 +309,8 @@ class Data(Section):
     drop_last: Value[bool] = Value("data.drop_last")
     group_by_length: Value[bool] = Value("data.group_by_length")
     seed: Value[int] = Value("data.seed")
+    # parts of the data set of which each is read by one loader worker
+    shards: Value[int] = Value("data.shards")
 
 
 class Telemetry(Section):
@@ -355,6 +378,8 @@ class Security(Section):
     crosses_trust_boundary: Value[bool] = Value("security.crosses_trust_boundary")
     store_addresses: Value[tuple[str, ...]] = Value("security.store_addresses")
     trusts_remote_code: Value[bool] = Value("security.trusts_remote_code")
+    # by which shards and checkpoints are verified on load: none, sha256, ...
+    verified_digest: Value[str] = Value("security.verified_digest")
 
 
 SECTIONS: dict[str, type[Section]] = {

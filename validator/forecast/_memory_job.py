@@ -28,6 +28,8 @@ from speccheck.validator.models.state_memory import (
 HALF = ("bf16", "fp16", "fp8")
 # The release that changed how much torchtitan keeps; its earlier ones are 0.0.x.
 _TORCHTITAN_OF_THE_ROWS = "0.0."
+# No leaf tells of torchtune's optimizer_in_bwd; XLA may fuse gradients into the update.
+_MAY_FREE_GRADIENTS = ("torchtune", "maxtext")
 _FILLED = ("pretrain", "continued")
 
 
@@ -135,8 +137,7 @@ def scheme_of(plan: TrainingPlan) -> Scheme:
         accumulate_dtype=_accumulate_dtype(plan, engine, compute),
         optimizer=_optimizer(plan, engine),
         optimizer_state_dtype=plan.value("precision.optimizer_state_dtype").or_else(""),
-        # The plan has no leaf for torchtune's optimizer_in_bwd.
-        frees_gradients=plan.value("run.framework").value == "torchtune",
+        frees_gradients=plan.value("run.framework").value in _MAY_FREE_GRADIENTS,
         base_bits=base_bits,
     )
 

@@ -13,6 +13,7 @@ the total against the limit.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TypeVar
 
 from speccheck.validator.evidence.training_plan import TrainingPlan
@@ -73,6 +74,7 @@ _CAPACITY = "cluster.accelerator_memory_bytes"
 _MANY_RANKS = 1_000_000
 
 
+@lru_cache(maxsize=1)  # several rules in turn ask for that of one plan
 def memory_forecast(plan: TrainingPlan) -> Forecast:
     """States, activations, logits, buffers, overhead and total, in bytes on one GPU."""
     work, no_work = _tried(work_of, plan)

@@ -50,12 +50,18 @@ class Quantity(Record):
 class Forecast(Record):
     """The quantities of one subject, such as memory, in the order to show them.
 
-    limit: what the total is held against, such as the capacity of a GPU, if any.
+    Attributes:
+        limit: what the whole is held against, such as the capacity of a GPU, if any.
+        whole: the name of the quantity that others add up to, where there is one.
+        parts: their names; empty where all of its unit that stand before it do.
+
     """
 
     subject: str
     quantities: tuple[Quantity, ...]
     limit: Quantity | None = None
+    whole: str = "total"
+    parts: tuple[str, ...] = ()
 
     def named(self, name: str) -> Quantity:
         """The quantity of that name; raises KeyError for one that is not there."""
@@ -63,3 +69,20 @@ class Forecast(Record):
             if one.name == name:
                 return one
         raise KeyError(name)
+
+    def sum(self) -> Quantity | None:
+        """The quantity that others add up to."""
+        return next((one for one in self.quantities if one.name == self.whole), None)
+
+    def addends(self) -> tuple[Quantity, ...]:
+        """What adds up to it."""
+        whole = self.sum()
+        if whole is None:
+            return ()
+        before = self.quantities[: self.quantities.index(whole)]
+        names = self.parts or tuple(one.name for one in before)
+        return tuple(
+            one
+            for one in self.quantities
+            if one.name in names and one.unit == whole.unit
+        )

@@ -52,7 +52,9 @@ def step_forecast(plan: TrainingPlan) -> Forecast:
     """All quantities of a step; each names the leaves that it lacks."""
     sized = of_sizes(plan)
     found = (_quantity(sized, *one) for one in _QUANTITIES)
-    return Forecast("step", tuple(found))
+    # What a plan states of its step is no sum of what the models say of the parts.
+    whole = "" if plan.value(_STATED).is_known else "step_seconds"
+    return Forecast("step", tuple(found), whole=whole, parts=_PARTS)
 
 
 def _quantity(
@@ -112,6 +114,15 @@ def bubble_share(plan: TrainingPlan) -> tuple[Estimate, str]:
         work = f"{pipeline.chunks} x {pipeline.micro_batches}"
         note = f"{waits} / ({work} + {waits})"
     return idle_share(pipeline), note
+
+
+def pipeline_wait(plan: TrainingPlan) -> tuple[Estimate, str]:
+    """Seconds of that share, beside those of compute."""
+    idle, note = bubble_share(plan)
+    share = idle.value / (1 - idle.value)
+    if not share:
+        return exactly(0, idle.source), note
+    return compute_seconds(plan)[0].times(share), f"compute x {share:.3g}"
 
 
 def _data_parallel(plan: TrainingPlan) -> tuple[Estimate, str]:
@@ -219,11 +230,13 @@ _BATCH = ("batch.global_batch_size", "batch.sequence_length")
 _GPUS = ("cluster.world_size", "cluster.peak_bf16_flops_per_second")
 _WIRES = ("cluster.gpus_per_node", "cluster.nic_bits_per_second_per_gpu")
 _COMPUTE = (*_GPUS, "precision.compute_dtype", *_MODEL, *_BATCH)
+_PARTS = ("compute_seconds", "pipeline_wait_seconds", "exposed_communication")
 _SHOWN = (*_COMPUTE, *_WIRES)
 _QUANTITIES: tuple[tuple[str, Unit, tuple[str, ...], Make], ...] = (
     ("model_flops", "flops", (*_MODEL, *_BATCH), model_flops),
     ("compute_seconds", "seconds", _COMPUTE, compute_seconds),
     ("bubble_share", "share", (), bubble_share),
+    ("pipeline_wait_seconds", "seconds", (), pipeline_wait),
     ("data_parallel_traffic", "bytes", _MODEL, _data_parallel),
     ("data_parallel_seconds", "seconds", (*_MODEL, *_WIRES), _data_parallel_seconds),
     ("tensor_parallel_traffic", "bytes", _SIZES, _tensor_parallel),

@@ -74,5 +74,7 @@ def within(value: float, share: float, source: str, valid: str = "") -> Estimate
 
 def _joined(first: str, second: str) -> str:
     """Both texts, what they share once."""
+    if not second or second == first:
+        return first
     parts = [*first.split("; "), *second.split("; ")]
     return "; ".join(dict.fromkeys(part for part in parts if part))

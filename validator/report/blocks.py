@@ -66,6 +66,13 @@ def _block(group: Sequence[Shown], style: Style, *, many: bool) -> str:
     if first.finding.note:
         lines.append(wrap(f"({printable(first.finding.note)})", style.width, "    "))
     lines.extend(_labelled(group, style))
+    if any(one.proposals for one in group):
+        # Seldom, and a module that the others do without.
+        from speccheck.validator.report.proposal_text import (  # noqa: PLC0415
+            proposal_lines,
+        )
+
+        lines.extend(proposal_lines(group, style))
     if first.repeats:
         lines.append(f"  also  {first.repeats:,} more of {first.plans:,} such plans")
     return "\n".join(lines)

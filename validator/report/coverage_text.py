@@ -35,7 +35,7 @@ def _head(coverage: Coverage) -> Iterator[str]:
     digest = edition.sha256[:_SHORT_DIGEST]
     yield f"What the rules cover of edition {edition.id} ({edition.stage}, {digest})"
     yield ""
-    yield from sentences(coverage)
+    yield from (wrap(one, _WIDTH, "") for one in sentences(coverage))
     yield ""
 
 

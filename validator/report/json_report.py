@@ -150,7 +150,19 @@ def _finding(located: LocatedFinding, edition: str) -> dict[str, object]:
         "confidence": finding.confidence,
         "spec": edition,
         "waived": finding.waived,
+        "proposals": _proposals(located),
     }
+
+
+def _proposals(located: LocatedFinding) -> list[dict[str, object]] | None:
+    """Settings that mend a failure; null where none were sought."""
+    if not located.proposals:
+        return None if located.proposals is None else []
+    from speccheck.validator.report.proposal_json import (  # noqa: PLC0415 - seldom
+        proposal_data,
+    )
+
+    return [proposal_data(one) for one in located.proposals]
 
 
 def _places(locations: tuple[Location, ...]) -> Iterator[dict[str, object]]:

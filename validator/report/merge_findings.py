@@ -1,10 +1,14 @@
 """The same fault in forty plans is one finding with forty places."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.run import JudgedPlan, Location
+
+if TYPE_CHECKING:
+    from speccheck.validator.what_if.proposal import Proposal
 
 
 class Shown(Record):
@@ -15,6 +19,7 @@ class Shown(Record):
     plan_name: str
     plans: int
     repeats: int  # plans without a place of their own that say the same
+    proposals: "tuple[Proposal, ...] | None" = ()
 
 
 def shown_findings(plans: Iterable[JudgedPlan]) -> list[Shown]:
@@ -29,7 +34,9 @@ def shown_findings(plans: Iterable[JudgedPlan]) -> list[Shown]:
             known = joined.get(key)
             if known is None:
                 name = plan.files[0].path
-                joined[key] = Shown(finding, located.locations, name, 1, 0)
+                joined[key] = Shown(
+                    finding, located.locations, name, 1, 0, located.proposals
+                )
             else:
                 joined[key] = _with(known, located.locations)
     return list(joined.values())

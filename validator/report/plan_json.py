@@ -7,8 +7,10 @@ import json
 
 from speccheck.validator import VERSION
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.plan_view import PlanView, ShownLeaf, ShownPlan, ShownVariable
-from speccheck.validator.run import Location
+from speccheck.validator.plan_view import PlanView, ShownPlan, ShownVariable
+from speccheck.validator.report.forecast_json import forecast_data
+from speccheck.validator.report.plan_value import leaf_data, place_data
+from speccheck.validator.report.what_if_json import what_if_data
 
 SCHEMA = "speccheck-plan/1"
 
@@ -37,40 +39,13 @@ def _plan(plan: ShownPlan) -> dict[str, object]:
         "files": [file.path for file in plan.files],
         "formats": list(dict.fromkeys(file.format for file in plan.files)),
         "grouping": list(plan.grouping),
-        "values": [_leaf(shown) for shown in plan.leaves],
+        "values": [leaf_data(shown) for shown in plan.leaves],
         "environment": [_variable(one) for one in plan.variables],
-    }
-
-
-def _leaf(shown: ShownLeaf) -> dict[str, object]:
-    leaf = shown.leaf
-    return {
-        "name": leaf.name,
-        "value": _plain(leaf.value),
-        "status": leaf.status,
-        "note": hidden(leaf.note) or None,
-        "alternatives": [hidden(text) for text in leaf.alternatives],
-        "places": [_place(one) for one in shown.locations],
+        "forecasts": [forecast_data(one) for one in plan.forecasts],
+        "what_if": what_if_data(plan),
     }
 
 
 def _variable(shown: ShownVariable) -> dict[str, object]:
     value = None if shown.value is None else hidden(shown.value)
-    return {"name": shown.name, "value": value, "place": _place(shown.location)}
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, str):
-        return hidden(value)
-    if isinstance(value, tuple):
-        return [_plain(one) for one in value]
-    return value
-
-
-def _place(location: Location) -> dict[str, object]:
-    return {
-        "file": location.file,
-        "key": location.key,
-        "line": location.line or None,
-        "column": location.column or None,
-    }
+    return {"name": shown.name, "value": value, "place": place_data(shown.location)}

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from speccheck.validator.report.report_model import Tool
+from speccheck.validator.report.report_model import Level, Outcome, Tool
 
 
 class _Part(BaseModel):
@@ -52,14 +52,113 @@ class PlanVariable(_Part):
     place: PlanPlace
 
 
+class PlanQuantity(_Part):
+    """A predicted number with bounds; null where leaves are missing or no bound is.
+
+    exact is a count or an identity; calibrated lies within a band held on published
+    rows; of lower_bound only `lower` means anything; advisory is for reading alone.
+    """
+
+    name: str
+    unit: Literal[
+        "bytes",
+        "seconds",
+        "share",
+        "count",
+        "flops",
+        "flops_per_second",
+        "tokens",
+        "tokens_per_second",
+        "bytes_per_second",
+        "joules",
+        "watts",
+    ]
+    value: float | None
+    lower: float | None
+    upper: float | None
+    kind: Literal["exact", "calibrated", "lower_bound", "advisory"] | None
+    source: str | None
+    valid: str | None
+    missing: list[str]
+    note: str | None
+
+
+class PlanForecast(_Part):
+    """What the models predict of one subject.
+
+    whole: the quantity that `parts` add up to; limit: what it is held against.
+    """
+
+    subject: str
+    quantities: list[PlanQuantity]
+    whole: str | None
+    parts: list[str]
+    limit: PlanQuantity | None
+
+
+class ValueChange(_Part):
+    """A value in the plan of the files and in the changed one."""
+
+    before: PlanValue
+    after: PlanValue
+
+
+class ChangedFinding(_Part):
+    """What one rule says of a plan."""
+
+    rule: str | None
+    clause: str
+    title: str
+    level: Level
+    outcome: Outcome
+    message: str
+    measured: str | float | None
+    required: str | float | None
+    missing: list[str]
+
+
+class FindingDifference(_Part):
+    """A finding of the two plans; null where a rule says nothing.
+
+    appears, vanishes: a failure. level, stays: it fails in both, at another level or
+    with other numbers. outcome: it fails in neither, and is judged otherwise.
+    """
+
+    kind: Literal["appears", "vanishes", "level", "stays", "outcome"]
+    before: ChangedFinding | None
+    after: ChangedFinding | None
+
+
+class Ending(_Part):
+    """Verdict and exit code that a plan would have alone."""
+
+    verdict: Literal["pass", "fail", "inconclusive", "error"]
+    reason: str
+    exit_code: int
+
+
+class WhatIfPlan(_Part):
+    """The plan with the values of --what-if: what differs, and both verdicts."""
+
+    changes: list[str]
+    remarks: list[str]
+    values: list[ValueChange]
+    findings: list[FindingDifference]
+    forecasts: list[PlanForecast]
+    before: Ending
+    after: Ending
+
+
 class OnePlan(_Part):
-    """The files of one plan, why they are one, and all its values."""
+    """The files of one plan, why they are one, all its values, what they predict."""
 
     files: list[str]
     formats: list[str]
     grouping: list[str]
     values: list[PlanValue]
     environment: list[PlanVariable]
+    forecasts: list[PlanForecast]
+    what_if: WhatIfPlan | None
 
 
 class PlanDocument(_Part):

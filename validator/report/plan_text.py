@@ -1,16 +1,21 @@
-"""The plan of files as a table: each value, how it is known, and from where."""
+"""The plan of files as a table: each value, how it is known, and from where.
+
+Below it what the models predict; a change that was asked for takes the table's place.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.plan_view import PlanView, ShownLeaf, ShownPlan
+from speccheck.validator.report.forecast_text import forecast_lines
 from speccheck.validator.report.style import Style, printable, wrap
+from speccheck.validator.report.what_if_text import what_if_lines
+from speccheck.validator.report.written import written
 from speccheck.validator.run import Location
 
 _NAME = 30
 _VALUE = 22
 _STATUS = 8
-_EXACT = 2**53  # floats beyond it are no exact whole numbers
 _COLOURS = {
     "stated": "good",
     "derived": "good",
@@ -29,9 +34,26 @@ def plan_text(view: PlanView, style: Style, *, full: bool) -> str:
 
 def _plan(plan: ShownPlan, style: Style, *, full: bool) -> Iterator[str]:
     names = ", ".join(f"{file.path} ({file.format})" for file in plan.files)
-    yield wrap(style.paint("plan", "bold") + f" {names}", style.width, "")
+    head = wrap(f"plan {names}", style.width, "").removeprefix("plan")
+    yield style.paint("plan", "bold") + head
     if plan.grouping:
         yield wrap(f"one plan: {'; '.join(plan.grouping)}", style.width, "  ")
+    if plan.what_if is None or full:
+        yield from _values(plan, style, full=full)
+        yield from forecast_lines(
+            plan.forecasts, style, knows_scale=_knows_scale(plan), full=full
+        )
+    yield from what_if_lines(plan, style, full=full)
+
+
+def _knows_scale(plan: ShownPlan) -> bool:
+    return any(
+        shown.leaf.name == "cluster.world_size" and shown.leaf.is_known
+        for shown in plan.leaves
+    )
+
+
+def _values(plan: ShownPlan, style: Style, *, full: bool) -> Iterator[str]:
     short = _short_names(plan)
     section = ""
     silent: list[str] = []
@@ -105,19 +127,3 @@ def _at(locations: Iterable[Location], short: Mapping[str, str]) -> str:
         where = ",".join(line for line in lines if line)
         parts.append(f"{file}{':' if where[:1].isdigit() else ' '}{where}".rstrip())
     return ", ".join(parts)
-
-
-def written(value: object) -> str:
-    """A value as people write it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT:
-        value = int(value)
-    if isinstance(value, int) and abs(value) >= 10_000:  # noqa: PLR2004 - readable
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, tuple):
-        between = "." if all(isinstance(one, int) for one in value) else ", "
-        return between.join(map(written, value))
-    return str(value)

@@ -79,6 +79,39 @@ class ReportPlace(_Part):
     end_column: int | None
 
 
+class SettingKey(_Part):
+    """A key of a file that holds a value; no file for one that is not set yet."""
+
+    file: str | None
+    key: str
+
+
+class ProposedSetting(_Part):
+    """One value to change: a value of the plan, and the keys that state it as it is."""
+
+    name: str
+    before: bool | int | float | str | list[str | int | float] | None
+    after: bool | int | float | str | list[str | int | float] | None
+    keys: list[SettingKey]
+
+
+class ReportProposal(_Part):
+    """Settings that were tried on the plan and judged by all rules.
+
+    verified: the failed rule holds then, and no other error appears. Otherwise nothing
+    fails, and `missing` names what would let the rule be judged.
+    """
+
+    settings: list[ProposedSetting]
+    what_if: list[str]  # the same for speccheck plan --what-if
+    verified: bool
+    text: str
+    because: str | None
+    missing: list[str]
+    new_errors: list[str]
+    new_warnings: list[str]
+
+
 class ReportFinding(_Part):
     """What one rule says of one plan."""
 
@@ -99,6 +132,7 @@ class ReportFinding(_Part):
     confidence: str
     spec: str
     waived: bool
+    proposals: list[ReportProposal] | None  # null: of too many plans, not sought
     plan: int
 
 

@@ -8,7 +8,7 @@ from speccheck.validator.report.merge_findings import shown_findings
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
 from speccheck.validator.report.summary import LEVELS, Exit, Summary
 from speccheck.validator.report.unknowns import unknown_lines
-from speccheck.validator.run import JudgedPlan, Run
+from speccheck.validator.run import MOST_SOUGHT, JudgedPlan, Run
 from speccheck.validator.sources.files import FileStatus
 
 _MOST_GROUPS = 10
@@ -25,6 +25,7 @@ def text_report(
     blocks.extend(
         finding_blocks(shown_findings(run.plans), style, full=full, many=many)
     )
+    blocks.append(_unsought(run, style))
     blocks.append("\n".join(unknown_lines(run.plans, style, full=full)))
     if full:
         blocks.append("\n".join(_passes(run.plans)))
@@ -117,6 +118,16 @@ def _folded_files(run: Run, *, full: bool) -> Iterator[str]:
 
 def _is_told(file: FileStatus) -> bool:
     return file.state == "unreadable" or file.named
+
+
+def _unsought(run: Run, style: Style) -> str:
+    if not run.unsought:
+        return ""
+    text = (
+        f"settings that mend memory or batches were sought for the first {MOST_SOUGHT} "
+        f"plans that need some, and not for {run.unsought:,} more: judge those alone"
+    )
+    return wrap(text, style.width, "")
 
 
 def _passes(plans: Iterable[JudgedPlan]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from speccheck.validator.sources.context import FLAGS
 
 _SCALE = "--nodes and --gpus-per-node"
 _GPU = "--gpu or --instance"
+_EXACT_GPU = "--gpu by its full name (H100-SXM5-80GB) or --instance"
 # Leaves that follow from others: the options that let them follow.
 _OPTIONS = {
     **FLAGS,
@@ -19,6 +20,11 @@ _OPTIONS = {
     "cluster.compute_capability": _GPU,
     "cluster.has_nvlink": _GPU,
     "cluster.accelerator_family": _GPU,
+    # GPUs of one name differ in these.
+    "cluster.peak_bf16_flops_per_second": _EXACT_GPU,
+    "cluster.power_watts": _EXACT_GPU,
+    "cluster.nvlink_bytes_per_second": _EXACT_GPU,
+    "cluster.nic_bits_per_second_per_gpu": "--instance",
     "cluster.nvlink_domain_size": "--nvlink-domain or --instance",
 }
 _FILES = {
@@ -43,7 +49,9 @@ def unknown_lines(
             finding = located.finding
             if finding.outcome == "unknown":
                 levels[finding.clause] = finding.clause_level
-                need = _need(finding.missing, finding.message, knows_scale=knows_scale)
+                need = ways_to_know(
+                    finding.missing, finding.message, knows_scale=knows_scale
+                )
                 groups.setdefault(need, set()).add(finding.clause)
     if not groups:
         return
@@ -64,7 +72,8 @@ def _others(groups: Mapping[str, set[str]]) -> str:
     return f"  {counted(len(clauses), 'clause')} for {reasons}: --full"
 
 
-def _need(missing: tuple[str, ...], message: str, *, knows_scale: bool) -> str:
+def ways_to_know(missing: tuple[str, ...], message: str, *, knows_scale: bool) -> str:
+    """What would give missing leaves: options, files, or the leaves themselves."""
     wanted: dict[str, None] = {}
     for name in missing:
         option = _OPTIONS.get(name)

@@ -80,6 +80,7 @@ def _compile_section(table: Row, section: str) -> dict[str, Any]:
             for row in table.get("demands", ())
             if row["source"] and _section(row["when"][0]["key"]) == section
         ],
+        **_compile_multiples(table, section),
         "aliases": {
             alias: name
             for name, row in rows.items()
@@ -90,6 +91,16 @@ def _compile_section(table: Row, section: str) -> dict[str, Any]:
         "patterns": [name for name in (*keys, *blocks) if "*" in name],
         "keys": keys,
     }
+
+
+def _compile_multiples(table: Row, section: str) -> dict[str, Any]:
+    """Numbers that must be multiples; a table without such rows has no such part."""
+    rows = [
+        [_within(section, row["key"]), _within(section, row["of"])]
+        for row in table.get("multiples", ())
+        if _section(row["key"]) == section
+    ]
+    return {"multiples": rows} if rows else {}
 
 
 def _blocks(names: Iterable[str]) -> set[str]:

@@ -35,6 +35,10 @@ PLATFORM_FIELDS = frozenset(
         "source",
     }
 )
+STATUSES = (
+    *("vendor-published", "set-by-plugin", "set-by-image"),
+    *("vendor-example", "nvidia-test-profile", "superseded"),
+)
 CARRIED = ("choices", "minimum", "maximum", "default", "replacement", "costly", "cost")
 NUMERIC = ("boolean", "integer", "bytes")
 RISKS = ("safe", "tuning", "debug-only", "dangerous-in-production")
@@ -55,6 +59,7 @@ def compile_nccl(variables: Row, platforms: Row) -> dict[str, Any]:
         "assumed": variables["assumed_release"]["value"],
         "variables": {row["name"]: _compile_row(row) for row in rows},
         "platforms": [_compile_platform(row) for row in platforms["platforms"]],
+        "left_to_the_job": platforms.get("left_to_the_job", []),
     }
 
 
@@ -119,7 +124,11 @@ def _compile_platform(row: Row) -> list[Any]:
     if unknown or not row.get("source"):
         message = f"{row['id']}: unknown {sorted(unknown)}, or no source"
         raise ValueError(message)
-    return [row["id"], row["instances"], row.get("marked_by", ""), row["variables"]]
+    if row["status"] not in STATUSES:
+        message = f"{row['id']}: no such status: {row['status']}"
+        raise ValueError(message)
+    marked_by = row.get("marked_by", "")
+    return [row["id"], row["instances"], marked_by, row["variables"], row["status"]]
 
 
 def compiled_text() -> str:

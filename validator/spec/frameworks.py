@@ -14,6 +14,7 @@ from speccheck.validator.evidence.key_rows import (
     ExclusiveKeys,
     KeyRow,
     KeyTest,
+    MultipleOf,
     Policy,
 )
 from speccheck.validator.evidence.record import Record
@@ -96,6 +97,7 @@ def _load(name: str, section: str) -> FrameworkKeys:
             Demand(_tests(one["when"]), _tests(one["needs"]), one["since"], one["note"])
             for one in part["demands"]
         ),
+        multiples=tuple(MultipleOf(*row) for row in part.get("multiples", ())),
         open_at_top=policy["open"],
         opened_by=tuple(policy["opened_by"]),
         settled=tuple(policy["settled"]),

@@ -1,10 +1,13 @@
 """Loads the catalogue of NCCL variables."""
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from speccheck.validator.evidence.nccl_variables import NcclVariables, Platform, release
 from speccheck.validator.spec.catalogue_files import read_compiled
+
+if TYPE_CHECKING:
+    from speccheck.validator.evidence.variable_relations import Relations
 
 
 class _Unread(NcclVariables):
@@ -25,8 +28,23 @@ class _Unread(NcclVariables):
             [Platform(*row) for row in document["platforms"]],
             newest=release(document["newest"]),
             assumed=release(document["assumed"]),
+            left_to_the_job=document["left_to_the_job"],
         )
         return object.__getattribute__(self, name)
+
+    def relations(self) -> "Relations":
+        """The rows of relations.yaml, the same ones each time."""
+        return _relations()
+
+
+@cache
+def _relations() -> "Relations":
+    from speccheck.validator.evidence.variable_relations import (  # noqa: PLC0415
+        Relation,
+        Relations,
+    )
+
+    return Relations([Relation(**row) for row in read_compiled("nccl_relations")])
 
 
 @cache

@@ -270,10 +270,11 @@ def _optimizer(sheet: FactSheet, config: Mapping[str, object], at: KeyPath) -> N
         note = f"{name} compresses gradients after its warm-up"
         sheet.derive("communication.compression", name, note, (*at, "type"))
     if name in _FUSED_OPTIMIZERS:
-        is_fused = parameters.get("torch_adam") is not True
-        note = "DeepSpeed's own kernel" if is_fused else "torch_adam: true"
+        note = "DeepSpeed's own kernel"
+        if parameters.get("torch_adam") is True:
+            note = "torch_adam: foreach, the default of torch's Adam"
         leaf = "kernels.fused_optimizer"
-        weak_default(sheet, leaf, is_fused, note, (*at, "type"))
+        weak_default(sheet, leaf, True, note, (*at, "type"))  # noqa: FBT003
     if config.get("gradient_clipping") is None:
         _clipping_elsewhere(sheet, config, (*at, "params", "max_grad_norm"))
 

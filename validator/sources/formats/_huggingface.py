@@ -150,8 +150,8 @@ def state_optimizer_kernel(sheet: FactSheet, name: object, at: KeyPath) -> None:
     if name.endswith("_fused"):
         derive_switch(sheet, "kernels.fused_optimizer", name, at)
     elif name == "adamw_torch":
-        note = "adamw_torch, not adamw_torch_fused"
-        derive_switch(sheet, "kernels.fused_optimizer", note, at, is_on=False)
+        note = "adamw_torch: foreach, the default of torch's AdamW"
+        derive_switch(sheet, "kernels.fused_optimizer", note, at)
 
 
 def hand_to_deepspeed(sheet: FactSheet, at: KeyPath) -> None:

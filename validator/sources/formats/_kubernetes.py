@@ -29,6 +29,7 @@ from speccheck.validator.sources.formats._kubernetes_pods import (
     versions,
     whole,
 )
+from speccheck.validator.sources.formats._kubernetes_resources import state_resources
 from speccheck.validator.sources.launching.embedded_script import embedded_script
 from speccheck.validator.sources.launching.launch_commands import launches
 from speccheck.validator.sources.mapping import put, weak_default
@@ -76,6 +77,7 @@ class Job:
         _state_gpus(self.sheet, self.groups)
         for group in self.groups[:1]:
             state_hardware(self.sheet, group.pod)
+            state_resources(self.sheet, group.pod)
 
     def put(self, leaf: str, convert: Convert, at: KeyPath, value: object) -> None:
         """State a leaf; null states nothing."""

@@ -141,7 +141,7 @@ def environment(
     document: Document, containers: Sequence[Container]
 ) -> tuple[Variable, ...]:
     """The variables of the containers; what differs between them has no value."""
-    found: dict[str, Variable] = {}
+    found: dict[str, list[Variable]] = {}
     for container in containers:
         for index, item in enumerate(items(container.fields.get("env"))):
             one = section(item)
@@ -149,13 +149,17 @@ def environment(
             if not isinstance(name, str) or not name:
                 continue
             at = (*container.path, "env", index)
-            variable = _variable(document, name, one, at)
-            earlier = found.get(name)
-            if earlier is None:
-                found[name] = variable
-            elif earlier.value != variable.value:
-                found[name] = earlier._replace(value=None)
-    return tuple(found.values())
+            found.setdefault(name, []).append(_variable(document, name, one, at))
+    return tuple(_shared(parts, len(containers)) for parts in found.values())
+
+
+def _shared(parts: Sequence[Variable], containers: int) -> Variable:
+    """The variable of all pods, with its parts where they say something together."""
+    first = parts[0]
+    if any(one.value != first.value for one in parts):
+        return first._replace(value=None, parts=(*parts,))
+    is_whole = len(parts) == containers > 1
+    return first._replace(parts=(*parts,)) if is_whole else first
 
 
 def _variable(

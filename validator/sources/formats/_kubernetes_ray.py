@@ -23,12 +23,15 @@ from speccheck.validator.sources.reader import Reading
 
 
 def read_ray_cluster(document: Document) -> Reading:
-    return Job(document, _ray_groups(document, ("spec",))).reading("k8s-raycluster")
+    job = Job(document, _ray_groups(document, ("spec",)))
+    _state_shared_memory(job)
+    return job.reading("k8s-raycluster")
 
 
 def read_ray_job(document: Document) -> Reading:
     spec = section(document.data, "spec")
     job = Job(document, _ray_groups(document, ("spec", "rayClusterSpec")))
+    _state_shared_memory(job)
     job.entrypoint(("spec", "entrypoint"))
     backoff = count_at(spec, "backoffLimit", ("spec",), 0)
     if job.groups:
@@ -49,3 +52,13 @@ def _ray_groups(document: Document, at: KeyPath) -> Iterator[Group]:
         hosts = count_at(fields, "numOfHosts", path)
         count = product(count_at(fields, "replicas", path, None), hosts)
         yield Group(pod_at(document, (*path, "template", "spec")), count)
+
+
+def _state_shared_memory(job: Job) -> None:
+    """KubeRay mounts memory at /dev/shm where the pod mounts nothing there."""
+    leaf = "cluster.shared_memory_volume"
+    facts = job.sheet.facts
+    if any(fact.name == leaf and fact.value == "none" for fact in facts):
+        own = {leaf, "cluster.shared_memory_bytes"}
+        facts[:] = [fact for fact in facts if fact.name not in own]
+        job.sheet.default(leaf, "memory", "KubeRay mounts memory at /dev/shm")

@@ -26,6 +26,7 @@ from speccheck.validator.sources.formats._kubernetes_pods import (
 from speccheck.validator.sources.mapping import items, section
 from speccheck.validator.sources.reader import Reading
 
+_EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 _JOB_BACKOFF = 6  # batch/v1 JobSpec.backoffLimit
 
 
@@ -42,6 +43,7 @@ def read_job(document: Document) -> Reading:
 def read_job_set(document: Document) -> Reading:
     job = Job(document, _replicated_jobs(document, ("spec",)))
     _state_job_set(job, ("spec",))
+    _state_placement(job)
     return job.reading("k8s-jobset")
 
 
@@ -143,6 +145,16 @@ def _state_job_set(job: Job, at: KeyPath) -> None:
     backoff = count_at(fields, "backoffLimit", of_job, _JOB_BACKOFF)
     _state_job_restarts(job, pod, [("JobSet", restarts), ("Job", backoff)])
     job.state_deadline(fields, of_job)
+
+
+def _state_placement(job: Job) -> None:
+    """The annotation that gives each of its jobs a part of the network alone."""
+    at: KeyPath = ("metadata", "annotations", _EXCLUSIVE)
+    for path in (at, ("spec", "replicatedJobs", 0, "template", *at)):
+        if isinstance(fields_at(job.document, path[:-1]).get(_EXCLUSIVE), str):
+            leaf = "cluster.placement_requested"
+            job.sheet.derive(leaf, True, _EXCLUSIVE, path)  # noqa: FBT003
+            return
 
 
 def _is_trainer(document: Document, group: Group) -> bool:

@@ -195,6 +195,10 @@ LEAVES: Mapping[str, Leaf] = {
     "--exit-duration-in-mins": Leaf(
         "recovery.exit_before_walltime", text, present=True
     ),
+    "--no-check-for-nan-in-loss-and-grad": Leaf(
+        "recovery.non_finite_guard", text, present=False
+    ),
+    "--check-for-spiky-loss": Leaf("recovery.spike_guard", text, present=True),
     "--exit-signal-handler": Leaf("recovery.exit_before_walltime", text, present=True),
     "--num-workers": Leaf("data.workers", integer_text),
     "--log-interval": Leaf("telemetry.log_interval_steps", integer_text),

@@ -68,6 +68,7 @@ def state_combinations(sheet: FactSheet, given: Given, *, is_whole: bool) -> Non
     if is_whole:
         _state_feed_forward(sheet, given)
         _state_timeout(sheet, given)
+        _state_guard(sheet, given)
     if is_whole or "--group-query-attention" in given:
         _state_key_value_heads(sheet, given)
     _state_steps(sheet, given)
@@ -274,6 +275,14 @@ def _state_timeout(sheet: FactSheet, given: Given) -> None:
             sheet.derive(
                 "communication.timeout_seconds", fact.value, note, *fact.places
             )
+
+
+def _state_guard(sheet: FactSheet, given: Given) -> None:
+    """Releases that look for spikes look for values that are not finite as well."""
+    off = "--no-check-for-nan-in-loss-and-grad"
+    if "--check-for-spiky-loss" in given and off not in given:
+        note = f"{off} is not given"
+        sheet.default("recovery.non_finite_guard", value=True, note=note)
 
 
 def _state_sinks(sheet: FactSheet, given: Given) -> None:

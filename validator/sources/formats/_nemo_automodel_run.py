@@ -198,4 +198,4 @@ def _sinks(sheet: FactSheet, data: Settings) -> None:
     if on:
         sheet.derive(leaf, on, "sections of sinks", *((name,) for name in on))
     else:
-        sheet.default(leaf, (), "no sink is on; metrics go to files and the console")
+        sheet.default(leaf, ("file",), "no sink is on: metrics go to files")

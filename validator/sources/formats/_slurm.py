@@ -21,6 +21,7 @@ from speccheck.validator.sources.source import Source
 
 _SHORT = {
     "-C": "--constraint",
+    "-c": "--cpus-per-task",
     "-G": "--gpus",
     "-N": "--nodes",
     "-n": "--ntasks",
@@ -37,17 +38,21 @@ _OF_STEPS = frozenset(
         "--gpus-per-node",
         "--gpus-per-task",
         "--gres",
+        "--cpus-per-gpu",
+        "--cpus-per-task",
     }
 )
 # What only an allocation takes, beside those.
 _OF_ALLOCATIONS = frozenset(
     {
         "--constraint",
+        "--exclusive",
         "--gpus",
         "--no-requeue",
         "--partition",
         "--requeue",
         "--signal",
+        "--switches",
         "--time",
     }
 )

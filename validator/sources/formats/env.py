@@ -34,7 +34,7 @@ _FAMILIES = (
     "TORCH_NCCL_",
     "UCX_",
 )
-_NAMES = frozenset({"CUDA_DEVICE_MAX_CONNECTIONS"})
+_NAMES = frozenset({"CUDA_DEVICE_MAX_CONNECTIONS", "TP_SOCKET_IFNAME"})
 # Other programs on GPUs set one of these as well; two of them tell training.
 _SHARED = frozenset(
     {
@@ -45,6 +45,7 @@ _SHARED = frozenset(
         "OMP_NUM_THREADS",
         "PYTORCH_ALLOC_CONF",
         "PYTORCH_CUDA_ALLOC_CONF",
+        "RDMAV_FORK_SAFE",
         "WORLD_SIZE",
     }
 )

@@ -187,11 +187,34 @@ def _converted(document: Document, name: str, value: object, path: KeyPath) -> o
         return refused
     # What YAML took for a number or a date is a text here: 2.20 stays 2.20.
     raw = None if isinstance(value, str) else document.raw(path)
-    text = raw.text if raw is not None else str(value)
+    return _word(name, kind, raw.text if raw is not None else str(value)) or refused
+
+
+def _word(name: str, kind: object, text: str) -> object:
+    """A text, a word of those that a leaf may hold, a capability; else None."""
     if kind is not str:
-        return _capability(text) or refused
+        return _capability(text)
     word = _DTYPES.get(text.lower(), text) if name.endswith("_dtype") else text
-    return word if word and word in WORDS.get(name, (word,)) else refused
+    return word if word and word in WORDS.get(name, (word,)) else None
+
+
+def value_of_text(name: str, text: str) -> object:
+    """The value that a text gives a leaf, in the type of the leaf, or what is wrong.
+
+    For command lines: a list is written with `+` between its items.
+    """
+    section, _, field = name.partition(".")
+    kind = leaf_type(section, field)
+    refused = Refused(_seen(text), _expected(name, kind))
+    if kind is bool:
+        found = convert.boolean(text)
+        return found if isinstance(found, bool) else refused
+    if kind is int or kind is float:
+        number = convert.parse_number(text)
+        return refused if number is None else _number(name, kind, number, refused)
+    if kind == tuple[str, ...]:
+        return tuple(text.split("+")) if text else refused
+    return _word(name, kind, text) or refused
 
 
 def _number(name: str, kind: object, value: object, refused: Refused) -> object:

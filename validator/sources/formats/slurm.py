@@ -86,7 +86,9 @@ def read(source: Source) -> Reading:
         _state_nodes(sheet, request)
         _state_gpus(sheet, source, request)
     _state_tasks(sheet, source, request)
+    _state_processors(sheet, source, request)
     _state_time(sheet, request)
+    _state_placement(sheet, request)
     named = references(source)
     if not source.script.directives and request.job:
         named = tuple(_submitted(one, sheet) for one in named)
@@ -238,6 +240,27 @@ def _state_tasks(sheet: FactSheet, source: Source, request: Request) -> None:
     elif tasks is not None:
         note = "Slurm starts one task on a node unless it is asked for more"
         sheet.default(_TASKS, tasks, note)
+
+
+def _state_processors(sheet: FactSheet, source: Source, request: Request) -> None:
+    """CPUs of the job on a node; a job that has nodes to itself may use all of them."""
+    leaf = "cluster.job_cpus_per_node"
+    share, tasks = request.find("--cpus-per-task"), tasks_per_node(source)
+    if share is None or "--exclusive" in request.job:
+        return
+    each = count_of(share.text)
+    if each and tasks:
+        note = f"{tasks} tasks a node x {each} CPUs = {tasks * each}"
+        sheet.derive(leaf, tasks * each, note, share.place)
+
+
+def _state_placement(sheet: FactSheet, request: Request) -> None:
+    """Whether the job is kept within few switches, as far as its own options tell."""
+    leaf = "cluster.placement_requested"
+    if (asked := request.job.get("--switches")) is not None:
+        sheet.state(leaf, value=True, at=asked.place)
+    elif request.job:
+        sheet.default(leaf, value=False, note="--switches is not asked for")
 
 
 def _tells_tasks(command: Command) -> bool:

@@ -46,6 +46,7 @@ _GPUS = "cluster.gpus_per_node"
 _PROCESSES = "recovery.processes_per_node"
 _RESTARTS = "recovery.max_restarts"
 _ENDPOINT = "recovery.rendezvous_endpoint"
+_FILE = "recovery.launch_configuration"
 
 
 def _processes(value: object) -> object:
@@ -86,6 +87,7 @@ _ACCELERATE = {
     "--num_processes": Leaf("cluster.world_size", _count),
     "--max_restarts": Leaf(_RESTARTS, integer_text),
     "--rdzv_backend": Leaf("recovery.rendezvous_backend", lower_text),
+    "--config_file": Leaf(_FILE, text),
     "--use_deepspeed": Leaf("parallelism.engine", text, DEEPSPEED),
     "--zero_stage": Leaf("parallelism.sharding_stage", integer_text),
     "--gradient_accumulation_steps": Leaf(
@@ -104,9 +106,11 @@ _PRECISIONS = (
 )
 # torch/distributed/run.py: --nnodes 1:1, --max-restarts 0; accelerate as torchrun.
 _ONE_NODE = (_NODES, 1, "--nnodes defaults to 1")
-_DEFAULTS: Mapping[str, tuple[tuple[str, int, str], ...]] = {
+_OWN_HOST = (_ENDPOINT, "127.0.0.1", "--master-addr defaults to 127.0.0.1")
+_DEFAULTS: Mapping[str, tuple[tuple[str, int | str, str], ...]] = {
     TORCHRUN: (
         _ONE_NODE,
+        _OWN_HOST,
         (_RESTARTS, 0, "torchrun restarts nothing unless --max-restarts is given"),
     ),
     FT_LAUNCHER: (_ONE_NODE,),
@@ -179,6 +183,9 @@ def _spelling(flag: str, launcher: str) -> str:
 def _default(sheet: FactSheet, launch: Launch) -> None:
     """What holds where the launcher is not told; it may be told out of our sight."""
     spoken_of = {fact.name for fact in sheet.facts}
+    if launch.hidden and launch.launcher == ACCELERATE:
+        for leaf in {_FILE, _ENDPOINT} - spoken_of:
+            without_place(sheet, leaf, f"may be given in {launch.hidden[:60]}")
     for leaf, value, note in _DEFAULTS.get(launch.launcher, ()):
         if leaf in spoken_of:
             continue
@@ -196,6 +203,7 @@ def _state_run(sheet: FactSheet, given: Mapping[str, Option]) -> None:
     elif "--standalone" in given:
         sheet.default(_NODES, 1, "--standalone: one node")
     if "--standalone" in given:
+        sheet.default(_ENDPOINT, "localhost", "--standalone: this node")
         return
     if "--rdzv-endpoint" in given:
         state_option(sheet, Leaf(_ENDPOINT, text), given["--rdzv-endpoint"])

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from speccheck.validator.evidence.framework_version import FrameworkVersion
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.convert import (
+    Unusable,
     boolean,
     integer,
     lower_text,
@@ -86,7 +87,15 @@ _RECOMPUTE = one_of(
 _ASYNCHRONOUS = one_of(
     {"disabled": False, "async": True, "async_with_pinned_mem": True}
 )
-_FUSED = one_of({"fused": True, "foreach": False, "for-loop": False})
+_FUSED = one_of({"fused": True, "foreach": True, "for-loop": False})
+
+
+def _fused_or_foreach(value: object) -> object:
+    """The switch of 2024, without which foreach was taken."""
+    told = boolean(value)
+    return told if isinstance(told, Unusable) else True
+
+
 _DEGREES: Fields = {
     "data_parallel_replicate_degree": ("parallelism.replicate_size", integer),
     "data_parallel_shard_degree": ("parallelism.shard_size", integer),
@@ -137,7 +146,7 @@ _FIELDS: Fields = {
         "beta2": ("optimizer.beta2", number),
         "weight_decay": ("optimizer.weight_decay", number),
         "implementation": ("kernels.fused_optimizer", _FUSED),
-        "fused": ("kernels.fused_optimizer", boolean),
+        "fused": ("kernels.fused_optimizer", _fused_or_foreach),
     },
     "lr_scheduler": {
         "warmup_steps": ("optimizer.warmup_steps", integer),

@@ -62,7 +62,7 @@ def _group_sizes(leaves: Leaves) -> None:
     shard = leaves.get("parallelism.shard_size")
     if world is None or shard is None or shard.value != -1:
         return
-    others = _model_parallel(leaves)
+    others = model_parallel_ranks(leaves)
     replicas = _get(leaves, "parallelism.replicate_size")
     if others is None or not replicas:
         return
@@ -81,7 +81,7 @@ MODEL_PARALLEL = (
 )
 
 
-def _model_parallel(leaves: Leaves) -> int | None:
+def model_parallel_ranks(leaves: Leaves) -> int | None:
     """TP x PP x CP x Ulysses, or None when one of them cannot be worked out.
 
     A reader states or defaults each of them; a degree that its format cannot express
@@ -98,7 +98,7 @@ def _model_parallel(leaves: Leaves) -> int | None:
 
 def _data_parallel(leaves: Leaves) -> None:
     world = _get(leaves, "cluster.world_size")
-    degrees = _model_parallel(leaves)
+    degrees = model_parallel_ranks(leaves)
     if world is None or degrees is None or world % degrees:
         return
     note = f"{world:,} GPUs / {degrees} model-parallel ranks = {world // degrees:,}"

@@ -267,7 +267,7 @@ def _joined_by_role(
         if sum(len(draft.members) for draft in inside) > len(members):
             continue  # they share files: nothing is unclear about them
         kinds = [
-            files[position].role if kind == "role" else files[position].format
+            _kind(files[position]) if kind == "role" else files[position].format
             for position in members
         ]
         if len(set(kinds)) < len(kinds):
@@ -278,6 +278,16 @@ def _joined_by_role(
         joined.reasons[reason] = None
         drafts = [draft for draft in drafts if draft not in inside] + [joined]
     return drafts
+
+
+def _kind(file: ReadFile) -> str:
+    """Its role; NCCL reads the files of the system and of the user beside a script's.
+
+    Source: NVIDIA/nccl src/misc/param.cc (initEnvFunc).
+    """
+    if file.format != "nccl-conf":
+        return file.role
+    return "system" if _base(file.status.path) == "nccl.conf" else "user"
 
 
 def _pools(

@@ -1,0 +1,52 @@
+"""Checkpoints of several nodes in a folder that each node has for itself.
+
+Why it hurts: every node writes its shards to its own disk. When one node is replaced,
+its shards are gone, and the others cannot load the rest.
+
+What passes: a folder outside the temporary ones of the node.
+
+Where it does not apply: one node; nothing is saved; a path that is not known. A folder
+under /tmp may be a mount, hence advice.
+
+Source: torchtune recipes, whose examples save below /tmp; Filesystem Hierarchy Standard
+3.0 (/tmp, /var/tmp); Linux tmpfs at /dev/shm.
+
+Bad::
+
+    output_dir: /tmp/llama3/checkpoints
+
+Good::
+
+    output_dir: /shared/llama3/checkpoints
+"""
+
+from speccheck.validator.evidence.plan import Checkpoint, Cluster, Run
+from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+_OF_A_NODE = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - compared with, not opened
+
+
+@rule(clause="CKPT-001", confidence="advisory", about=("checkpoint.directory",))
+def checkpoints_on_node_storage(
+    checkpoint: Checkpoint, cluster: Cluster, run: Run
+) -> Verdicts:
+    """Judge the folder of the checkpoints of a job on several nodes."""
+    folder, nodes = checkpoint.directory, cluster.nodes
+    if checkpoint.enabled.value is False or run.role.value == "debug":
+        return
+    if nodes.or_else(1) <= 1 or not folder.is_known:
+        return
+    path = folder.need().removeprefix("file://")
+    own = [one for one in _OF_A_NODE if path == one or path.startswith(f"{one}/")]
+    if not own:
+        yield passed(at=folder)
+        return
+    yield fail(
+        f"checkpoints of {nodes.need():,} nodes go to {path}; {own[0]} is storage "
+        f"of the node",
+        at=[folder, nodes],
+        measured=own[0],
+        required="storage that all nodes share",
+        cost="a lost node takes its shards with it, and no other node can load them",
+        remedy="Save to a file system or bucket that every node reaches.",
+    )

@@ -1,0 +1,89 @@
+"""Verdicts on the relations of one kind, whose rows stand in the catalogue."""
+
+from speccheck.validator.evidence.environment import Environment, Variable
+from speccheck.validator.evidence.nccl_variables import NcclVariables
+from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.value import Place
+from speccheck.validator.evidence.variable_relations import Job, Match
+from speccheck.validator.rule import Verdict, Verdicts, fail, passed, unknown
+
+
+def related(
+    kind: str,
+    environment: Environment,
+    nccl: NcclVariables,
+    plan: TrainingPlan,
+    *,
+    cost: str,
+    spares_debug_runs: bool = False,
+    advises: bool = False,
+) -> Verdicts:
+    """Judge each relation of the kind that concerns a variable that is set.
+
+    Args:
+        kind: of the rows.
+        environment: what the files set.
+        nccl: the catalogue.
+        plan: the job around the variables.
+        cost: what a failure costs.
+        spares_debug_runs: whether a debug run may do so.
+        advises: what cannot be judged for want of a fact is no advice, and not told.
+    """
+    if spares_debug_runs and plan.value("run.role").value == "debug":
+        return
+    missing: dict[str, str] = {}
+    seen: list[Place] = []
+    failed = False
+    job = Job(environment, plan, nccl)
+    for relation in nccl.relations().about(kind, environment):
+        found = relation.judge(job)
+        if isinstance(found, Match):
+            failed = True
+            yield _failure(found, cost)
+        elif found is not None:
+            missing.setdefault(found, relation.reason)
+        else:
+            known = (environment.find(name) for name in relation.triggers())
+            seen += [one.place for one in known if one is not None]
+    if missing and not advises:
+        names = ", ".join(missing)
+        reason = next(iter(missing.values()))
+        yield unknown(f"needs {names} to tell whether {reason}", missing=list(missing))
+    elif seen and not failed and not missing:
+        yield passed(at=seen)
+
+
+def _failure(found: Match, cost: str) -> Verdict:
+    causes = [_shown(one) for one in found.causes]
+    around = [
+        f"{leaf.name} {_text(leaf.value)}" for leaf in found.leaves if leaf.is_known
+    ]
+    told = " and ".join(causes)
+    if found.dropped:
+        names = [_shown(one) for one in found.dropped]
+        told += f" leaves {', '.join(names)} without effect" if told else ""
+        told = told or f"{', '.join(names)} has no effect"
+    elif not told:
+        told = "a variable is not set"
+    if around:
+        told += f" ({', '.join(around)})"
+    variables = [*found.causes, *found.dropped]
+    return fail(
+        f"{told}: {found.relation.reason}",
+        at=[*(one.place for one in variables), *found.leaves],
+        measured=", ".join(_shown(one) for one in variables),
+        required=found.relation.remedy,
+        cost=cost,
+        remedy=found.relation.remedy,
+    )
+
+
+def _shown(variable: Variable) -> str:
+    text = variable.raw if variable.value is None else variable.value
+    return f"{variable.name}={text}"
+
+
+def _text(value: object) -> str:
+    if isinstance(value, tuple):
+        return ".".join(str(one) for one in value)
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,49 @@
+"""A setting of the MRC plugin that nothing reads.
+
+Why it hurts: the retry counts reach the card in no release up to 1.0.0, and without the
+plugin none of its variables is read: detection times are believed to be set and are
+not.
+
+What passes: the plugin with its timeout, and the retry counts at their defaults.
+
+Where it does not apply: no variable of the plugin is set.
+
+Source: microsoft/mrc-nccl-plugin MRC_ENV_VARIABLES.md, src/p2p_plugin.c,
+src/transport/net_ib/connect.cc.
+
+Bad::
+
+    NCCL_MRC_RETRY_CNT_EXP=10
+
+Good::
+
+    NCCL_MRC_TIMEOUT=20
+"""
+
+from speccheck.rules.nccl_environment._relations import related
+from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.nccl_variables import NcclVariables
+from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.rule import Verdicts, rule
+
+
+@rule(
+    clause="MRC-021",
+    about=(
+        "NCCL_MRC_RETRY_CNT_EXP",
+        "NCCL_MRC_RETRY_CNT_LINEAR",
+        "NCCL_NET",
+        "NCCL_NET_PLUGIN",
+    ),
+)
+def mrc_setting_without_effect(
+    environment: Environment, nccl: NcclVariables, plan: TrainingPlan
+) -> Verdicts:
+    """Judge the rows of the kind `mrc_no_effect`."""
+    yield from related(
+        "mrc_no_effect",
+        environment,
+        nccl,
+        plan,
+        cost="the setting has no effect, and nothing says so",
+    )

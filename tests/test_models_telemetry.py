@@ -1,0 +1,40 @@
+"""Samples that come as they should, late, or not at all."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from predictions.prediction import vectors
+from speccheck.validator.models.telemetry_interval import (
+    interval_adherence,
+    timestamp_unit,
+)
+
+
+@pytest.mark.parametrize("one", vectors("interval_adherence"))
+def test_two_samples_lost(one: Mapping[str, Any]) -> None:
+    inputs, expected = one["inputs"], one["expected"]
+    interval, span = inputs["interval_s"], inputs["span_s"]
+    lost = range(3, 3 + inputs["missing_consecutive"])
+    times = [n * interval for n in range(span // interval + 1) if n not in lost]
+    found = interval_adherence(times, interval)
+    assert found is not None
+    assert found.coverage == pytest.approx(expected["coverage"], abs=one["tolerance"])
+    assert found.longest_gap == expected["max_gap_intervals"]
+    assert (found.median_gap, found.gap_99) == (1, 1)
+
+
+def test_one_sample_has_no_interval() -> None:
+    assert interval_adherence([5.0], 30) is None
+
+
+def test_samples_at_the_same_time_cover_nothing() -> None:
+    found = interval_adherence([5.0, 5.0], 30)
+    assert found is not None
+    assert found.coverage == 0
+
+
+@pytest.mark.parametrize("one", vectors("timestamp_unit"))
+def test_units_of_times(one: Mapping[str, Any]) -> None:
+    assert timestamp_unit(one["inputs"]["value"]) == one["expected"]

@@ -1,0 +1,296 @@
+"""Relations between variables: each row tells its example, not the mended twin."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import chdir as working_in
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from speccheck.validator.evidence.environment import Environment, Variable
+from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.value import Place, Value
+from speccheck.validator.evidence.value_forms import FORMS, entries
+from speccheck.validator.evidence.variable_relations import Job, Match
+from speccheck.validator.rule_index import rule_entries
+from speccheck.validator.run import LocatedFinding, Request, run
+from speccheck.validator.selection import Selection
+from speccheck.validator.sources.context import Context
+from speccheck.validator.spec.catalogue_files import compiled_path
+from speccheck.validator.spec.compile_relations import (
+    KINDS,
+    compile_relations,
+    compiled_text,
+    relation_rows,
+)
+from speccheck.validator.spec.nccl_catalogue import nccl_variables
+
+ROWS = relation_rows()
+RULES = {
+    "refused": "variables_refuse_each_other",
+    "unusable": "unusable_list",
+    "no_effect": "variable_without_effect",
+    "other_release": "value_of_another_release",
+    "hurts": "value_known_to_hurt",
+    "advice": "value_to_reconsider",
+    "ignored_text": "text_dropped_by_parser",
+    "mrc_off": "mrc_plugin_switched_off",
+    "mrc_no_effect": "mrc_setting_without_effect",
+    "mrc_advice": "mrc_setting_to_reconsider",
+}
+each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
+
+
+def _env(variables: Mapping[str, str]) -> str:
+    """An environment file of training, which the first line tells."""
+    told = {"NVTE_FLASH_ATTN": "1", **variables}
+    return "".join(f"{name}={value}\n" for name, value in told.items())
+
+
+def _sbatch(variables: Mapping[str, str]) -> str:
+    lines = [f"export {name}='{value}'" for name, value in variables.items()]
+    start = "srun torchrun --nproc_per_node 8 train.py"
+    return "\n".join(["#!/bin/bash", "#SBATCH --job-name=run", *lines, start, ""])
+
+
+def _findings(
+    row: Mapping[str, Any], variables: Mapping[str, str], name: str, folder: Path
+) -> list[LocatedFinding]:
+    """What the rule of the row's kind finds in a file of these variables."""
+    text = _sbatch(variables) if name.endswith(".sbatch") else _env(variables)
+    files = {name: text}
+    if "plan" in row:
+        files["plan.yaml"] = yaml.safe_dump({"speccheck": 1, **row["plan"]})
+    for path, content in files.items():
+        (folder / path).write_text(content, encoding="utf-8")
+    request = Request(
+        arguments=tuple(files),
+        context=Context(**row.get("context", {})),
+        selection=Selection(select=(RULES[row["kind"]],)),
+        full=True,
+    )
+    with working_in(folder):
+        judged = run(request)
+    return [
+        located
+        for plan in judged.plans
+        for located in plan.findings
+        if located.finding.rule == RULES[row["kind"]]
+    ]
+
+
+def _is_told(row: Mapping[str, Any], located: LocatedFinding) -> bool:
+    """Whether a finding is the failure that the row stands for."""
+    finding = located.finding
+    return finding.outcome == "fail" and finding.message.endswith(f": {row['reason']}")
+
+
+def _places(row: Mapping[str, Any]) -> list[str]:
+    return ["job.sbatch", row.get("in", "job.env")]
+
+
+@each_row
+def test_the_example_of_a_row_is_told_once(
+    row: Mapping[str, Any], tmp_path: Path
+) -> None:
+    for name in _places(row):
+        found = _findings(row, row["example"], name, tmp_path)
+        failed = [one for one in found if _is_told(row, one)]
+        assert [one.finding.remedy for one in failed] == [row["remedy"]], name
+        assert {at.key for at in failed[0].locations} & set(row["example"]), name
+
+
+@each_row
+def test_the_mended_twin_of_a_row_is_left_alone(
+    row: Mapping[str, Any], tmp_path: Path
+) -> None:
+    for name in _places(row):
+        found = _findings(row, row["mended"], name, tmp_path)
+        # Advice may have more to say of the same variables.
+        is_any = row["kind"] != "advice"
+        told = [one for one in found if is_any or _is_told(row, one)]
+        assert [one for one in told if one.finding.outcome in {"fail", "error"}] == []
+
+
+@each_row
+def test_a_value_that_no_file_tells_is_no_failure(
+    row: Mapping[str, Any], tmp_path: Path
+) -> None:
+    """A script that passes a variable through may be right."""
+    outside = {name: f"${{SITE_{name}}}" for name in row["example"]}
+    lines = [f'export {name}="{value}"' for name, value in outside.items()]
+    text = "\n".join(["#!/bin/bash", *lines, "python train.py", ""])
+    (tmp_path / "job.sh").write_text(text, encoding="utf-8")
+    request = Request(
+        arguments=("job.sh",),
+        context=Context(**row.get("context", {})),
+        selection=Selection(select=(RULES[row["kind"]],)),
+        full=True,
+    )
+    with working_in(tmp_path):
+        judged = run(request)
+    failed = [
+        one.finding.message
+        for plan in judged.plans
+        for one in plan.findings
+        if _is_told(row, one)
+    ]
+    is_set_whatever = any(
+        test in ({"set": True}, {"unset": True}) or "lacks" in test
+        for test in row["when"].values()
+    )
+    assert failed == [] or is_set_whatever
+
+
+@each_row
+def test_a_row_speaks_of_tabulated_variables(row: Mapping[str, Any]) -> None:
+    known = set(nccl_variables().names())
+    named = [*row["when"], *row.get("drops", ()), *row["example"], *row["mended"]]
+    assert [one for one in named if not one.endswith("*") and one not in known] == []
+    for start in (one[:-1] for one in named if one.endswith("*")):
+        assert any(name.startswith(start) for name in known), start
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_rule_of_a_kind_is_about_what_its_rows_need(kind: str) -> None:
+    (entry,) = [one for one in rule_entries() if one.name == RULES[kind]]
+    rows = [one for one in nccl_variables().relations().rows() if one.kind == kind]
+    needed = {name for row in rows for name in row.triggers()}
+    covered = {
+        name
+        for name in needed
+        if any(
+            name == one or (one.endswith("*") and name.startswith(one[:-1]))
+            for one in entry.about
+        )
+    }
+    assert covered == needed
+    assert {one for one in entry.about if one not in needed} == set()
+
+
+def test_the_compiled_relations_are_those_of_the_yaml_file() -> None:
+    path = Path(compiled_path("nccl_relations"))
+    assert path.read_text(encoding="utf-8") == compiled_text()
+
+
+def _platform_jobs() -> Iterator[tuple[str, str | None, Job]]:
+    nccl = nccl_variables()
+    for platform in nccl.platforms:
+        environment = Environment(
+            tuple(
+                Variable(name, "some" if value == "*" else value, Place("a.env", name))
+                for name, value in platform.variables.items()
+            ),
+            ("a.env",),
+        )
+        for instance in (*platform.instances, None):
+            leaves: dict[str, Value[Any]] = {
+                "cluster.nodes": Value("cluster.nodes", 64, "stated"),
+                "cluster.world_size": Value("cluster.world_size", 512, "stated"),
+                "run.nccl_version": Value("run.nccl_version", "2.27.3", "stated"),
+            }
+            if instance:
+                name = "cluster.instance_type"
+                leaves[name] = Value(name, instance, "stated")
+            yield platform.id, instance, Job(environment, TrainingPlan(leaves), nccl)
+
+
+def test_what_providers_publish_is_never_failed() -> None:
+    """Neither with their instance type nor, for sets that are known by themselves."""
+    told = [
+        (name, instance, relation.id)
+        for name, instance, job in _platform_jobs()
+        for relation in job.nccl.relations().rows()
+        if relation.kind != "advice" and isinstance(relation.judge(job), Match)
+    ]
+    assert told == []
+
+
+def test_a_copy_of_a_published_set_counts_as_published() -> None:
+    nccl = nccl_variables()
+    (platform,) = [one for one in nccl.platforms if one.id == "azure-gb-train"]
+    variables = [
+        Variable(name, value, Place("gb.env", name))
+        for name, value in platform.variables.items()
+    ]
+    whole = Environment(tuple(variables), ("gb.env",))
+    shared = whole.find("NCCL_SHM_DISABLE")
+    assert shared is not None
+    assert nccl.is_published(shared, whole, None)
+    few = Environment((shared, *variables[:1]), ("gb.env",))
+    assert not nccl.is_published(shared, few, None)
+    other = [Variable("NCCL_IB_SL", "0", Place("gb.env", "NCCL_IB_SL"))]
+    rest = [one for one in variables if one.name != "NCCL_IB_SL"]
+    changed = Environment((*rest, *other), ("gb.env",))
+    assert not nccl.is_published(shared, changed, None)
+
+
+@pytest.mark.parametrize(
+    ("form", "right", "wrong"),
+    [
+        (
+            "distinct_entries",
+            ["0,1,2", "", "0", "0,1,-1,-1", "GPU-8932f937,GPU-46b87256", "all,all"],
+            ["0,0", "0, 1 ,1", "GPU-8932f937,GPU-8932f937", "2,2,-1"],
+        ),
+        ("exclusion_of_loopback", ["eth0", "^lo,docker", "^=lo"], ["^docker", "^=l"]),
+        ("one_file_a_process", ["/a.%p", "/dev/stderr", "/a.$RANK"], ["/a.%h", "log"]),
+        ("prefixes_that_differ", ["=mlx5_1", "^=mlx5_1", "mlx5"], ["mlx5_1:1,mlx5_2"]),
+        ("power_of_two", ["1024", "0x800000", "auto"], ["1000", "3"]),
+        (
+            "address_range",
+            ["10.0.0.0/8", "fd02::/16"],
+            ["10.0.0.0", "/8", "x/8", "a/b"],
+        ),
+        ("two_letters", ["lo"], ["e"]),
+        ("no_blanks", ["a,b", " a,b "], ["a, b", "a b"]),
+        ("written_out_path", ["/a/b"], ["~/b"]),
+        ("subsystems", ["INIT,net", "^COLL", "ALL"], ["INIT,NETWORK", "DEBUG"]),
+        ("address_and_port", ["10.0.0.1:29400", "[::1]:9"], ["10.0.0.1", "host:"]),
+    ],
+)
+def test_forms(form: str, right: list[str], wrong: list[str]) -> None:
+    assert [text for text in right if not FORMS[form](text)] == []
+    assert [text for text in wrong if FORMS[form](text)] == []
+
+
+def test_every_form_is_used() -> None:
+    used = {
+        test["malformed"]
+        for row in ROWS
+        for test in row["when"].values()
+        if "malformed" in test
+    }
+    assert used == set(FORMS)
+
+
+def test_entries_of_a_list() -> None:
+    assert entries("^=eth0, eth1") == ["eth0", "eth1"]
+
+
+@cache
+def _sound() -> Mapping[str, Any]:
+    return {**ROWS[0], "id": "sound"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"source": ""}, "sound: .*missing \\['source'\\]"),
+        ({"kind": "odd"}, "sound"),
+        ({"colour": "red"}, "unknown \\['colour'\\]"),
+        ({"when": {"NCCL_NET": {"equals": ["IB"]}}}, "no such test: equals"),
+        ({"when": {"NCCL_NET": {"malformed": "shape"}}}, "no such test: malformed"),
+        ({"where": {"cluster.colour": {"is": ["red"]}}}, "no such leaf"),
+    ],
+)
+def test_a_malformed_row_is_refused(change: Mapping[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        compile_relations([{**_sound(), **change}])
+
+
+def test_a_row_stands_once() -> None:
+    with pytest.raises(ValueError, match="tabulated twice: sound"):
+        compile_relations([_sound(), _sound()])

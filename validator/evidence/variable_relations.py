@@ -1,0 +1,223 @@
+"""What several variables, or one and the job around it, do together.
+
+Rows of schemas/catalogues/nccl/relations.yaml, whose head explains the fields.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from speccheck.validator.evidence.environment import Environment, Variable
+from speccheck.validator.evidence.nccl_variables import (
+    NcclVariables,
+    integer_seen,
+    release,
+)
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.value import Value
+from speccheck.validator.evidence.value_forms import TESTS
+
+Operand = Any  # of JSON: texts, numbers, names; the compiler looks at each
+Test = tuple[str, Operand]  # its name, and what it compares with
+
+UNKNOWN = "a text that no file tells"
+_OF_UNSET = frozenset({"unset", "lacks"})
+_OF_ANY_TEXT = frozenset({"set", "unset"})
+
+
+class Job(Record):
+    """What relations are looked for in.
+
+    nccl: the catalogue, with defaults and what providers publish. plan: the leaves that
+    `where` speaks of, and the release of NCCL.
+    """
+
+    environment: Environment
+    plan: TrainingPlan
+    nccl: NcclVariables
+
+
+class Match(Record):
+    """A relation that a plan shows."""
+
+    relation: "Relation"
+    causes: tuple[Variable, ...]  # the variables of the tests that are set
+    dropped: tuple[Variable, ...]  # those that lose their effect
+    leaves: tuple[Value[Any], ...]  # of the plan, that it rests on
+
+
+class Relation(Record):
+    """One row; `when` and `where` hold tests by name of variable and of leaf."""
+
+    id: str
+    kind: str
+    when: Mapping[str, Test]
+    reason: str
+    remedy: str
+    where: Mapping[str, Test] = {}
+    drops: Sequence[str] = ()
+    drops_but: Sequence[str] = ()
+    drops_unless: Sequence[str] = ()
+    unless_set: Sequence[str] = ()
+    since: str = ""
+    until: str = ""
+
+    def triggers(self) -> Iterator[str]:
+        """Variables of which one must be set for the relation to be looked at."""
+        required = [n for n, (test, _) in self.when.items() if test not in _OF_UNSET]
+        yield from required[:1] or self.drops
+
+    def judge(self, job: Job) -> Match | str | None:
+        """The match, or the name of what is not known, or None where it does not hold.
+
+        A leaf of `where` that does not hold decides, whatever else is not known.
+        """
+        causes, open_tests = self._causes(job)
+        if causes is None:
+            return None
+        dropped = tuple(self._dropped(job))
+        if not (dropped if self.drops else not _are_published(causes, job)):
+            return None
+        tests = (*self.where.items(), *self._release_tests(job.nccl))
+        leaves = [(job.plan.value(name), test) for name, test in tests]
+        known = [(leaf.value, test) for leaf, test in leaves if leaf.value is not None]
+        if not all(_leaf_holds(value, test) for value, test in known):
+            return None
+        open_tests += [leaf.name for leaf, _ in leaves if leaf.value is None]
+        if open_tests:
+            return open_tests[0]
+        shown = tuple(one for one in causes if one not in dropped)
+        return Match(self, shown, dropped, tuple(leaf for leaf, _ in leaves))
+
+    def _causes(self, job: Job) -> tuple[list[Variable] | None, list[str]]:
+        """The variables whose tests hold, and those set to what no file tells."""
+        if any(job.environment.sets(name) for name in self.unless_set):
+            return None, []
+        causes: list[Variable] = []
+        open_tests: list[str] = []
+        for name, test in self.when.items():
+            held = _held(name, test, job)
+            if held is None:
+                return None, []
+            if held is UNKNOWN:
+                open_tests.append(name)
+            elif isinstance(held, Variable):
+                causes.append(held)
+        return causes, open_tests
+
+    def _dropped(self, job: Job) -> Iterator[Variable]:
+        for one in job.environment.variables:
+            name = one.name
+            if name in self.drops_but or one.value == "":
+                continue
+            is_meant = name not in self.when and _begins_as(name, self.drops)
+            if not is_meant and name not in self.drops:
+                continue
+            if (one.value or "").strip().lower() in self.drops_unless:
+                continue
+            if not _are_published([one], job):
+                yield one
+
+    def _release_tests(self, nccl: NcclVariables) -> Iterator[tuple[str, Test]]:
+        """The bounds that do not hold for all releases that are still in use."""
+        if self.since and release(self.since) > nccl.assumed:
+            yield "run.nccl_version", ("from_release", self.since)
+        if self.until:
+            yield "run.nccl_version", ("before_release", self.until)
+
+
+class Relations:
+    """The rows by the variables that must be set."""
+
+    __slots__ = ("_by_name", "_by_start", "_rows")
+
+    def __init__(self, rows: Sequence[Relation]) -> None:
+        """Order the rows."""
+        self._rows = tuple(rows)
+        self._by_name: dict[tuple[str, str], list[int]] = {}
+        self._by_start: dict[tuple[str, str], list[int]] = {}
+        for number, row in enumerate(self._rows):
+            for name in row.triggers():
+                starts = name.endswith("*")
+                rows_of = self._by_start if starts else self._by_name
+                rows_of.setdefault((row.kind, name.rstrip("*")), []).append(number)
+
+    def rows(self) -> Sequence[Relation]:
+        """All of them."""
+        return self._rows
+
+    def about(self, kind: str, environment: Environment) -> Iterator[Relation]:
+        """The rows of a kind that concern what is set, in the order of the table."""
+        numbers: set[int] = set()
+        for one in environment.variables:
+            numbers.update(self._by_name.get((kind, one.name), ()))
+        for (wanted, start), rows in self._by_start.items():
+            if wanted == kind and environment.sets(start + "*"):
+                numbers.update(rows)
+        return (self._rows[number] for number in sorted(numbers))
+
+
+def _held(name: str, test: Test, job: Job) -> Variable | str | None:
+    """What makes a test hold: a variable, or a text; None where it does not hold."""
+    word, operand = test
+    variable = _first(name, job.environment)
+    if variable is None or variable.value == "":
+        return name if word in _OF_UNSET else None
+    text = variable.value
+    if text is None and word not in _OF_ANY_TEXT:
+        return UNKNOWN
+    return variable if _text_holds(word, operand, text or "", job) else None
+
+
+def _first(name: str, environment: Environment) -> Variable | None:
+    """The variable of that name, or the first that begins so."""
+    if not name.endswith("*"):
+        return environment.find(name)
+    found = (one for one in environment.variables if one.name.startswith(name[:-1]))
+    return next(found, None)
+
+
+def _text_holds(word: str, operand: Operand, text: str, job: Job) -> bool:
+    if word in _OF_UNSET:
+        return word == "lacks" and not TESTS["is"](text, operand)
+    if word in {"above_variable", "product_above"}:
+        return _compares(word, operand, text, job)
+    return TESTS[word](text, operand)
+
+
+def _compares(word: str, operand: Operand, text: str, job: Job) -> bool:
+    """Whether a number is too large beside that of another variable."""
+    name, limit = (operand, 0) if word == "above_variable" else operand
+    other = job.environment.find(name)
+    own = integer_seen(text)
+    number = (
+        job.nccl.default(name, ())
+        if other is None or other.value == ""
+        else integer_seen(other.value or "")
+    )
+    if own is None or number is None:
+        return False
+    return own > number if word == "above_variable" else own * number > int(limit)
+
+
+def _leaf_holds(value: Operand, test: Test) -> bool:
+    word, operand = test
+    if word == "from_release":
+        return release(value) >= release(operand)
+    if word == "before_release":
+        return release(value) < release(operand)
+    if isinstance(value, tuple):  # a compute capability: the generation
+        value = value[0]
+    return TESTS[word](str(value), operand)
+
+
+def _begins_as(name: str, patterns: Sequence[str]) -> bool:
+    return any(one.endswith("*") and name.startswith(one[:-1]) for one in patterns)
+
+
+def _are_published(variables: Sequence[Variable], job: Job) -> bool:
+    """Whether the provider of the machine publishes one of the values."""
+    instance = job.plan.value("cluster.instance_type").value
+    return any(
+        job.nccl.is_published(one, job.environment, instance) for one in variables
+    )

@@ -1,0 +1,62 @@
+"""All forecasts of one plan: each function here that gives a Forecast."""
+
+import os
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
+
+from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.value import MissingEvidence
+from speccheck.validator.forecast.quantity import Forecast, Quantity
+
+Predict = Callable[[TrainingPlan], Forecast]
+
+# In the order to show them; others follow by name.
+_ORDER = ("memory", "step", "communication", "energy", "checkpointing", "recovery")
+
+
+def forecasts(plan: TrainingPlan) -> tuple[Forecast, ...]:
+    """What the models say of a plan, subject by subject.
+
+    A model that breaks on odd numbers (no rank, no layer) says so in its own place.
+    """
+    return tuple(_forecast(subject, predict, plan) for subject, predict in subjects())
+
+
+def _forecast(subject: str, predict: Predict, plan: TrainingPlan) -> Forecast:
+    try:
+        return predict(plan)
+    except MissingEvidence as missing:
+        lack = Quantity(subject, "count", None, (missing.name,), missing.reason)
+    except (ArithmeticError, ValueError) as error:
+        note = f"the values of the plan allow no prediction: {error}"
+        lack = Quantity(subject, "count", note=note)
+    return Forecast(subject, (lack,))
+
+
+@cache
+def subjects() -> tuple[tuple[str, Predict], ...]:
+    """The forecasts that there are, by walking this package."""
+    found = dict(_subjects())
+    ordered = [name for name in _ORDER if name in found]
+    ordered += sorted(found.keys() - set(ordered))
+    return tuple((name, found[name]) for name in ordered)
+
+
+def _subjects() -> Iterator[tuple[str, Predict]]:
+    for entry in sorted(os.listdir(os.path.dirname(__file__))):
+        name, dot, suffix = entry.partition(".")
+        if dot and suffix == "py" and not name.startswith("_"):
+            module = import_module(f"{__package__}.{name}")
+            for found in vars(module).values():
+                if _is_forecast(found, module.__name__):
+                    yield name, found
+
+
+def _is_forecast(found: object, module: str) -> bool:
+    """Whether it is a function of that module that predicts a whole subject."""
+    name = getattr(found, "__name__", "")
+    is_own = getattr(found, "__module__", "") == module
+    if not is_own or name.startswith("_") or not name.endswith("_forecast"):
+        return False
+    return getattr(found, "__annotations__", {}).get("return") is Forecast

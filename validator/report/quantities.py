@@ -1,0 +1,97 @@
+"""Predicted quantities as people read them: number, unit, range."""
+
+from math import isfinite
+
+from speccheck.validator.forecast.quantity import Quantity
+
+_STEPS: dict[str, tuple[tuple[float, str], ...]] = {
+    "bytes": ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")),
+    "bytes_per_second": ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s")),
+    "seconds": ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"), (1e-3, "ms")),
+    "flops": ((1e24, "YFLOP"), (1e21, "ZFLOP"), (1e18, "EFLOP"), (1e15, "PFLOP")),
+    "flops_per_second": ((1e18, "EFLOP/s"), (1e15, "PFLOP/s"), (1e12, "TFLOP/s")),
+    "tokens": ((1e12, "T tokens"), (1e9, "B tokens"), (1e6, "M tokens")),
+    "tokens_per_second": ((1e6, "M tokens/s"), (1e3, "k tokens/s")),
+    "joules": ((3.6e12, "GWh"), (3.6e9, "MWh"), (3.6e6, "kWh"), (1e3, "kJ")),
+    "watts": ((1e6, "MW"), (1e3, "kW")),
+}
+_PLAIN = {
+    "bytes": "B",
+    "bytes_per_second": "B/s",
+    "seconds": "s",
+    "share": "%",
+    "count": "",
+    "flops": "FLOP",
+    "flops_per_second": "FLOP/s",
+    "tokens": "tokens",
+    "tokens_per_second": "tokens/s",
+    "joules": "J",
+    "watts": "W",
+}
+_WRITTEN_OUT = 1_000
+
+
+def amount(value: float, unit: str, beside: float | None = None) -> str:
+    """A number with its unit: `61.3 GB`, `12 min`, `3.2%`.
+
+    beside: a number whose multiple of the unit is taken, to be compared with.
+    """
+    if not isfinite(value):
+        return "no bound"
+    digits, word = _scaled(value, unit, beside)
+    return f"{digits}{'' if word == '%' else ' '}{word}".rstrip()
+
+
+def _scaled(value: float, unit: str, beside: float | None = None) -> tuple[str, str]:
+    if unit == "share":
+        return _digits(100 * value), "%"
+    for size, word in _STEPS.get(unit, ()):
+        if abs(value if beside is None else beside) >= size:
+            return _digits(value / size), word
+    return _digits(value), _PLAIN[unit]
+
+
+def _digits(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= _WRITTEN_OUT else f"{value:.3g}"
+
+
+def best(quantity: Quantity, beside: float | None = None) -> str:
+    """The value alone; of a lower bound that it is one."""
+    found = quantity.estimate
+    if found is None:
+        return "not known"
+    if found.kind == "lower_bound":
+        return _at_least(found.lower, quantity.unit, beside)
+    return amount(found.value, quantity.unit, beside)
+
+
+def _at_least(value: float, unit: str, beside: float | None = None) -> str:
+    if value <= 0:
+        return "no lower bound"
+    return f"at least {amount(value, unit, beside)}"
+
+
+def bounds(quantity: Quantity) -> str:
+    """The range of a quantity, empty where it is a single number."""
+    found, unit = quantity.estimate, quantity.unit
+    if found is None or found.lower == found.upper:
+        return ""
+    if found.kind == "lower_bound":
+        return f"at most {amount(found.upper, unit)}" if isfinite(found.upper) else ""
+    if not isfinite(found.upper):
+        return _at_least(found.lower, unit)
+    low, word = _scaled(found.lower, unit)
+    high = amount(found.upper, unit)
+    if not found.lower:
+        return f"0 to {high}"
+    if high.endswith(f"{'' if word == '%' else ' '}{word}"):
+        return f"{low} to {high}"
+    return f"{amount(found.lower, unit)} to {high}"
+
+
+def in_words(name: str, unit: str = "") -> str:
+    """The name of a quantity as a text, without the unit that its number has."""
+    words = name.split("_")
+    if len(words) > 1 and words[-1] == unit:
+        words.pop()
+    return " ".join(words)
