@@ -4,11 +4,10 @@ from math import inf
 
 import pytest
 
-from speccheck.validator.evidence.training_plan import TrainingPlan
-from speccheck.validator.evidence.value import Value
 from speccheck.validator.forecast.checkpointing import checkpoint_forecast
 from speccheck.validator.forecast.quantity import Quantity
 from speccheck.validator.forecast.recovery import recovery_forecast
+from stated_plan import plan
 
 # BLOOM-176B: 384 GPUs, 2.3 TB written in 40 s, every three hours.
 BLOOM: dict[str, object] = {
@@ -35,18 +34,6 @@ ALL_PHASES: dict[str, object] = {
     "recovery.load_seconds": 30,
     "recovery.in_process_restart": True,
 }
-
-
-def plan(base: dict[str, object], **changes: object) -> TrainingPlan:
-    """A plan of stated leaves; `section__field` changes one, None takes it out."""
-    named = {name.replace("__", "."): one for name, one in changes.items()}
-    leaves = {**base, **named}
-    known = {
-        name: Value(name, one, "stated")
-        for name, one in leaves.items()
-        if one is not None
-    }
-    return TrainingPlan(known)
 
 
 def saving(name: str, **changes: object) -> Quantity:
@@ -207,7 +194,30 @@ def test_compilation_has_no_bound() -> None:
     assert recovering("first_step", kernels__compiled=None).need().upper == inf
 
 
+def test_experts_of_unknown_size_count_for_nothing() -> None:
+    """Their lower bound is zero parameters, of which no checkpoint has a size."""
+    dimensions = {"layers": 32, "hidden_size": 4096, "attention_heads": 32}
+    named: dict[str, object] = {
+        f"model__{name}": one for name, one in dimensions.items()
+    }
+    found = saving("size", model__parameters=None, model__experts=8, **named)
+    assert found.missing == ("model.parameters",)
+    assert found.estimate is None
+
+
 def test_spares_for_a_day_of_repair() -> None:
     """48 nodes x 0.004 a day: 0.19 broken on average, 2 in 99 of 100 cases."""
     found = recovering("hot_spares").need()
     assert (found.lower, found.value, found.upper) == (1, 2, 2)
+
+
+@pytest.mark.parametrize("size", [0, -1, 10**18])
+def test_sizes_of_no_job_end_no_forecast(size: int) -> None:
+    """Rules of their own refuse them; a division by zero helps nobody."""
+    for base in (BLOOM, ALL_PHASES):
+        numbers = [name for name, one in base.items() if type(one) in {int, float}]
+        for name in numbers:
+            odd = plan({**base, name: size})
+            for forecast in (checkpoint_forecast(odd), recovery_forecast(odd)):
+                for one in forecast.quantities:
+                    assert one.estimate is not None or one.missing, (name, one.name)

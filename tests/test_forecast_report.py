@@ -86,8 +86,8 @@ def test_a_whole_may_have_another_name_and_chosen_parts() -> None:
     assert (drawn.cells, drawn.caption) == ("########==", "10 s")
     unknown = Quantity("exposed", "seconds", missing=("run.step_seconds",))
     lacking = (seconds[0], seconds[1]._replace(name="bubble"), seconds[2], unknown)
-    parts = ("compute_seconds", "bubble", "exposed")
-    drawn = bar(Forecast("step", lacking, None, "step_seconds", parts), 14)
+    three = ("compute_seconds", "bubble", "exposed")
+    drawn = bar(Forecast("step", lacking, None, "step_seconds", three), 14)
     assert drawn is not None
     assert drawn.caption == "10 s without exposed"
 

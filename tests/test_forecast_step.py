@@ -4,11 +4,11 @@ import pytest
 
 from predictions.step import predictions as step_predictions
 from speccheck.validator.evidence.training_plan import TrainingPlan
-from speccheck.validator.evidence.value import Value
 from speccheck.validator.forecast.batch import batch_forecast
 from speccheck.validator.forecast.energy import energy_forecast
 from speccheck.validator.forecast.quantity import Quantity
 from speccheck.validator.forecast.step import step_forecast
+from stated_plan import plan
 
 # Llama 3.1 8B under FSDP on 16 nodes of 8 H100, 400 Gbit/s for each GPU.
 LLAMA: dict[str, object] = {
@@ -58,18 +58,6 @@ MEGATRON: dict[str, object] = {
     "batch.gradient_accumulation_steps": 64,
     "memory.recompute_mode": "none",
 }
-
-
-def plan(base: dict[str, object], **changes: object) -> TrainingPlan:
-    """A plan of stated leaves; `section__field` changes one, None takes it out."""
-    named = {name.replace("__", "."): one for name, one in changes.items()}
-    leaves = {**base, **named}
-    known = {
-        name: Value(name, one, "stated")
-        for name, one in leaves.items()
-        if one is not None
-    }
-    return TrainingPlan(known)
 
 
 def quantity(name: str, of: TrainingPlan) -> Quantity:

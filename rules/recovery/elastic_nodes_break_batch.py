@@ -21,9 +21,15 @@ Good::
 """
 
 from speccheck.validator.evidence.plan import Batch, Cluster, Parallelism, Recovery
-from speccheck.validator.rule import Verdicts, fail, passed, rule
+from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 _FIXED = ("megatron-lm", "megatron-bridge", "nemo1", "torchtitan", "native")
+
+
+class RangeLimit(Numbers):
+    """How many node counts are tried."""
+
+    counts_max: int
 
 
 @rule(
@@ -32,7 +38,11 @@ _FIXED = ("megatron-lm", "megatron-bridge", "nemo1", "torchtitan", "native")
     about=("recovery.minimum_nodes", "recovery.maximum_nodes"),
 )
 def elastic_nodes_break_batch(
-    recovery: Recovery, cluster: Cluster, parallelism: Parallelism, batch: Batch
+    recovery: Recovery,
+    cluster: Cluster,
+    parallelism: Parallelism,
+    batch: Batch,
+    limit: RangeLimit,
 ) -> Verdicts:
     """Judge the batch and the replicas for each node count."""
     fewest, most = recovery.minimum_nodes.need(), recovery.maximum_nodes.need()
@@ -47,6 +57,9 @@ def elastic_nodes_break_batch(
     ranks_of_replica = 1
     for degree in degrees:
         ranks_of_replica *= degree.need()
+    sizes = (ranks_of_replica, micro.need(), whole.need(), cluster.gpus_per_node.need())
+    if min(sizes) <= 0 or most - fewest > limit.counts_max:
+        return
     at = [recovery.minimum_nodes, recovery.maximum_nodes, whole, micro]
     broken = []
     for nodes in range(max(fewest, 1), most + 1):

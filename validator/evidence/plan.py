@@ -3,30 +3,10 @@
 A field is a `Value`; its name is `section.field`. Units are in the names. The type in
 `Value[...]` is what a reader must deliver; tests/test_plan.py holds readers to it.
 Batches count samples, sizes of groups count ranks (one rank is one GPU).
-
-Sections are plain frozen classes whose class attributes are the unknown leaves: sixteen
-slots dataclasses of this size cost as much start-up time as the interpreter itself.
 """
 
-from typing import Any, NoReturn
-
+from speccheck.validator.evidence.section import Section
 from speccheck.validator.evidence.value import Value
-
-
-class Section:
-    """Holds the leaves that are known; the others are those of the class."""
-
-    def __init__(self, **known: Value[Any]) -> None:
-        """Take leaves by field name; raises AttributeError for another name."""
-        if not known.keys() <= self.__annotations__.keys():
-            for name in known:
-                getattr(type(self), name)
-        self.__dict__.update(known)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        """Refuse: evidence is frozen."""
-        message = f"evidence is frozen: {type(self).__name__}.{name}"
-        raise AttributeError(message)
 
 
 class Cluster(Section):

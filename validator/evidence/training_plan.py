@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from speccheck.validator.evidence.plan import SECTIONS, Section
+from speccheck.validator.evidence.plan import SECTIONS
+from speccheck.validator.evidence.section import Section
 from speccheck.validator.evidence.value import Value
 
 

@@ -75,10 +75,10 @@ def time_between_failures(plan: TrainingPlan) -> Quantity:
     """Seconds between two failures of the job: stated, or by the failure law."""
     name = "time_between_failures"
     stated, nodes = plan.value("cluster.job_mtbf_hours"), plan.value("cluster.nodes")
-    if stated.value:
+    if stated.value and stated.value > 0:
         seconds = seconds_in(stated.value)
         return Quantity(name, "seconds", exactly(seconds, STATED))
-    if nodes.value is None:
+    if nodes.value is None or nodes.value <= 0:
         return Quantity(name, "seconds", missing=(nodes.name,))
     estimate = mean_time_between_failures(nodes.value)
     note = f"{nodes.value:,} nodes; state cluster.job_mtbf_hours where it was measured"

@@ -18,6 +18,7 @@ from speccheck.validator.models.recovery_phases import (
 )
 
 _REPAIR_DAYS, _QUANTILE = 1, 0.99  # as hot spares are usually sized
+_MOST_NODES = 1_000_000  # spares are counted one by one
 
 
 def recovery_forecast(plan: TrainingPlan) -> Forecast:
@@ -83,7 +84,9 @@ def _load(plan: TrainingPlan) -> Quantity:
     stated = _stated(plan, "load", "recovery.load_seconds")
     bandwidth = plan.value("checkpoint.storage_bytes_per_second").value
     saved = size(plan).estimate
-    if stated.estimate is not None or not bandwidth or saved is None:
+    if stated.estimate is not None or saved is None:
+        return stated
+    if not bandwidth or bandwidth <= 0:
         return stated
     # Readers may be slower than the store, and the store reads faster than it writes.
     estimate = write_seconds(saved, bandwidth)._replace(lower=0, kind="advisory")
@@ -132,7 +135,7 @@ def _bound_kind(total: Estimate) -> EstimateKind:
 def _spares(plan: TrainingPlan) -> Quantity:
     """Nodes that replace the broken ones while these are repaired."""
     nodes = plan.value("cluster.nodes").value
-    if nodes is None:
+    if nodes is None or not 0 < nodes <= _MOST_NODES:
         return Quantity("hot_spares", "count", missing=("cluster.nodes",))
     usual, low, high = (
         hot_spares(nodes * rate * _REPAIR_DAYS, _QUANTILE).value

@@ -62,7 +62,7 @@ def sections(plan: TrainingPlan) -> tuple[Checkpoint, Run]:
 def size(plan: TrainingPlan) -> Quantity:
     """Bytes of one checkpoint."""
     stated = plan.value("checkpoint.size_bytes").value
-    if stated is not None:
+    if stated is not None and stated > 0:
         return Quantity("size", "bytes", exactly(stated, STATED))
     if trains_adapter(plan):
         note = "a part is trained, and how much is saved of the rest is not known"
@@ -94,30 +94,33 @@ def write_time(plan: TrainingPlan) -> Quantity:
     """Seconds from the start of a save until it is complete in the store."""
     name, bandwidth = "write_time", plan.value("checkpoint.storage_bytes_per_second")
     stated, beside = (plan.value(f"checkpoint.{one}") for one in _SAVE)
-    if stated.value is not None and beside.value is not True:
+    if stated.value and stated.value > 0 and beside.value is not True:
         return Quantity(name, "seconds", exactly(stated.value, STATED))
     bytes_saved = size(plan)
-    if bytes_saved.estimate is None or not bandwidth.value:
-        needed = () if bandwidth.value else (bandwidth.name,)
+    rate = bandwidth.value if (bandwidth.value or 0) > 0 else None
+    if bytes_saved.estimate is None or rate is None:
+        needed = () if rate else (bandwidth.name,)
         return Quantity(name, "seconds", missing=(*needed, *bytes_saved.missing))
     is_gathered = plan.value("checkpoint.format").value != "sharded"
     writers = None if is_gathered else plan.value("cluster.world_size").value
-    estimate = write_seconds(bytes_saved.estimate, bandwidth.value, writers)
-    note = f"{bytes_saved.estimate.value:,.0f} bytes / {bandwidth.value:,.0f} a second"
+    if writers is not None and writers <= 0:
+        writers = None
+    estimate = write_seconds(bytes_saved.estimate, rate, writers)
+    note = f"{bytes_saved.estimate.value:,.0f} bytes / {rate:,.0f} a second"
     return Quantity(name, "seconds", estimate, note=note)
 
 
 def stall(plan: TrainingPlan) -> Quantity:
     """Seconds that training stands still for one save."""
     stated, beside = (plan.value(f"checkpoint.{one}") for one in _SAVE)
-    if stated.value is not None:
+    if stated.value is not None and stated.value > 0:
         return Quantity("stall", "seconds", exactly(stated.value, STATED))
     if beside.value is not True:
         written = write_time(plan)
         missing = (stated.name,) if written.estimate is None else ()
         return written._replace(name="stall", missing=missing)
     ranks, saved = plan.value("cluster.world_size").value, size(plan).estimate
-    if saved is None or not ranks:
+    if saved is None or not ranks or ranks <= 0:
         return Quantity("stall", "seconds", missing=(stated.name,))
     note = "asynchronous: training waits for the copy to the host alone"
     return Quantity("stall", "seconds", staging_seconds(saved, ranks), note=note)
@@ -130,6 +133,8 @@ def interval(plan: TrainingPlan) -> Quantity:
     except MissingEvidence as lack:
         missing = (lack.name,)
         return Quantity("interval", "seconds", missing=missing, note=lack.reason)
+    if seconds <= 0:
+        return Quantity("interval", "seconds", missing=("checkpoint.interval_steps",))
     return Quantity("interval", "seconds", exactly(seconds, STATED))
 
 
@@ -153,9 +158,11 @@ def _contents(plan: TrainingPlan) -> Contents:
 def _parameters(plan: TrainingPlan) -> Estimate | None:
     """Parameters of the model: stated, or counted from its dimensions."""
     stated = plan.value("model.parameters").value
-    if stated is not None:
+    if stated is not None and stated > 0:
         return exactly(stated, STATED)
     try:
-        return parameter_estimate(dimensions_of(plan))
+        counted = parameter_estimate(dimensions_of(plan))
     except MissingEvidence:
         return None
+    # Sizes of nothing, or of experts that are not known, count nothing.
+    return counted if counted.value > 0 else None
