@@ -137,6 +137,7 @@ from speccheck.validator.spec.frameworks import load_framework
             "telemetry.sinks",
             ("tensorboard", "wandb"),
         ),
+        ("--use-checkpoint-args", "model.tied_embeddings", None),
         ("--fp4-format e2m1", "precision.fp8", True),
         ("--fp4-format e2m1", "precision.fp8_recipe", "nvfp4"),
         ("--eval-global-batch-size 96", "batch.evaluation_global_batch_size", 96),

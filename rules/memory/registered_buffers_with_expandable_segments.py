@@ -7,8 +7,8 @@ What passes: registered buffers with another allocator setting.
 
 Where it does not apply: plans that register no buffers.
 
-Source: megatron-core 0.14.0 distributed/distributed_data_parallel_config.py
-(__post_init__ raises ValueError); read in the wheel.
+Source: megatron-core 0.14.0 to 0.16.1 distributed/distributed_data_parallel_config.py
+(__post_init__ raises ValueError), read in the wheels. 0.13 does not ask: a warning.
 
 Bad::
 
@@ -30,7 +30,8 @@ _KEYS = ("--use-nccl-ub", "nccl_ub")
 
 
 @rule(
-    clause="MEM-011",
+    clause="MEM-032",
+    confidence="calibrated",
     frameworks=("megatron-lm", "megatron-bridge", "nemo1"),
     about=(_VARIABLE,),
 )
@@ -56,7 +57,7 @@ def registered_buffers_with_expandable_segments(
         return
     yield fail(
         f"buffers are registered with NCCL, and {_VARIABLE} asks for expandable "
-        "segments; megatron-core 0.14 takes only one of them",
+        "segments; from 0.14 on megatron-core takes only one of them",
         at=at,
         cost="the job stops while the model is wrapped",
         remedy="Remove expandable_segments:True, or the registration of buffers.",

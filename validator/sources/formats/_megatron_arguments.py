@@ -1,5 +1,7 @@
 """What the arguments of one run of Megatron-LM state, and what their lack means."""
 
+from collections.abc import Iterable
+
 from speccheck.validator.sources.facts import Fact, FactSheet
 from speccheck.validator.sources.formats._megatron import (
     ABSENT,
@@ -22,6 +24,13 @@ from speccheck.validator.sources.mapping import (
 _TABLE = "megatron-cli"
 # Full recomputation needs these beside its own flag: they may be among hidden ones.
 _PARTS = ("memory.recompute_method", "memory.recompute_layers")
+# Flags with which Megatron-LM takes others from elsewhere (training/checkpointing.py
+# load_args_from_checkpoint, training/yaml_arguments.py).
+_ELSEWHERE = {
+    "--use-checkpoint-args": "the checkpoint of --use-checkpoint-args",
+    "--use-mp-args-from-checkpoint-args": "the checkpoint",
+    "--yaml-cfg": "the file of --yaml-cfg",
+}
 _FIXED = (
     *fixed_defaults(
         "Megatron-LM has no Ulysses groups", {"parallelism.ulysses_size": 1}
@@ -53,6 +62,11 @@ def state_arguments(sheet: FactSheet, given: Given, *, hidden: str = "") -> None
             sheet, [Fact(leaf, None, "unknown", (), reason) for leaf in _PARTS]
         )
     add_defaults(sheet, _FIXED)
+
+
+def given_elsewhere(names: Iterable[str]) -> str:
+    """What may hold further arguments, by the flags of a run; empty for nothing."""
+    return next((_ELSEWHERE[name] for name in names if name in _ELSEWHERE), "")
 
 
 def _open(fact: Fact, reason: str) -> Fact:

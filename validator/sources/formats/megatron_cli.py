@@ -8,7 +8,10 @@ from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, Stated
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.sources.facts import Fact, FactSheet
 from speccheck.validator.sources.formats._megatron import LEAVES
-from speccheck.validator.sources.formats._megatron_arguments import state_arguments
+from speccheck.validator.sources.formats._megatron_arguments import (
+    given_elsewhere,
+    state_arguments,
+)
 from speccheck.validator.sources.formats._megatron_flags import (
     Flag,
     flag_of_option,
@@ -107,6 +110,7 @@ def _arguments(command: Command, catalogue: FrameworkKeys) -> Arguments:
     first = next((i for i in range(start, len(words)) if _is_flag(words[i])), start)
     surplus = [*words[start:first], *_surplus(found, catalogue)]
     hidden = next((word.text for word in surplus if _may_hold_options(word)), "")
+    hidden = hidden or given_elsewhere(flag for flag, _, _ in found)
     return Arguments(found, hidden or _replaced(found, catalogue))
 
 

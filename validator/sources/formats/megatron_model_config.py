@@ -13,7 +13,10 @@ from speccheck.validator.evidence.stated_keys import InDocument, KeyedFile, Stat
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.formats._megatron_arguments import state_arguments
+from speccheck.validator.sources.formats._megatron_arguments import (
+    given_elsewhere,
+    state_arguments,
+)
 from speccheck.validator.sources.formats._megatron_flags import (
     Flag,
     Given,
@@ -58,7 +61,7 @@ def read(document: Document) -> Reading:
     data = section(document.data)
     given = _given(document, section(data, _ARGUMENTS))
     if given:
-        state_arguments(sheet, given)
+        state_arguments(sheet, given, hidden=given_elsewhere(given))
         sheet.state("run.framework", "megatron-lm", (_ARGUMENTS,))
     if data.get("MODE") == _INFERENCE:
         sheet.facts = [one for one in sheet.facts if one.name.startswith(_OF_INFERENCE)]
@@ -137,6 +140,7 @@ def _keyed(document: Document, given: Given) -> KeyedFile:
         catalogue,
         twice=keyed_file(document, _FORMAT, None).twice if document.duplicates else (),
         loaded_as=tuple(one for one in refused if one is not None),
+        hidden=given_elsewhere(given),
     )
 
 
