@@ -238,3 +238,43 @@ def test_a_rule_is_silent_on_plans_that_do_not_speak_of_its_subject(
     )
     found = judge(evidence, only("BATCH-001"), {"BATCH-001": [always_content]})
     assert [one.outcome for one in found] == [outcome]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "outcome"),
+    [
+        ("parallelism.tensor_parallel_size", 1, "not_applicable"),
+        ("parallelism.tensor_parallel_size", 2, "pass"),
+        ("memory.optimizer_offload_device", "none", "not_applicable"),
+        ("communication.compression", "none", "pass"),
+        ("data.workers", 0, "pass"),
+    ],
+)
+def test_a_default_that_cuts_nothing_is_not_spoken_of(
+    name: str, value: object, outcome: str
+) -> None:
+    @rule(clause="BATCH-001", about=(name,))
+    def always_content(cluster: Cluster) -> Verdicts:
+        yield passed(str(cluster))
+
+    for status, expected in (("default", outcome), ("stated", "pass")):
+        leaf = Value(name, value, "default" if status == "default" else "stated")
+        plan = TrainingPlan({name: leaf})
+        evidence: dict[type, object] = {type(one): one for one in plan.sections()}
+        evidence[TrainingPlan] = plan
+        found = judge(evidence, only("BATCH-001"), {"BATCH-001": [always_content]})
+        assert [one.outcome for one in found] == [expected], status
+
+
+def test_a_rule_is_undecided_without_what_it_needs_first() -> None:
+    @rule(clause="BATCH-001", needs=("batch.micro_batch_size", "cluster.nodes"))
+    def always_content(cluster: Cluster) -> Verdicts:
+        yield passed(str(cluster))
+
+    known = {"batch__micro_batch_size": 1, "cluster__nodes": 2}
+    (found,) = findings(only("BATCH-001"), [always_content], **known)
+    assert found.outcome == "pass"
+    (lacking,) = findings(
+        only("BATCH-001"), [always_content], batch__micro_batch_size=1
+    )
+    assert (lacking.outcome, lacking.missing) == ("unknown", ("cluster.nodes",))

@@ -36,6 +36,22 @@ class Recorded(Record):
         return 2 * self.line
 
 
+class Often(Record):
+    """The same, of which many have been made."""
+
+    line: int
+    text: str = "a"
+    columns: tuple[int, ...] = ()
+
+    @property
+    def doubled(self) -> int:
+        return 2 * self.line
+
+
+for _number in range(100):
+    Often(_number)
+
+
 class Derived(Recorded):
     """Adds behaviour, no fields."""
 
@@ -108,6 +124,17 @@ USES: dict[str, Callable[[Any], object]] = {
 @pytest.mark.parametrize("use", USES)
 def test_a_record_does_what_a_named_tuple_does(use: str) -> None:
     assert _outcome(USES[use], Recorded) == _outcome(USES[use], Named)
+    assert _outcome(USES[use], Often) == _outcome(USES[use], Named)
+
+
+def test_the_first_records_of_a_class_are_those_of_a_named_tuple() -> None:
+    for use in USES.values():
+        fields = {"line": int, "text": str, "columns": tuple[int, ...]}
+        body = {"__annotations__": fields, "text": "a", "columns": ()}
+        make: Any = type(Record)
+        fresh = make("Fresh", (Record,), {**body, "doubled": Named.doubled})
+        if use is not USES["pickle"] and use is not USES["annotations"]:
+            assert _outcome(use, fresh) == _outcome(use, Named)
 
 
 def test_a_record_made_first_by_replacing_or_copying_is_whole() -> None:

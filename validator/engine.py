@@ -11,6 +11,7 @@ from speccheck.validator.gate import (
     EvidenceByType,
     Gate,
     condition_gate,
+    lacking,
     speaks_of,
     unknown_gate,
 )
@@ -231,6 +232,9 @@ class _RuleJudge:
 
     def findings(self, evidence: EvidenceByType, under: _Under) -> list[Finding]:
         """What the rule says of a plan."""
+        needed = lacking(evidence, self._listed.needs)
+        if needed is not None:
+            return self._kept_unknown(MissingEvidence(needed.name, needed.note))
         rule = self._rule
         if rule is None:
             rule = self._rule = self._listed.load()

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import Any
 
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.value import Value
 from speccheck.validator.spec.compose import ComposedEdition, size_class
 from speccheck.validator.spec.edition import Condition
 
@@ -56,11 +58,35 @@ def speaks_of(evidence: EvidenceByType, names: Iterable[str]) -> bool:
         if name.islower():
             if isinstance(plan, TrainingPlan):
                 leaf = plan.value(name)
-                if leaf.is_known or leaf.places or leaf.note:
+                if (leaf.is_known or leaf.places or leaf.note) and not _is_bare(leaf):
                     return True
         elif isinstance(environment, Environment) and environment.sets(name):
             return True
     return False
+
+
+def _is_bare(leaf: Value[Any]) -> bool:
+    """Whether a default alone is known, and it is that of a plan that cuts nothing.
+
+    Nothing offloaded, groups of one rank, no sharding: nobody spoke of it.
+    """
+    if leaf.status != "default":
+        return False
+    if leaf.name.endswith("_offload_device"):
+        return leaf.value == "none"
+    is_of_groups = leaf.name.startswith("parallelism.")
+    return is_of_groups and type(leaf.value) is int and leaf.value <= 1
+
+
+def lacking(evidence: EvidenceByType, names: Iterable[str]) -> Value[Any] | None:
+    """The first of these leaves that is not known; None where all are."""
+    plan = evidence[TrainingPlan]
+    if isinstance(plan, TrainingPlan):
+        for name in names:
+            leaf = plan.value(name)
+            if not leaf.is_known:
+                return leaf
+    return None
 
 
 def plan_size_class(plan: TrainingPlan) -> str | None:

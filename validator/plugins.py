@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint, entry_points
 
-from speccheck.validator.rule_index import RuleEntry, imported_rule
+from speccheck.validator.rule_index import RuleEntry, entry_of, imported_rule
 from speccheck.validator.sources.reader import PluginFault, Reader, ScriptReader
 
 SOURCES = "speccheck.sources"
@@ -52,15 +52,7 @@ def _rules(point: EntryPoint) -> Iterator[RuleEntry]:
             except Exception as error:  # a plugin may raise anything when imported
                 message = f"{_name(point)}: {name} holds no rule of that name: {error}"
                 raise PluginFault(message) from error
-            yield RuleEntry(
-                point.name,
-                name,
-                rule.clause,
-                rule.confidence,
-                rule.frameworks,
-                rule.about,
-                module,
-            )
+            yield entry_of(rule, point.name, module)
 
 
 def _points(group: str) -> list[EntryPoint]:

@@ -70,6 +70,11 @@ class ListedRule(Protocol):
         """Leaves and variables of which a plan must speak; empty for any plan."""
         ...
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Leaves without which no plan can be judged."""
+        ...
+
     def load(self) -> "Rule":
         """The rule itself."""
         ...
@@ -88,6 +93,7 @@ class Rule(Record):
     numbers_at: int  # position of the numbers among the parameters, -1 for none
     frameworks: tuple[str, ...] = ()  # the only ones it judges; empty for all
     about: tuple[str, ...] = ()  # it judges plans that speak of one; empty for any
+    needs: tuple[str, ...] = ()  # it is undecided on a plan that lacks one
 
     def load(self) -> "Rule":
         """The rule itself: it is imported."""
@@ -100,6 +106,7 @@ def rule(
     confidence: Confidence = "exact",
     frameworks: tuple[str, ...] = (),
     about: tuple[str, ...] = (),
+    needs: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Verdicts]], Rule]:
     """Make a rule of a function; the module's name is the rule's name.
 
@@ -112,6 +119,8 @@ def rule(
         about: names of leaves (`section.field`) and of environment variables, that end
             in `*` for all that begin so: the rule does not apply to a plan that speaks
             of none of them, and is not even imported for it.
+        needs: names of leaves that it asks for first, whatever a plan is like: a plan
+            that lacks one is undecided, and the rule is not imported for it either.
 
     """
 
@@ -140,6 +149,7 @@ def rule(
             numbers_at=numbers_at,
             frameworks=frameworks,
             about=about,
+            needs=needs,
         )
 
     return decorate

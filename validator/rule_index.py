@@ -36,13 +36,13 @@ class RuleEntry(Record):
     confidence: Confidence = "exact"
     frameworks: tuple[str, ...] = ()
     about: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
     module: str = ""
 
     def load(self) -> Rule:
         """Import the rule; raises StaleIndex when it says otherwise than this."""
         found = imported_rule(self)
-        told = (found.clause, found.confidence, found.frameworks, found.about)
-        if told != (self.clause, self.confidence, self.frameworks, self.about):
+        if entry_of(found, self.area, self.module) != self:
             message = f"{INDEX}: {self.name} judges {found.clause}: run make generate"
             raise StaleIndex(message)
         return found
@@ -77,7 +77,7 @@ def rule_entries() -> tuple[RuleEntry, ...]:
     """All rules that come with speccheck, ordered by area and name."""
     known = _index()
     return tuple(
-        known.get(name) or _entry(_rule(area, name)) for area, name in _modules()
+        known.get(name) or entry_of(_rule(area, name)) for area, name in _modules()
     )
 
 
@@ -88,14 +88,13 @@ def built_in_rules() -> list[Rule]:
 
 def index_text() -> str:
     """What `rules/index.json` must hold."""
-    entries = [_entry(rule) for rule in built_in_rules()]
+    entries = [entry_of(rule) for rule in built_in_rules()]
     content: dict[str, list[object]] = {}
     for one in entries:
         row: list[object] = [one.area, one.clause, one.confidence]
-        if one.frameworks or one.about:
-            row.append(one.frameworks)
-        if one.about:
-            row.append(one.about)
+        row += [one.frameworks, one.about, one.needs]
+        while not row[-1]:
+            row.pop()
         content[one.name] = row
     rows = (
         f"{json.dumps(name)}: {json.dumps(content[name])}" for name in sorted(content)
@@ -103,14 +102,17 @@ def index_text() -> str:
     return "{\n" + ",\n".join(rows) + "\n}\n"
 
 
-def _entry(rule: Rule) -> RuleEntry:
+def entry_of(rule: Rule, area: str = "", module: str = "") -> RuleEntry:
+    """What the index says of a rule; area and module: of one from a plugin."""
     return RuleEntry(
-        rule.area,
+        area or rule.area,
         rule.name,
         rule.clause,
         rule.confidence,
         rule.frameworks,
         rule.about,
+        rule.needs,
+        module,
     )
 
 
@@ -122,8 +124,10 @@ def _index() -> dict[str, RuleEntry]:
         return {}
     entries: dict[str, RuleEntry] = {}
     for name, (area, clause, confidence, *scope) in found.items():
-        frameworks, about = (*map(tuple, scope), (), ())[:2]
-        entries[name] = RuleEntry(area, name, clause, confidence, frameworks, about)
+        frameworks, about, needs = (*map(tuple, scope), (), (), ())[:3]
+        entries[name] = RuleEntry(
+            area, name, clause, confidence, frameworks, about, needs
+        )
     return entries
 
 

@@ -25,7 +25,7 @@ from speccheck.validator.evidence.plan import Data
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="BATCH-007", confidence="advisory")
+@rule(clause="BATCH-007", confidence="advisory", needs=("data.drop_last",))
 def streamed_ranks_unequal(data: Data) -> Verdicts:
     """Judge what happens to the last batches of the ranks."""
     drops = data.drop_last

@@ -39,7 +39,7 @@ class ExchangeShare(Numbers):
     comm_share: float
 
 
-@rule(clause="COMM-008", confidence="calibrated")
+@rule(clause="COMM-008", confidence="calibrated", needs=(_NIC,))
 def gradient_exchange_outlasts_step(
     plan: TrainingPlan, limit: ExchangeShare
 ) -> Verdicts:

@@ -22,7 +22,7 @@ from speccheck.validator.evidence.plan import Data
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="DATA-002")
+@rule(clause="DATA-002", needs=("data.resumable",))
 def data_order_not_restored(data: Data) -> Verdicts:
     """Judge whether the loader's position survives a restart."""
     resumable = data.resumable

@@ -33,7 +33,11 @@ class Headroom(Numbers):
     peak_share: float
 
 
-@rule(clause="MEM-020", confidence="calibrated")
+@rule(
+    clause="MEM-020",
+    confidence="calibrated",
+    needs=("cluster.accelerator_memory_bytes",),
+)
 def estimated_peak_near_capacity(plan: TrainingPlan, limit: Headroom) -> Verdicts:
     """Judge the best value of the peak."""
     capacity = plan.value("cluster.accelerator_memory_bytes").need()

@@ -40,7 +40,11 @@ class MemoryShare(Numbers):
     model_tolerance: float
 
 
-@rule(clause="MEM-001", confidence="lower_bound")
+@rule(
+    clause="MEM-001",
+    confidence="lower_bound",
+    needs=("cluster.accelerator_memory_bytes",),
+)
 def model_states_exceed_memory(plan: TrainingPlan, limit: MemoryShare) -> Verdicts:
     """Judge the lower bound of the peak, then the upper one."""
     capacity = plan.value("cluster.accelerator_memory_bytes").need()

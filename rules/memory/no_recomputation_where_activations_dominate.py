@@ -36,7 +36,7 @@ class ActivationShare(Numbers):
     peak_share: float
 
 
-@rule(clause="MEM-003", confidence="calibrated")
+@rule(clause="MEM-003", confidence="calibrated", needs=("memory.recompute_mode",))
 def no_recomputation_where_activations_dominate(
     plan: TrainingPlan, limit: ActivationShare
 ) -> Verdicts:

@@ -24,7 +24,7 @@ from speccheck.validator.evidence.plan import Telemetry
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="OBS-020", confidence="advisory")
+@rule(clause="OBS-020", confidence="advisory", needs=("telemetry.sinks",))
 def metrics_only_on_console(telemetry: Telemetry) -> Verdicts:
     """Judge the sinks that are stated, or known to be none."""
     sinks = telemetry.sinks

@@ -24,7 +24,7 @@ from speccheck.validator.evidence.plan import Telemetry
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
-@rule(clause="OBS-007")
+@rule(clause="OBS-007", needs=("telemetry.throughput",))
 def throughput_not_logged(telemetry: Telemetry) -> Verdicts:
     """Judge whether the logs hold a throughput."""
     throughput = telemetry.throughput

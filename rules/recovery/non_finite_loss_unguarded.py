@@ -24,7 +24,7 @@ from speccheck.validator.evidence.plan import Recovery
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
 
-@rule(clause="FT-011")
+@rule(clause="FT-011", needs=("recovery.non_finite_guard",))
 def non_finite_loss_unguarded(recovery: Recovery) -> Verdicts:
     """Judge the guard against non-finite values, then that against spikes."""
     guard, spikes = recovery.non_finite_guard, recovery.spike_guard

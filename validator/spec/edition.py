@@ -190,13 +190,18 @@ def editions() -> tuple[str, ...]:
     return tuple(sorted(found, key=lambda name: [int(n) for n in name.split(".")]))
 
 
-@cache
 def load_edition(name: str = "1.0") -> Edition:
     """Load an edition by its id, or by the path of a folder or compiled file.
 
     Raises UnknownEdition when there is none, it cannot be read, or its content is not
     that of its sha256.
     """
+    # A cache of its own would keep `load_edition()` beside `load_edition("1.0")`.
+    return _loaded(name)
+
+
+@cache
+def _loaded(name: str) -> Edition:
     path = os.path.join(_EDITIONS, name, COMPILED)
     is_built_in = os.path.basename(name) == name and os.path.isfile(path)
     if not is_built_in:
