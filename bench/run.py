@@ -24,7 +24,7 @@ SPECCHECK = (sys.executable, "-c", _ENTRY)
 BASELINE = (sys.executable, "-c", "pass")
 
 VERSION_TARGET = 3.0  # times `python -c pass`
-ONE_FILE_TARGET = 6.0
+ONE_FILE_TARGET = 7.0  # by all rules
 PUBLISHED_TARGET = 100.0
 MANY_FILES = 1000
 MANY_FILES_TARGET_SECONDS = 1.2

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.finding import Finding, Level, Outcome
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.training_plan import TrainingPlan
@@ -10,9 +11,9 @@ from speccheck.validator.gate import (
     OPEN,
     EvidenceByType,
     Gate,
+    Spoken,
     condition_gate,
     lacking,
-    speaks_of,
     unknown_gate,
 )
 from speccheck.validator.rule import Confidence, ListedRule, Numbers, Rule, Verdict
@@ -86,7 +87,10 @@ class Judge:
             plan.value("cluster.nodes").value,
             plan.value("precision.compute_dtype").value,
         )
-        framework = plan.value("run.framework").value
+        about = _About(
+            plan.value("run.framework").value,
+            Spoken(plan, evidence.get(Environment)),
+        )
         gates: dict[tuple[str, ...], Gate] = {(): OPEN}
         findings: list[Finding] = []
         for clause in self._clauses:
@@ -97,7 +101,7 @@ class Judge:
             if gate is None:
                 gate = self._gate(clause.applies_when, plan, gates)
             if gate.applies:
-                findings += clause.findings(evidence, under, framework)
+                findings += clause.findings(evidence, under, about)
             else:
                 findings += clause.closed(gate)
         return findings
@@ -131,6 +135,13 @@ class _Under(Record):
 
     nodes: int | None
     precision: str | None
+
+
+class _About(Record):
+    """What tells which rules concern a plan."""
+
+    framework: str | None
+    spoken: Spoken
 
 
 class _ClauseJudge:
@@ -174,7 +185,7 @@ class _ClauseJudge:
         return found
 
     def findings(
-        self, evidence: EvidenceByType, under: _Under, framework: str | None
+        self, evidence: EvidenceByType, under: _Under, about: _About
     ) -> list[Finding]:
         """What the rules of the clause say of a plan."""
         if self._rules is None:
@@ -188,8 +199,8 @@ class _ClauseJudge:
             return self._kept(none_yet) if self._judged.live_only else none_yet
         found: list[Finding] = []
         for rule in self._rules:
-            is_for_it = not rule.frameworks or framework in rule.frameworks
-            if is_for_it and (not rule.about or speaks_of(evidence, rule.about)):
+            is_for_it = not rule.frameworks or about.framework in rule.frameworks
+            if is_for_it and (not rule.about or about.spoken.has_any(rule.about)):
                 found += rule.findings(evidence, under)
             else:
                 found += rule.silent

@@ -51,18 +51,34 @@ def unknown_gate(missing: tuple[str, ...]) -> Gate:
     return Gate(applies=False, reason=reason, missing=missing)
 
 
-def speaks_of(evidence: EvidenceByType, names: Iterable[str]) -> bool:
-    """Whether a plan says anything of one of these leaves or variables."""
-    plan, environment = evidence[TrainingPlan], evidence.get(Environment)
-    for name in names:
-        if name.islower():
-            if isinstance(plan, TrainingPlan):
-                leaf = plan.value(name)
-                if (leaf.is_known or leaf.places or leaf.note) and not _is_bare(leaf):
+class Spoken:
+    """What a plan says anything of: its leaves, and the variables that it sets."""
+
+    __slots__ = ("_names", "_variables")
+
+    def __init__(self, plan: TrainingPlan, environment: object) -> None:
+        """Look through the plan once: rules are many."""
+        variables = (
+            environment.variables if isinstance(environment, Environment) else ()
+        )
+        self._variables = [one.name for one in variables]
+        self._names = {
+            leaf.name
+            for leaf in plan.told()
+            if (leaf.is_known or leaf.places or leaf.note) and not _is_bare(leaf)
+        }
+        self._names.update(self._variables)
+
+    def has_any(self, names: Iterable[str]) -> bool:
+        """Whether it speaks of one of these; `NCCL_IB_*` is any of that kind."""
+        for name in names:
+            if name in self._names:
+                return True
+            if name.endswith("*"):
+                start = name[:-1]
+                if any(one.startswith(start) for one in self._variables):
                     return True
-        elif isinstance(environment, Environment) and environment.sets(name):
-            return True
-    return False
+        return False
 
 
 def _is_bare(leaf: Value[Any]) -> bool:

@@ -21,12 +21,7 @@ Good::
 """
 
 from speccheck.validator.evidence.training_plan import TrainingPlan
-from speccheck.validator.forecast.memory import (
-    degree,
-    is_cut,
-    trains_adapter,
-    unsharded_states,
-)
+from speccheck.validator.forecast.plan_facts import degree, trains_adapter
 from speccheck.validator.models.state_memory import billions, gigabytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
@@ -49,6 +44,12 @@ def large_model_without_sharding(plan: TrainingPlan, limit: MemoryShare) -> Verd
     if sharded or offloads:
         yield passed("sharding is declared", at=[*sharded, *offloads])
         return
+    # Dear, and most large models are sharded.
+    from speccheck.validator.forecast.memory import (  # noqa: PLC0415
+        is_cut,
+        unsharded_states,
+    )
+
     if is_cut(plan):
         yield passed("sharding is declared", at=plan.value("optimizer.is_distributed"))
         return

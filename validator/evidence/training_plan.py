@@ -1,5 +1,6 @@
 """The plan as one object: what the readers stated, section by section."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from speccheck.validator.evidence.plan import SECTIONS
@@ -32,6 +33,11 @@ class TrainingPlan:
     def sections(self) -> tuple[Section, ...]:
         """All sections, in the order of SECTIONS."""
         return tuple(self._sections.values())
+
+    def told(self) -> Iterator[Value[Any]]:
+        """The leaves that some source told of, known or not."""
+        for section in self._sections.values():
+            yield from vars(section).values()
 
     def value(self, name: str) -> Value[Any]:
         """The leaf called `section.field`; raises AttributeError for another name."""

@@ -5,14 +5,13 @@ from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast._job import (
     context_ranks,
-    degree,
     layers_of,
     micro_batch_tokens,
     micro_batches,
     model_of,
     pipeline_of,
-    trains_adapter,
 )
+from speccheck.validator.forecast.plan_facts import degree, trains_adapter
 from speccheck.validator.models.bus_bandwidth import Network, hierarchical_ceiling
 from speccheck.validator.models.estimate import Estimate, EstimateKind
 from speccheck.validator.models.flops import Mixture

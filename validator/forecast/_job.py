@@ -6,6 +6,7 @@ Every function raises MissingEvidence where the plan does not tell.
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.training_plan import TrainingPlan, leaf_names
 from speccheck.validator.evidence.value import MissingEvidence
+from speccheck.validator.forecast.plan_facts import degree, trains_adapter
 from speccheck.validator.models.estimate import Estimate, exactly, within
 from speccheck.validator.models.flops import (
     Convention,
@@ -55,28 +56,9 @@ def _is_nothing(size: float | None) -> bool:
     return size is not None and size <= 0
 
 
-def degree(plan: TrainingPlan, field: str) -> int:
-    """A degree of parallelism.
-
-    A DeepSpeed or DDP file that says nothing of tensor or pipeline parallelism runs
-    without. Context and expert parallelism are off unless something turns them on.
-    """
-    leaf = plan.value(f"parallelism.{field}")
-    is_silent = leaf.status == "unknown" and not leaf.places
-    plain = plan.value("parallelism.engine").value in {"deepspeed", "ddp"}
-    if is_silent and (plain or field in {"expert_parallel_size", "ulysses_size"}):
-        return 1
-    return max(int(leaf.need()), 1)
-
-
 def context_ranks(plan: TrainingPlan) -> int:
     """Ranks that share the tokens of one sequence."""
     return degree(plan, "context_parallel_size") * degree(plan, "ulysses_size")
-
-
-def trains_adapter(plan: TrainingPlan) -> bool:
-    """Whether a frozen base model carries a small trained part."""
-    return bool(plan.value("model.adapter").or_else("none") != "none")
 
 
 def layers_of(plan: TrainingPlan) -> Layers:

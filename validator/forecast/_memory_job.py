@@ -3,10 +3,9 @@
 Nothing is guessed: a leaf that is not known makes an interval or is named as missing.
 """
 
-from typing import Any
-
 from speccheck.validator.evidence.training_plan import TrainingPlan
-from speccheck.validator.evidence.value import MissingEvidence, Value
+from speccheck.validator.evidence.value import MissingEvidence
+from speccheck.validator.forecast.plan_facts import degree, trains_adapter
 from speccheck.validator.models.activation_memory import (
     Recompute,
     Work,
@@ -31,14 +30,6 @@ _TORCHTITAN_OF_THE_ROWS = "0.0."
 # No leaf tells of torchtune's optimizer_in_bwd; XLA may fuse gradients into the update.
 _MAY_FREE_GRADIENTS = ("torchtune", "maxtext")
 _FILLED = ("pretrain", "continued")
-
-
-def trains_adapter(plan: TrainingPlan) -> bool:
-    """Whether all but a small part is frozen; the role tells where no key does."""
-    adapter = plan.value("model.adapter")
-    if not adapter.is_known:
-        return bool(plan.value("run.role").value == "lora")
-    return bool(adapter.value != "none")
 
 
 def dimensions_of(plan: TrainingPlan) -> Dimensions:
@@ -83,19 +74,6 @@ def _feed_forward_size(plan: TrainingPlan, hidden: int) -> int | None:
         return None
     is_gated = bool(plan.value("model.gated_feed_forward").value)
     return megatron_feed_forward_size(hidden, is_gated=is_gated)
-
-
-def degree(plan: TrainingPlan, field: str) -> int:
-    """A degree of model parallelism.
-
-    A DeepSpeed file that says nothing of tensor or pipeline parallelism runs without,
-    unless a Megatron-LM script stands beside it, which then states them.
-    """
-    leaf: Value[Any] = plan.value(f"parallelism.{field}")
-    is_silent = leaf.status == "unknown" and not leaf.places
-    if is_silent and plan.value("parallelism.engine").value in {"deepspeed", "ddp"}:
-        return 1
-    return max(int(leaf.need()), 1)
 
 
 def stage_of(plan: TrainingPlan) -> int:

@@ -20,15 +20,14 @@ from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast._memory_job import (
     cuts_unasked,
-    degree,
     dimensions_of,
     family_of,
     job_of,
     scheme_of,
     stage_of,
-    trains_adapter,
     work_of,
 )
+from speccheck.validator.forecast.plan_facts import trains_adapter
 from speccheck.validator.forecast.quantity import Forecast, Quantity
 from speccheck.validator.models.activation_memory import (
     Work,
@@ -53,14 +52,12 @@ from speccheck.validator.models.state_memory import (
 )
 
 __all__ = [
-    "degree",
     "dimensions_of",
     "host_forecast",
     "is_cut",
     "memory_forecast",
     "peak_forecast",
     "peak_otherwise",
-    "trains_adapter",
     "unsharded_states",
 ]
 

@@ -30,8 +30,8 @@ from speccheck.validator.forecast._job import (
     pipeline_of,
     step_flops,
     step_tokens,
-    trains_adapter,
 )
+from speccheck.validator.forecast.plan_facts import trains_adapter
 from speccheck.validator.forecast.quantity import Forecast, Quantity, Unit
 from speccheck.validator.models.estimate import Estimate, exactly
 from speccheck.validator.models.flops import Mixture
