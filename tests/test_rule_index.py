@@ -12,6 +12,7 @@ from speccheck.validator.rule_index import (
     RulesByClause,
     StaleIndex,
     built_in_rules,
+    entry_of,
     index_text,
     rule_entries,
 )
@@ -22,17 +23,7 @@ def test_the_index_is_the_generated_one() -> None:
 
 
 def test_entries_are_the_rules() -> None:
-    rules = [
-        RuleEntry(
-            rule.area,
-            rule.name,
-            rule.clause,
-            rule.confidence,
-            rule.frameworks,
-            rule.about,
-        )
-        for rule in built_in_rules()
-    ]
+    rules = [entry_of(rule) for rule in built_in_rules()]
     assert list(rule_entries()) == rules
 
 
