@@ -8,7 +8,6 @@ import pytest
 from speccheck.validator import rule_index
 from speccheck.validator.rule_index import (
     INDEX,
-    RuleEntry,
     RulesByClause,
     StaleIndex,
     built_in_rules,
