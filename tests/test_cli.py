@@ -107,10 +107,23 @@ def test_a_folder_is_searched_and_hidden_folders_are_not(
     code, out, _ = run(capsys, ".", "--output", "json")
     report = json.loads(out)
     assert [(f["path"], f["status"]) for f in report["files"]] == [
-        ("./ds.json", "judged"),
-        ("./a/pets.yaml", "unrecognised"),
+        ("ds.json", "judged"),
+        ("a/pets.yaml", "unrecognised"),
     ]
     assert code == report["exit_code"]
+
+
+def test_a_folder_that_is_here_gives_files_the_names_that_others_call_them(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The launcher names train.toml, the walk found ./train.toml: one file."""
+    text = "[parallelism]\ntensor_parallel_degree = 16\n[training]\nsteps = 5\n"
+    (folder / "train.toml").write_text(f'[model]\nflavor = "8B"\n{text}')
+    launch = "torchrun --nnodes 2 --nproc_per_node 8 -m torchtitan.train"
+    (folder / "job.sh").write_text(f"{launch} --job.config_file train.toml\n")
+    for here in (".", "./"):
+        _, out, _ = run(capsys, here, "--gpu", "H100-80GB", "--nvlink-domain", "8")
+        assert "train.toml:4:26" in out, here
 
 
 def test_standard_input_with_a_name(folder: Path) -> None:
@@ -256,7 +269,7 @@ def test_a_command_word_wins_over_a_folder_of_its_name(
     assert code == 0
     assert "global_batch_differs_from_product" in out
     _, out, _ = run(capsys, "./rules", "--output", "json")
-    assert json.loads(out)["files"][0]["path"] == "./rules/ds.json"
+    assert json.loads(out)["files"][0]["path"] == "rules/ds.json"
 
 
 @pytest.mark.parametrize(

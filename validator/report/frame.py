@@ -28,7 +28,7 @@ def frames(locations: Sequence[Location], style: Style) -> Iterator[str]:
         if not location.line and location.file:
             without_line.setdefault(location.file, []).append(location.key)
     for name, keys in without_line.items():
-        yield f"    {name} {', '.join(keys)}".rstrip()
+        yield wrap(f"{name} {', '.join(keys)}".rstrip(), style.width, "    ")
 
 
 def _label(number: int, count: int) -> str:

@@ -91,11 +91,16 @@ class UnknownFormat(Exception):  # noqa: N818 - a usage error with its own messa
 
 
 def find_files(arguments: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """Each file to read, and whether the user named it; folders are searched."""
+    """Each file to read, and whether the user named it; folders are searched.
+
+    A file has one name, whichever way the user or another file leads to it: that of
+    `./a.yaml` is `a.yaml`.
+    """
     seen: set[str] = set()
     for argument in arguments:
         found = _search(argument) if os.path.isdir(argument) else ((argument, True),)
-        for path, named in found:
+        for given, named in found:
+            path = os.path.normpath(given)
             if path not in seen:
                 seen.add(path)
                 yield path, named
