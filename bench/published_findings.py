@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from speccheck.validator.locate import LocatedFinding
 from speccheck.validator.rule_index import rule_entries
-from speccheck.validator.run import JudgedPlan, LocatedFinding, Request, run
+from speccheck.validator.run import JudgedPlan, Request, run
 
 JUDGED = Path(__file__).resolve().parents[1] / "docs" / "calibration" / "judged.yaml"
 MANIFEST = "MANIFEST.tsv"

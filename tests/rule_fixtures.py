@@ -7,7 +7,8 @@ from typing import Any
 
 import yaml
 
-from speccheck.validator.run import LocatedFinding, Request, run
+from speccheck.validator.locate import LocatedFinding
+from speccheck.validator.run import Request, run
 from speccheck.validator.selection import Selection
 from speccheck.validator.sources.context import Context
 

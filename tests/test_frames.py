@@ -2,9 +2,9 @@
 
 import pytest
 
+from speccheck.validator.locate import Location
 from speccheck.validator.report.frame import frames
 from speccheck.validator.report.style import Style
-from speccheck.validator.run import Location
 
 LONG = "train_global_batch_size: ${mul:${grpo.num_prompts_per_step}, ${grpo.answers}}"
 

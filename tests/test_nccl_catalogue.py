@@ -6,12 +6,11 @@ import pytest
 import yaml
 
 from speccheck.validator.evidence.environment import Environment, Variable
+from speccheck.validator.evidence.nccl_text import integer_seen, release
 from speccheck.validator.evidence.nccl_variables import (
     NcclVariables,
-    integer_seen,
     misread,
     out_of_range,
-    release,
 )
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.spec.catalogue_files import CATALOGUES, compiled_path

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rule_fixtures import OUTCOMES, all_fixtures, findings_of, load
-from speccheck.validator.run import LocatedFinding
+from speccheck.validator.locate import LocatedFinding
 
 
 def _id(path: Path) -> str:

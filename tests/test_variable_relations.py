@@ -14,8 +14,9 @@ from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import Place, Value
 from speccheck.validator.evidence.value_forms import FORMS, entries
 from speccheck.validator.evidence.variable_relations import Job, Match
+from speccheck.validator.locate import LocatedFinding
 from speccheck.validator.rule_index import rule_entries
-from speccheck.validator.run import LocatedFinding, Request, run
+from speccheck.validator.run import Request, run
 from speccheck.validator.selection import Selection
 from speccheck.validator.sources.context import Context
 from speccheck.validator.spec.catalogue_files import compiled_path
@@ -25,7 +26,7 @@ from speccheck.validator.spec.compile_relations import (
     compiled_text,
     relation_rows,
 )
-from speccheck.validator.spec.nccl_catalogue import nccl_variables
+from speccheck.validator.spec.nccl_catalogue import nccl_relations, nccl_variables
 
 ROWS = relation_rows()
 RULES = {
@@ -156,7 +157,7 @@ def test_a_row_speaks_of_tabulated_variables(row: Mapping[str, Any]) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_rule_of_a_kind_is_about_what_its_rows_need(kind: str) -> None:
     (entry,) = [one for one in rule_entries() if one.name == RULES[kind]]
-    rows = [one for one in nccl_variables().relations().rows() if one.kind == kind]
+    rows = [one for one in nccl_relations().rows() if one.kind == kind]
     needed = {name for row in rows for name in row.triggers()}
     covered = {
         name
@@ -202,7 +203,7 @@ def test_what_providers_publish_is_never_failed() -> None:
     told = [
         (name, instance, relation.id)
         for name, instance, job in _platform_jobs()
-        for relation in job.nccl.relations().rows()
+        for relation in nccl_relations().rows()
         if relation.kind != "advice" and isinstance(relation.judge(job), Match)
     ]
     assert told == []

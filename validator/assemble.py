@@ -23,7 +23,7 @@ from speccheck.validator.sources.versions.package_versions import (
     stated_versions,
     with_version,
 )
-from speccheck.validator.spec.nccl_catalogue import nccl_variables
+from speccheck.validator.spec.nccl_catalogue import nccl_relations, nccl_variables
 
 
 class PlanEvidence(Record):
@@ -54,11 +54,26 @@ def evidence_of(files: Sequence[ReadFile], merged: Leaves) -> PlanEvidence:
     plan = TrainingPlan(leaves)
     by_type: dict[type, object] = {type(part): part for part in plan.sections()}
     by_type[TrainingPlan] = plan
-    by_type[Environment] = _environment(files)
+    environment = by_type[Environment] = _environment(files)
     by_type[StatedKeys] = StatedKeys(keyed)
     by_type[NcclVariables] = nccl_variables()
     by_type[Conflicts] = Conflicts(tuple(_conflicts(leaves, keyed, versions)))
+    if environment.variables:
+        _add_related(by_type, environment, plan)
     return PlanEvidence(tuple(files), plan, by_type)
+
+
+def _add_related(
+    by_type: dict[type, object], environment: Environment, plan: TrainingPlan
+) -> None:
+    """Most plans set no variable, and the module would cost them time all the same."""
+    from speccheck.validator.evidence.variable_relations import (  # noqa: PLC0415
+        Job,
+        RelatedVariables,
+    )
+
+    job = Job(environment, plan, nccl_variables())
+    by_type[RelatedVariables] = RelatedVariables(job, nccl_relations())
 
 
 def _facts(files: Sequence[ReadFile]) -> Iterator[Fact]:

@@ -14,14 +14,8 @@ from speccheck.validator.evidence.training_plan import leaf_names
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.forecast.all import forecasts
 from speccheck.validator.forecast.quantity import Forecast
-from speccheck.validator.run import (
-    Location,
-    PlanJudge,
-    Request,
-    locate,
-    read_plans,
-    sources_of,
-)
+from speccheck.validator.locate import Location, locate, sources_of
+from speccheck.validator.run import PlanJudge, Request, read_plans
 from speccheck.validator.sources.files import FileStatus
 from speccheck.validator.sources.joining.grouping import PlanFiles
 from speccheck.validator.sources.source import Source

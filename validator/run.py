@@ -1,21 +1,22 @@
 """One run: files in, judged plans out, positions worked out only for findings."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from speccheck.validator.assemble import PlanEvidence, assemble
 from speccheck.validator.engine import Judge
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.training_plan import TrainingPlan
-from speccheck.validator.evidence.value import Place, Value
+from speccheck.validator.evidence.value import Value
 from speccheck.validator.gate import plan_size_class
+from speccheck.validator.locate import (
+    LocatedFinding,
+    located,
+    sources_of,
+)
 from speccheck.validator.rule_index import RuleEntry, RulesByClause, rule_entries
 from speccheck.validator.selection import Selection
 from speccheck.validator.sources.context import Context
-from speccheck.validator.sources.documents.document import ReadError
-from speccheck.validator.sources.documents.reading import read_text
 from speccheck.validator.sources.files import (
     FileStatus,
     ReadFile,
@@ -29,35 +30,10 @@ from speccheck.validator.sources.source import Source
 from speccheck.validator.spec.compose import compose
 from speccheck.validator.spec.edition import Edition, load_edition
 
-if TYPE_CHECKING:
-    from speccheck.validator.what_if.proposal import Proposal
-
 # Clauses whose failures a change of settings can mend, and the plans of a run for which
 # one is sought: each costs up to as much as judging a hundred plans.
 MENDED = frozenset({"MEM-001", "MEM-002", "MEM-020", "BATCH-001", "BATCH-003"})
 MOST_SOUGHT = 20
-
-
-class Location(Record):
-    """A place with its position and the text of its line; line 0: no position."""
-
-    file: str
-    key: str
-    line: int = 0
-    column: int = 0
-    length: int = 0
-    text: str = ""
-
-
-class LocatedFinding(Record):
-    """A finding and where it stands in the files.
-
-    proposals: settings that mend it; None where there may be some and none were sought.
-    """
-
-    finding: Finding
-    locations: tuple[Location, ...]
-    proposals: "tuple[Proposal, ...] | None" = ()
 
 
 class JobScale:
@@ -335,52 +311,3 @@ class PlanJudge:
                 narrowed = narrowed.selecting(lambda one: one.clause.id in clauses)
             judge = self._judges[(*key, *clauses)] = Judge(narrowed, self.rules)
         return judge
-
-
-def sources_of(files: Iterable[ReadFile]) -> dict[str, Source]:
-    """The files of a plan and those that they inherit from, by name."""
-    return {
-        source.name: source for file in files for source in (*file.parents, file.source)
-    }
-
-
-def located(finding: Finding, sources: dict[str, Source]) -> LocatedFinding:
-    """A finding with its places: with positions where it failed, else by their keys."""
-    if finding.outcome not in {"fail", "error"}:
-        keys = tuple(Location(place.file, place.key) for place in finding.places)
-        return LocatedFinding(finding, keys)
-    message = hidden(finding.message)
-    if message != finding.message:
-        finding = finding._replace(message=message)
-    return LocatedFinding(
-        finding, tuple(locate(place, sources) for place in finding.places)
-    )
-
-
-def _looked_into(path: str) -> Source | None:
-    """A file that is no part of the plan, read for its pins: requirements."""
-    try:
-        return Source(path, read_text(path), "shell")
-    except ReadError:
-        return None
-
-
-def locate(place: Place, sources: dict[str, Source]) -> Location:
-    """The position of a place, and the line it stands on."""
-    source = sources.get(place.file)
-    if source is None and place.span is not None:
-        source = _looked_into(place.file)
-    if source is None:
-        return Location(place.file, place.key)
-    span = place.span
-    if span is None and place.path:
-        # Empty documents of a YAML file are counted and not kept.
-        for document in source.documents:
-            if document.index == place.document:
-                span = document.span(place.path, part=place.part)
-    if span is None:
-        return Location(place.file, place.key)
-    lines = source.text.split("\n", span.line)
-    text = lines[span.line - 1].rstrip("\r") if len(lines) >= span.line else ""
-    text = hidden(text)
-    return Location(place.file, place.key, span.line, span.column, span.length, text)

@@ -1,18 +1,14 @@
 """Verdicts on the relations of one kind, whose rows stand in the catalogue."""
 
-from speccheck.validator.evidence.environment import Environment, Variable
-from speccheck.validator.evidence.nccl_variables import NcclVariables
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.evidence.variable_relations import Job, Match
+from speccheck.validator.evidence.variable_relations import Match, RelatedVariables
 from speccheck.validator.rule import Verdict, Verdicts, fail, passed, unknown
 
 
 def related(
     kind: str,
-    environment: Environment,
-    nccl: NcclVariables,
-    plan: TrainingPlan,
+    variables: RelatedVariables | None,
     *,
     cost: str,
     spares_debug_runs: bool = False,
@@ -22,20 +18,21 @@ def related(
 
     Args:
         kind: of the rows.
-        environment: what the files set.
-        nccl: the catalogue.
-        plan: the job around the variables.
+        variables: what the files set, and the rows; None where they set nothing.
         cost: what a failure costs.
         spares_debug_runs: whether a debug run may do so.
         advises: what cannot be judged for want of a fact is no advice, and not told.
     """
-    if spares_debug_runs and plan.value("run.role").value == "debug":
+    if variables is None:
+        return
+    job = variables.job
+    environment = job.environment
+    if spares_debug_runs and job.plan.value("run.role").value == "debug":
         return
     missing: dict[str, str] = {}
     seen: list[Place] = []
     failed = False
-    job = Job(environment, plan, nccl)
-    for relation in nccl.relations().about(kind, environment):
+    for relation in variables.relations.about(kind, environment):
         found = relation.judge(job)
         if isinstance(found, Match):
             failed = True

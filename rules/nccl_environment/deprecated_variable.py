@@ -20,7 +20,8 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.nccl_variables import NcclVariables, release
+from speccheck.validator.evidence.nccl_text import release
+from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.evidence.plan import Cluster, Run
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 

@@ -22,21 +22,15 @@ Good::
 """
 
 from speccheck.rules.nccl_environment._relations import related
-from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.nccl_variables import NcclVariables
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.variable_relations import RelatedVariables
 from speccheck.validator.rule import Verdicts, rule
 
 
 @rule(clause="MRC-020", about=("NCCL_NET_PLUGIN",))
-def mrc_plugin_switched_off(
-    environment: Environment, nccl: NcclVariables, plan: TrainingPlan
-) -> Verdicts:
+def mrc_plugin_switched_off(variables: RelatedVariables | None) -> Verdicts:
     """Judge the rows of the kind `mrc_off`."""
     yield from related(
         "mrc_off",
-        environment,
-        nccl,
-        plan,
+        variables,
         cost="traffic goes over another transport than the one that is chosen",
     )

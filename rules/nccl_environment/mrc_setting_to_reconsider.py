@@ -22,22 +22,16 @@ Good::
 """
 
 from speccheck.rules.nccl_environment._relations import related
-from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.nccl_variables import NcclVariables
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.variable_relations import RelatedVariables
 from speccheck.validator.rule import Verdicts, rule
 
 
 @rule(clause="MRC-022", about=("NCCL_MRC_CC_*", "NCCL_MRC_TIMEOUT", "NCCL_NET_PLUGIN"))
-def mrc_setting_to_reconsider(
-    environment: Environment, nccl: NcclVariables, plan: TrainingPlan
-) -> Verdicts:
+def mrc_setting_to_reconsider(variables: RelatedVariables | None) -> Verdicts:
     """Judge the rows of the kind `mrc_advice`."""
     yield from related(
         "mrc_advice",
-        environment,
-        nccl,
-        plan,
+        variables,
         cost="a dead path is noticed at another time than is believed",
         spares_debug_runs=True,
         advises=True,

@@ -21,9 +21,7 @@ Good::
 """
 
 from speccheck.rules.nccl_environment._relations import related
-from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.nccl_variables import NcclVariables
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.variable_relations import RelatedVariables
 from speccheck.validator.rule import Verdicts, rule
 
 
@@ -36,14 +34,10 @@ from speccheck.validator.rule import Verdicts, rule
         "NCCL_NET_PLUGIN",
     ),
 )
-def mrc_setting_without_effect(
-    environment: Environment, nccl: NcclVariables, plan: TrainingPlan
-) -> Verdicts:
+def mrc_setting_without_effect(variables: RelatedVariables | None) -> Verdicts:
     """Judge the rows of the kind `mrc_no_effect`."""
     yield from related(
         "mrc_no_effect",
-        environment,
-        nccl,
-        plan,
+        variables,
         cost="the setting has no effect, and nothing says so",
     )

@@ -20,9 +20,7 @@ Good::
 """
 
 from speccheck.rules.nccl_environment._relations import related
-from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.nccl_variables import NcclVariables
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.variable_relations import RelatedVariables
 from speccheck.validator.rule import Verdicts, rule
 
 
@@ -42,14 +40,10 @@ from speccheck.validator.rule import Verdicts, rule
         "TP_SOCKET_IFNAME",
     ),
 )
-def text_dropped_by_parser(
-    environment: Environment, nccl: NcclVariables, plan: TrainingPlan
-) -> Verdicts:
+def text_dropped_by_parser(variables: RelatedVariables | None) -> Verdicts:
     """Judge the rows of the kind `ignored_text`."""
     yield from related(
         "ignored_text",
-        environment,
-        nccl,
-        plan,
+        variables,
         cost="the setting is lost, or the group of processes never forms",
     )

@@ -21,7 +21,8 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment, Variable
-from speccheck.validator.evidence.nccl_variables import NcclVariables, integer_seen
+from speccheck.validator.evidence.nccl_text import integer_seen
+from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

@@ -19,21 +19,15 @@ Good::
 """
 
 from speccheck.rules.nccl_environment._relations import related
-from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.nccl_variables import NcclVariables
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.variable_relations import RelatedVariables
 from speccheck.validator.rule import Verdicts, rule
 
 
 @rule(clause="CONF-060", about=("CUDA_VISIBLE_DEVICES",))
-def unusable_list(
-    environment: Environment, nccl: NcclVariables, plan: TrainingPlan
-) -> Verdicts:
+def unusable_list(variables: RelatedVariables | None) -> Verdicts:
     """Judge the rows of the kind `unusable`."""
     yield from related(
         "unusable",
-        environment,
-        nccl,
-        plan,
+        variables,
         cost="the job stops: it finds no GPU",
     )

@@ -22,9 +22,7 @@ Good::
 """
 
 from speccheck.rules.nccl_environment._relations import related
-from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.nccl_variables import NcclVariables
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.variable_relations import RelatedVariables
 from speccheck.validator.rule import Verdicts, rule
 
 
@@ -48,15 +46,11 @@ from speccheck.validator.rule import Verdicts, rule
         "TORCH_NCCL_ENABLE_MONITORING",
     ),
 )
-def value_known_to_hurt(
-    environment: Environment, nccl: NcclVariables, plan: TrainingPlan
-) -> Verdicts:
+def value_known_to_hurt(variables: RelatedVariables | None) -> Verdicts:
     """Judge the rows of the kind `hurts`."""
     yield from related(
         "hurts",
-        environment,
-        nccl,
-        plan,
+        variables,
         cost="the job hangs, loses a fault report, or runs below its bandwidth",
         spares_debug_runs=True,
     )

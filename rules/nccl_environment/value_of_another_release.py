@@ -21,9 +21,7 @@ Good::
 """
 
 from speccheck.rules.nccl_environment._relations import related
-from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.nccl_variables import NcclVariables
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.variable_relations import RelatedVariables
 from speccheck.validator.rule import Verdicts, rule
 
 
@@ -31,14 +29,10 @@ from speccheck.validator.rule import Verdicts, rule
     clause="COMM-062",
     about=("NCCL_CTA_POLICY", "NCCL_DEBUG", "NCCL_MAX_CTAS", "NCCL_MIN_CTAS"),
 )
-def value_of_another_release(
-    environment: Environment, nccl: NcclVariables, plan: TrainingPlan
-) -> Verdicts:
+def value_of_another_release(variables: RelatedVariables | None) -> Verdicts:
     """Judge the rows of the kind `other_release`."""
     yield from related(
         "other_release",
-        environment,
-        nccl,
-        plan,
+        variables,
         cost="the setting is not the one that is written, and nothing says so",
     )

@@ -21,9 +21,7 @@ Good::
 """
 
 from speccheck.rules.nccl_environment._relations import related
-from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.nccl_variables import NcclVariables
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.variable_relations import RelatedVariables
 from speccheck.validator.rule import Verdicts, rule
 
 
@@ -39,15 +37,11 @@ from speccheck.validator.rule import Verdicts, rule
         "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC",
     ),
 )
-def value_to_reconsider(
-    environment: Environment, nccl: NcclVariables, plan: TrainingPlan
-) -> Verdicts:
+def value_to_reconsider(variables: RelatedVariables | None) -> Verdicts:
     """Judge the rows of the kind `advice`."""
     yield from related(
         "advice",
-        environment,
-        nccl,
-        plan,
+        variables,
         cost="little, or nothing until the release or the machine changes",
         spares_debug_runs=True,
         advises=True,

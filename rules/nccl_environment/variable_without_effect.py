@@ -24,9 +24,7 @@ Good::
 """
 
 from speccheck.rules.nccl_environment._relations import related
-from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.nccl_variables import NcclVariables
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.variable_relations import RelatedVariables
 from speccheck.validator.rule import Verdicts, rule
 
 
@@ -60,14 +58,10 @@ from speccheck.validator.rule import Verdicts, rule
         "TORCH_NCCL_BLOCKING_WAIT",
     ),
 )
-def variable_without_effect(
-    environment: Environment, nccl: NcclVariables, plan: TrainingPlan
-) -> Verdicts:
+def variable_without_effect(variables: RelatedVariables | None) -> Verdicts:
     """Judge the rows of the kind `no_effect`."""
     yield from related(
         "no_effect",
-        environment,
-        nccl,
-        plan,
+        variables,
         cost="the setting has no effect, and nothing says so",
     )

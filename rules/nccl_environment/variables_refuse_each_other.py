@@ -21,21 +21,15 @@ Good::
 """
 
 from speccheck.rules.nccl_environment._relations import related
-from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.nccl_variables import NcclVariables
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.variable_relations import RelatedVariables
 from speccheck.validator.rule import Verdicts, rule
 
 
 @rule(clause="COMM-060", about=("NCCL_NET",))
-def variables_refuse_each_other(
-    environment: Environment, nccl: NcclVariables, plan: TrainingPlan
-) -> Verdicts:
+def variables_refuse_each_other(variables: RelatedVariables | None) -> Verdicts:
     """Judge the rows of the kind `refused`."""
     yield from related(
         "refused",
-        environment,
-        nccl,
-        plan,
+        variables,
         cost="initialisation stops on every rank",
     )

@@ -1,17 +1,17 @@
 """What is known of the environment variables of NCCL and the libraries around it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from speccheck.validator.evidence.environment import Environment, Variable
-from speccheck.validator.evidence.lazy_pattern import lazy_pattern
+from speccheck.validator.evidence.nccl_text import (
+    C_INTEGER,
+    Release,
+    integer_seen,
+    release,
+)
 from speccheck.validator.evidence.record import Record
 
-# Few plans set variables that are related to others.
-if TYPE_CHECKING:
-    from speccheck.validator.evidence.variable_relations import Relations
-
-Release = tuple[int, ...]
 ReadAs = Literal["integer", "level", "debug level", "text"]
 
 ANY = "*"  # among published or costly values: whatever is set
@@ -28,10 +28,6 @@ _SWITCHES: Mapping[str, str] = {
     "off": "0",
 }
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
-
-_RELEASE = lazy_pattern(r"\d+(?:\.\d+)*")
-# strtoll with base 0 takes the number at the start and drops the rest.
-_C_INTEGER = lazy_pattern(r"\s*([+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9]\d*))")
 
 
 class VariableRow(Record):
@@ -147,14 +143,6 @@ class NcclVariables:
         self.assumed = assumed
         self.left_to_the_job = frozenset(left_to_the_job)
 
-    def relations(self) -> "Relations":
-        """What variables do together; those of the catalogue are read when asked."""
-        from speccheck.validator.evidence.variable_relations import (  # noqa: PLC0415
-            Relations,
-        )
-
-        return Relations(())
-
     def lookup(self, name: str) -> VariableRow | None:
         """The row of a variable, or None."""
         fields = self._rows.get(name)
@@ -242,12 +230,6 @@ class NcclVariables:
                 yield platform
 
 
-def release(text: str | int) -> Release:
-    """`2.18.3` or `NCCL 2.18.3+cuda12.1` as numbers; empty for a text without one."""
-    match = _RELEASE.search(str(text))
-    return tuple(int(part) for part in match[0].split(".")) if match else ()
-
-
 def misread(row: VariableRow, text: str) -> Misread | None:
     """How the library misreads this text, or None where it reads what is written."""
     if row.read_as == "integer":
@@ -268,16 +250,6 @@ def _leaves_out(name: str, known: str) -> bool:
         known.startswith(name[:at]) and known.endswith(name[at:])
         for at in range(1, len(name))
     )
-
-
-def integer_seen(text: str) -> int | None:
-    """The number that NCCL sees in a text, or None where it sees none."""
-    match = _C_INTEGER.match(text)
-    if match is None:
-        return None
-    digits = match[1]
-    is_octal = digits.lstrip("+-").startswith("0") and "x" not in digits.lower()
-    return int(digits, 8) if is_octal else int(digits, 0)
 
 
 def out_of_range(row: VariableRow, text: str) -> str | None:
@@ -301,7 +273,7 @@ def _misread_integer(text: str) -> Misread | None:
     if seen is None:
         word = text.strip().lower()
         return Misread("0", expected, _SWITCHES.get(word, "")) if word else None
-    match = _C_INTEGER.match(text)
+    match = C_INTEGER.match(text)
     rest = text[match.end() :].strip() if match else ""
     if not rest or rest.startswith("#"):
         return None

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from speccheck.validator.evidence.nccl_variables import integer_seen
+from speccheck.validator.evidence.nccl_text import integer_seen
 
 # NVIDIA/nccl docs, NCCL_DEBUG_SUBSYS.
 _SUBSYSTEMS = frozenset(

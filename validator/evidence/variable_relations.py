@@ -7,11 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from speccheck.validator.evidence.environment import Environment, Variable
-from speccheck.validator.evidence.nccl_variables import (
-    NcclVariables,
-    integer_seen,
-    release,
-)
+from speccheck.validator.evidence.nccl_text import integer_seen, release
+from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import Value
@@ -155,6 +152,13 @@ class Relations:
             if wanted == kind and environment.sets(start + "*"):
                 numbers.update(rows)
         return (self._rows[number] for number in sorted(numbers))
+
+
+class RelatedVariables(Record):
+    """What the files set, the job around it, and the rows that may concern it."""
+
+    job: Job
+    relations: Relations
 
 
 def _held(name: str, test: Test, job: Job) -> Variable | str | None:

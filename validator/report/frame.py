@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from speccheck.validator.locate import Location
 from speccheck.validator.report.style import Style, printable, wrap
-from speccheck.validator.run import Location
 
 _MOST_FRAMES = 4
 

@@ -8,8 +8,9 @@ import json
 from collections.abc import Iterable, Iterator
 
 from speccheck.validator import VERSION
+from speccheck.validator.locate import LocatedFinding, Location
 from speccheck.validator.report.summary import Exit, Summary, summarize
-from speccheck.validator.run import JudgedPlan, LocatedFinding, Location, Run
+from speccheck.validator.run import JudgedPlan, Run
 from speccheck.validator.sources.files import FileStatus
 
 SCHEMA = "speccheck-report/1"

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.run import JudgedPlan, Location
+from speccheck.validator.locate import Location
+from speccheck.validator.run import JudgedPlan
 
 if TYPE_CHECKING:
     from speccheck.validator.what_if.proposal import Proposal

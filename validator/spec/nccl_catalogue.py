@@ -3,7 +3,8 @@
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from speccheck.validator.evidence.nccl_variables import NcclVariables, Platform, release
+from speccheck.validator.evidence.nccl_text import release
+from speccheck.validator.evidence.nccl_variables import NcclVariables, Platform
 from speccheck.validator.spec.catalogue_files import read_compiled
 
 if TYPE_CHECKING:
@@ -32,13 +33,10 @@ class _Unread(NcclVariables):
         )
         return object.__getattribute__(self, name)
 
-    def relations(self) -> "Relations":
-        """The rows of relations.yaml, the same ones each time."""
-        return _relations()
-
 
 @cache
-def _relations() -> "Relations":
+def nccl_relations() -> "Relations":
+    """The rows of relations.yaml, the same ones each time."""
     from speccheck.validator.evidence.variable_relations import (  # noqa: PLC0415
         Relation,
         Relations,

@@ -13,7 +13,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.evidence.training_plan import TrainingPlan, leaf_names
 from speccheck.validator.evidence.value import Place, Value
-from speccheck.validator.run import sources_of
+from speccheck.validator.locate import sources_of
 from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.joining.derive import Leaves, derive
 from speccheck.validator.sources.joining.grouping import PlanFiles
