@@ -8,6 +8,7 @@ from speccheck.validator.models.activation_memory import (
     logit_estimate,
     most_layer_bytes,
 )
+from speccheck.validator.models.amounts import billions, gigabytes
 from speccheck.validator.models.estimate import exactly
 from speccheck.validator.models.parameters import (
     COUNT,
@@ -24,9 +25,7 @@ from speccheck.validator.models.peak_memory import FAMILIES, Job, peak_of
 from speccheck.validator.models.state_memory import (
     Scheme,
     Sharding,
-    billions,
     bytes_per_parameter,
-    gigabytes,
     host_bytes,
     state_bytes,
 )

@@ -1,7 +1,7 @@
 """Whether a run is long enough to need checkpoints."""
 
 from speccheck.validator.evidence.plan import Cluster, Run
-from speccheck.validator.forecast.saving import run_hours, run_seconds
+from speccheck.validator.forecast.schedule import run_hours, run_seconds
 from speccheck.validator.models.durations import duration
 
 _FINE_TUNING = frozenset({"sft", "lora", "rl"})  # often done within the hour

@@ -22,10 +22,9 @@ Good::
     checkpoint: {interval_seconds: 2400}
 """
 
-from speccheck.rules.checkpointing._distance import surely_off, surely_too_long
 from speccheck.validator.evidence.plan import Checkpoint, Run
 from speccheck.validator.evidence.training_plan import TrainingPlan
-from speccheck.validator.forecast.saving import run_seconds
+from speccheck.validator.forecast.schedule import run_seconds, save_interval_seconds
 from speccheck.validator.models.durations import duration
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
@@ -45,6 +44,12 @@ def checkpoint_interval_off_optimum(
     """Judge the interval against every optimum that the failures leave possible."""
     if checkpoint.enabled.value is False:
         return
+    save_interval_seconds(checkpoint, run)  # without it nothing is to be forecast
+    from speccheck.rules.checkpointing._distance import (  # noqa: PLC0415 - dear
+        surely_off,
+        surely_too_long,
+    )
+
     nearest = surely_too_long(plan, limit.longest_save)
     at = [checkpoint.interval_seconds, checkpoint.interval_steps, run.step_seconds]
     length, interval = run_seconds(run), nearest.interval

@@ -21,8 +21,8 @@ Good::
 """
 
 from speccheck.validator.evidence.training_plan import TrainingPlan
-from speccheck.validator.forecast.plan_facts import degree, trains_adapter
-from speccheck.validator.models.state_memory import billions, gigabytes
+from speccheck.validator.forecast.plan_facts import degree, is_cut, trains_adapter
+from speccheck.validator.models.amounts import billions, gigabytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 
@@ -44,18 +44,15 @@ def large_model_without_sharding(plan: TrainingPlan, limit: MemoryShare) -> Verd
     if sharded or offloads:
         yield passed("sharding is declared", at=[*sharded, *offloads])
         return
-    # Dear, and most large models are sharded.
-    from speccheck.validator.forecast.memory import (  # noqa: PLC0415
-        is_cut,
-        unsharded_states,
-    )
-
     if is_cut(plan):
         yield passed("sharding is declared", at=plan.value("optimizer.is_distributed"))
         return
     degree(plan, "tensor_parallel_size")
     degree(plan, "pipeline_parallel_size")
     capacity = plan.value("cluster.accelerator_memory_bytes").need()
+    # Dear, and most large models are sharded.
+    from speccheck.validator.forecast.memory import unsharded_states  # noqa: PLC0415
+
     parameters, states = unsharded_states(plan)
     least, available = states.lower, limit.peak_share * capacity
     at = [

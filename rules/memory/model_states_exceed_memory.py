@@ -27,10 +27,10 @@ Good::
 """
 
 from speccheck.validator.evidence.training_plan import TrainingPlan
-from speccheck.validator.forecast.memory import is_cut, memory_forecast
-from speccheck.validator.forecast.plan_facts import trains_adapter
+from speccheck.validator.forecast.memory import memory_forecast
+from speccheck.validator.forecast.plan_facts import is_cut, trains_adapter
 from speccheck.validator.forecast.quantity import Forecast
-from speccheck.validator.models.state_memory import gigabytes
+from speccheck.validator.models.amounts import gigabytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 

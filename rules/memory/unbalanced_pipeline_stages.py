@@ -23,7 +23,6 @@ Good::
 """
 
 from speccheck.validator.evidence.training_plan import TrainingPlan
-from speccheck.validator.forecast.memory import dimensions_of
 from speccheck.validator.models.parameters import stage_imbalance
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
@@ -48,6 +47,9 @@ def unbalanced_pipeline_stages(plan: TrainingPlan, limit: Imbalance) -> Verdicts
     if plan.value("model.experts").or_else(1) > 1 or layers.need() % stages.need():
         return
     vocabulary.need()
+    # Dear, and few files tell as much.
+    from speccheck.validator.forecast.memory import dimensions_of  # noqa: PLC0415
+
     dimensions = dimensions_of(plan)
     ratio = stage_imbalance(dimensions, stages.need())
     at = [stages, layers, vocabulary]

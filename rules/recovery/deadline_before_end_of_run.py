@@ -21,7 +21,7 @@ Good::
 """
 
 from speccheck.validator.evidence.plan import Recovery, Run
-from speccheck.validator.forecast.saving import run_seconds
+from speccheck.validator.forecast.schedule import run_seconds
 from speccheck.validator.models.durations import duration
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 

@@ -5,7 +5,7 @@ Nothing is guessed: a leaf that is not known makes an interval or is named as mi
 
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
-from speccheck.validator.forecast.plan_facts import degree, trains_adapter
+from speccheck.validator.forecast.plan_facts import degree, stage_of, trains_adapter
 from speccheck.validator.models.activation_memory import (
     Recompute,
     Work,
@@ -74,15 +74,6 @@ def _feed_forward_size(plan: TrainingPlan, hidden: int) -> int | None:
         return None
     is_gated = bool(plan.value("model.gated_feed_forward").value)
     return megatron_feed_forward_size(hidden, is_gated=is_gated)
-
-
-def stage_of(plan: TrainingPlan) -> int:
-    """What is sharded, as a ZeRO stage; raises MissingEvidence when not known."""
-    leaf = plan.value("parallelism.sharding_stage")
-    is_megatron = plan.value("parallelism.engine").value == "megatron"
-    if not leaf.is_known and is_megatron:
-        return 1 if plan.value("optimizer.is_distributed").need() else 0
-    return int(leaf.need())
 
 
 def cuts_unasked(plan: TrainingPlan) -> bool:

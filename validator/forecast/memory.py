@@ -24,7 +24,6 @@ from speccheck.validator.forecast._memory_job import (
     family_of,
     job_of,
     scheme_of,
-    stage_of,
     work_of,
 )
 from speccheck.validator.forecast.plan_facts import trains_adapter
@@ -34,6 +33,7 @@ from speccheck.validator.models.activation_memory import (
     activation_estimate,
     logit_estimate,
 )
+from speccheck.validator.models.amounts import billions, gigabytes
 from speccheck.validator.models.estimate import Estimate, exactly
 from speccheck.validator.models.parameters import Dimensions
 from speccheck.validator.models.peak_memory import (
@@ -46,15 +46,12 @@ from speccheck.validator.models.peak_memory import (
 from speccheck.validator.models.state_memory import (
     OPTIMIZER_STAGE,
     Sharding,
-    billions,
-    gigabytes,
     host_bytes,
 )
 
 __all__ = [
     "dimensions_of",
     "host_forecast",
-    "is_cut",
     "memory_forecast",
     "peak_forecast",
     "peak_otherwise",
@@ -148,14 +145,6 @@ def host_forecast(plan: TrainingPlan) -> Estimate | None:
         return None
     each = host_bytes(stage_parameters(job), job.scheme, job.sharding)
     return each.times(plan.value("cluster.gpus_per_node").need())
-
-
-def is_cut(plan: TrainingPlan) -> bool:
-    """Whether ranks share the states; raises MissingEvidence where it is not known."""
-    degrees = (f"{part}_parallel_size" for part in ("tensor", "pipeline", "expert"))
-    if any(plan.value(f"parallelism.{name}").or_else(1) > 1 for name in degrees):
-        return True
-    return stage_of(plan) > 0
 
 
 def _tried(

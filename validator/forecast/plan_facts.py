@@ -24,3 +24,20 @@ def degree(plan: TrainingPlan, field: str) -> int:
     if is_silent and (plain or field in {"expert_parallel_size", "ulysses_size"}):
         return 1
     return max(int(leaf.need()), 1)
+
+
+def stage_of(plan: TrainingPlan) -> int:
+    """What is sharded, as a ZeRO stage; raises MissingEvidence when not known."""
+    leaf = plan.value("parallelism.sharding_stage")
+    is_megatron = plan.value("parallelism.engine").value == "megatron"
+    if not leaf.is_known and is_megatron:
+        return 1 if plan.value("optimizer.is_distributed").need() else 0
+    return int(leaf.need())
+
+
+def is_cut(plan: TrainingPlan) -> bool:
+    """Whether ranks share the states; raises MissingEvidence where it is not known."""
+    degrees = (f"{part}_parallel_size" for part in ("tensor", "pipeline", "expert"))
+    if any(plan.value(f"parallelism.{name}").or_else(1) > 1 for name in degrees):
+        return True
+    return stage_of(plan) > 0

@@ -8,13 +8,13 @@ from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast._memory_job import dimensions_of
 from speccheck.validator.forecast.plan_facts import trains_adapter
 from speccheck.validator.forecast.quantity import Quantity
+from speccheck.validator.forecast.schedule import save_interval_seconds
 from speccheck.validator.models.checkpoint_size import (
     Contents,
     checkpoint_bytes,
     staging_seconds,
     write_seconds,
 )
-from speccheck.validator.models.durations import hours_in, seconds_in
 from speccheck.validator.models.estimate import Estimate, exactly
 from speccheck.validator.models.parameters import parameter_estimate
 
@@ -23,33 +23,6 @@ _HALF = frozenset({"bf16", "fp16", "fp8"})
 _MASTER_WEIGHTS = frozenset({"megatron", "deepspeed"})
 _FP32_WEIGHTS = frozenset({"torchtitan", "llm-foundry", "olmo"})
 _SAVE = ("save_seconds", "asynchronous")
-
-
-def save_interval_seconds(checkpoint: Checkpoint, run: Run) -> float:
-    """The time between two saves of the most frequent tier.
-
-    Raises MissingEvidence where an interval in steps has no step time beside it.
-    """
-    local = checkpoint.local_interval_steps
-    steps = local if local.is_known else checkpoint.interval_steps
-    if checkpoint.interval_seconds.is_known and not local.is_known:
-        return checkpoint.interval_seconds.need()
-    return steps.need() * run.step_seconds.need()
-
-
-def run_seconds(run: Run) -> float | None:
-    """The expected length of the run: stated, or steps times step time."""
-    if run.hours.value is not None:
-        return seconds_in(run.hours.value)
-    if run.steps.value is not None and run.step_seconds.value is not None:
-        return run.steps.value * run.step_seconds.value
-    return None
-
-
-def run_hours(run: Run) -> float | None:
-    """The same in hours."""
-    seconds = run_seconds(run)
-    return None if seconds is None else hours_in(seconds)
 
 
 def sections(plan: TrainingPlan) -> tuple[Checkpoint, Run]:

@@ -336,14 +336,3 @@ def _cut(kept: Estimate, sharding: Sharding, from_stage: int) -> Estimate:
 def gib_to_gb(gib: float) -> float:
     """GiB of 2^30 bytes as GB of 1e9; they are 7.4 percent apart."""
     return gib * GIB / 1e9
-
-
-def billions(count: float) -> str:
-    """A number of parameters as people read it."""
-    return f"{count / 1e9:,.1f} billion"
-
-
-def gigabytes(amount: float) -> str:
-    """Bytes as people read them, in GB of 1e9 bytes."""
-    size = amount / 1e9
-    return f"{size:,.0f} GB" if size >= 10 else f"{size:,.1f} GB"  # noqa: PLR2004
