@@ -149,6 +149,8 @@ def test_items_of_a_list_of_values_belong_to_its_key() -> None:
         ("axolotl", ("datasets", 0, "pth"), "datasets[].path", "word"),
         ("deepspeed", ("comms_config",), "comms_logger", "word"),
         ("axolotl", ("adam_eps",), "adam_epsilon", "word"),
+        ("gpt-neox", ("autotuning_config",), "autotuning", "word"),
+        ("axolotl", ("plugins_settings",), "plugins", "word"),
         ("accelerate", ("num_process",), "num_processes", "word"),
         ("deepspeed", ("overlap_comm",), "zero_optimization.overlap_comm", "level"),
         ("megatron-cli", ("--rotry-base",), "--rotary-base", "spelling"),

@@ -11,6 +11,8 @@ SHORT_NAME = 5  # up to so many letters one edit, above two or more
 SHORT_WORD = 5  # shorter words are too near to each other to tell a slip
 LETTERS_PER_SLIP = 4  # a word of eight letters may hold two slips, a shorter one one
 PREFIX_LETTERS = 3  # a shortened word keeps at least so many letters
+# Last words that name a block of settings and say nothing of what is set.
+BLOCK_WORDS = ("config", "configuration", "settings", "options", "args", "params")
 FIRST_WORD_LETTERS = 4  # so long a first word may link two names by itself
 
 
@@ -43,6 +45,9 @@ def closest(
             near, "spelling" if _is_slip(written, near, vocabulary()) else "word"
         )
     ours = words_of(written)
+    block = [name for name in names if _is_same_block(ours, words_of(name))]
+    if block:
+        return Match(min(block, key=len), "word")
     start = ours[0][:2]
     others = [name for name in names if name.lstrip("-").lower().startswith(start)]
     shortened = [name for name in others if _is_shortened(ours, words_of(name))]
@@ -109,6 +114,12 @@ def _is_misspelt_word(written: str, word: str) -> bool:
     if len(short) < SHORT_WORD or short[0] != long[0] or long == short + "s":
         return False
     return distance(written, word) <= max(1, len(short) // LETTERS_PER_SLIP)
+
+
+def _is_same_block(ours: Sequence[str], theirs: Sequence[str]) -> bool:
+    """Whether one is the other with a word like `config` behind it."""
+    short, long = sorted((list(ours), list(theirs)), key=len)
+    return long[:-1] == short and long[-1] in BLOCK_WORDS
 
 
 def _is_shortened(ours: Sequence[str], theirs: Sequence[str]) -> bool:
