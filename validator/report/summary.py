@@ -115,9 +115,9 @@ def _findings(summary: Summary, fail_on: str) -> Exit | None:
 def _inconclusive(run: Run, summary: Summary) -> Exit | None:
     if not run.plans:
         return Exit(3, "inconclusive", "nothing to judge")
-    if not summary.judged_musts and not any(summary.failed.values()):
-        return Exit(3, "inconclusive", "no must could be judged")
     missing = summary.clauses["must"]["unknown"]
+    if not summary.judged_musts and (missing or not any(summary.failed.values())):
+        return Exit(3, "inconclusive", "no must could be judged")
     if run.use != "ci" and missing:
         reason = f"{counted(missing, 'must')} without the evidence that {run.use} needs"
         return Exit(3, "inconclusive", reason)
