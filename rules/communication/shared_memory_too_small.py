@@ -53,7 +53,8 @@ def shared_memory_too_small(
     if not workers and cluster.gpus_per_node.need() <= 1:
         return
     at = [size if size.places else volume, cluster.gpus_per_node]
-    if size.value is None or size.need() >= limit.shm_min_bytes:
+    has_no_limit = size.value is None and not size.places
+    if has_no_limit or size.need() >= limit.shm_min_bytes:
         yield passed(at=volume, measured=volume.need())
         return
     gpus = cluster.gpus_per_node.or_else(1)

@@ -8,6 +8,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from speccheck.validator.forecast.quantity import Unit
+from speccheck.validator.models.estimate import EstimateKind
 from speccheck.validator.report.report_model import Level, Outcome, Tool
 
 
@@ -60,23 +62,11 @@ class PlanQuantity(_Part):
     """
 
     name: str
-    unit: Literal[
-        "bytes",
-        "seconds",
-        "share",
-        "count",
-        "flops",
-        "flops_per_second",
-        "tokens",
-        "tokens_per_second",
-        "bytes_per_second",
-        "joules",
-        "watts",
-    ]
+    unit: Unit
     value: float | None
     lower: float | None
     upper: float | None
-    kind: Literal["exact", "calibrated", "lower_bound", "advisory"] | None
+    kind: EstimateKind | None
     source: str | None
     valid: str | None
     missing: list[str]

@@ -96,10 +96,17 @@ def _state_volume(sheet: FactSheet, pod: Pod, name: object, at: KeyPath) -> None
         is_memory = fields.get("medium") == "Memory"
         found = "memory" if is_memory else _KINDS.get(kind, "other")
         sheet.derive(_VOLUME, found, f"the volume at {_SHARED}", (*path, "name"), at)
-        limit = quantity(fields.get("sizeLimit"))
-        if is_memory and limit is not None:
-            sheet.state(_BYTES, int(limit), (*path, "emptyDir", "sizeLimit"))
+        if is_memory and fields.get("sizeLimit") is not None:
+            _state_size(sheet, fields["sizeLimit"], (*path, "emptyDir", "sizeLimit"))
         return
+
+
+def _state_size(sheet: FactSheet, limit: object, at: KeyPath) -> None:
+    number = quantity(limit)
+    if number is None:
+        sheet.unusable(_BYTES, "the size is not a number yet", at)
+        return
+    sheet.state(_BYTES, int(number), at)
 
 
 def _state_processors(sheet: FactSheet, containers: Sequence[Container]) -> None:
