@@ -1,8 +1,11 @@
 """Makes every test independent of the terminal and the CI that it runs in."""
 
 import os
+from pathlib import Path
 
 import pytest
+
+from nvml_stand_in import StandIn, build
 
 # Variables that choose the form of the output, or that a probe reads as the launcher's.
 _OF_THE_CALLER = ("CI", "COLUMNS", "FORCE_COLOR", "GITHUB_ACTIONS", "NO_COLOR", "TERM")
@@ -38,3 +41,17 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in tuple(os.environ):
         if name in _OF_THE_CALLER or name.startswith(_PREFIXES_OF_THE_CALLER):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def management_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the stand-in for the management library."""
+    return build(tmp_path_factory.mktemp("nvml"))
+
+
+@pytest.fixture
+def stand_in(
+    management_library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> StandIn:
+    """Eight healthy GPUs, until the test says otherwise."""
+    return StandIn(management_library, tmp_path, monkeypatch)

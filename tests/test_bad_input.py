@@ -121,6 +121,15 @@ def test_a_file_of_another_kind_is_named_as_such(
     assert "pets.yaml: not a training configuration" in out
 
 
+def test_what_another_tool_prints_is_no_mistake_in_yaml(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bw.log").write_text("*****\n* Waiting for client... *\n*****\n")
+    code, out, _ = _run(capsys, str(tmp_path / "bw.log"))
+    assert code == 3
+    assert "bw.log: not a training configuration" in out
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
-from speccheck.validator.engine import by_clause, judge
+from speccheck.validator.clause_outcome import by_clause
+from speccheck.validator.engine import judge
 from speccheck.validator.evidence.environment import Environment, Variable
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.plan import Batch, Cluster, Communication

@@ -296,8 +296,11 @@ RANGES = {  # of any board since 2016, by unit
     "GB/s": (20, 8000),
     "TFLOPS": (8, 15000),
     "count": (1, 18),
-    "generation": (1, 5),
-    "W": (50, 1500),
+    "generation": (1, 6),
+    "W": (50, 3000),  # of a module of two
+    "MHz": (200, 10_000),
+    "code": (1, 7),
+    "flag": (False, True),
 }
 
 

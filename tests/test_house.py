@@ -73,6 +73,8 @@ _FORBIDDEN_WORDS = frozenset(
 )
 # As a noun: a class, a module, a variable. A function may check something.
 _FORBIDDEN_NOUNS = _FORBIDDEN_WORDS | {"check", "checks"}
+# Daemons that the field has given such names.
+_NAMES_OF_THE_FIELD = ("fabric_manager", "subnet_manager")
 _UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError)\b")
 
 
@@ -238,6 +240,8 @@ def _names(
 
 
 def _words(name: str) -> list[str]:
+    for known in _NAMES_OF_THE_FIELD:
+        name = name.replace(known, "")
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
     return [word.lower() for word in spaced.split("_")]
 

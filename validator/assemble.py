@@ -9,6 +9,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import Conflicts, KeyedFile, StatedKeys
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import Value
+from speccheck.validator.rule import OF_FILES, Scope
 from speccheck.validator.sources.composing.gaps import with_reasons
 from speccheck.validator.sources.context import Context, context_facts
 from speccheck.validator.sources.facts import Fact
@@ -25,13 +26,25 @@ from speccheck.validator.sources.versions.package_versions import (
 )
 from speccheck.validator.spec.nccl_catalogue import nccl_relations, nccl_variables
 
+# Of these a job may take less than the node has; its image brings its own library.
+_SHARED_OUT = {
+    "cluster.gpus_per_node",
+    "cluster.host_memory_bytes",
+    "cluster.cpus_per_node",
+    "run.nccl_version",
+}
+
 
 class PlanEvidence(Record):
-    """All evidence of one plan, and the files it comes from."""
+    """All evidence of one plan, and the files it comes from.
+
+    scopes: of the rules that can judge it.
+    """
 
     files: tuple[ReadFile, ...]
     plan: TrainingPlan
     by_type: Mapping[type, object]
+    scopes: tuple[Scope, ...] = OF_FILES
 
 
 def assemble(files: Sequence[ReadFile], context: Context) -> PlanEvidence:
@@ -41,7 +54,16 @@ def assemble(files: Sequence[ReadFile], context: Context) -> PlanEvidence:
 
 def merged_leaves(files: Sequence[ReadFile], context: Context) -> Leaves:
     """What files and command line say together, before anything follows from it."""
-    return merge([*_facts(files), *context_facts(context).facts])
+    nodes = [file for file in files if file.role == "node"]
+    others = [file for file in files if file.role != "node"]
+    told = [*_facts(others), *context_facts(context).facts]
+    if not nodes:
+        return merge(told)
+    names = {fact.name for fact in told if fact.value is not None}
+    if names >= {"cluster.nodes", "cluster.world_size"}:
+        names.add("cluster.gpus_per_node")
+    taken = names & _SHARED_OUT
+    return merge([*(one for one in _facts(nodes) if one.name not in taken), *told])
 
 
 def evidence_of(files: Sequence[ReadFile], merged: Leaves) -> PlanEvidence:
@@ -60,7 +82,42 @@ def evidence_of(files: Sequence[ReadFile], merged: Leaves) -> PlanEvidence:
     by_type[Conflicts] = Conflicts(tuple(_conflicts(leaves, keyed, versions)))
     if environment.variables:
         _add_related(by_type, environment, plan)
-    return PlanEvidence(tuple(files), plan, by_type)
+    scopes = _add_node(by_type, files, plan)
+    return PlanEvidence(tuple(files), plan, by_type, scopes)
+
+
+def _add_node(
+    by_type: dict[type, object], files: Sequence[ReadFile], plan: TrainingPlan
+) -> tuple[Scope, ...]:
+    """Add the parts of a snapshot; returns the scopes of the rules that can judge."""
+    nodes = [one.node for file in files for one in file.readings if one.node]
+    if not nodes:
+        return OF_FILES
+    from speccheck.validator.evidence.node.profile import (  # noqa: PLC0415 - seldom
+        GpuProfiles,
+        InstanceProfile,
+    )
+    from speccheck.validator.evidence.node.xids import (  # noqa: PLC0415 - seldom
+        XidCatalogue,
+    )
+    from speccheck.validator.sources.joining.one_node import (  # noqa: PLC0415
+        joined,
+    )
+    from speccheck.validator.spec.node_profiles import (  # noqa: PLC0415 - seldom
+        gpu_profiles,
+        instance_profile,
+    )
+    from speccheck.validator.spec.xid_catalogue import (  # noqa: PLC0415 - seldom
+        xid_catalogue,
+    )
+
+    by_type.update(joined(nodes).by_type())
+    by_type[XidCatalogue] = xid_catalogue()
+    by_type[GpuProfiles] = gpu_profiles()
+    by_type[InstanceProfile] = instance_profile(plan.value("cluster.instance_type"))
+    if all(file.role == "node" for file in files):
+        return "node", "environment"
+    return "plan", "node", "environment"
 
 
 def _add_related(
@@ -149,9 +206,10 @@ def _environment(files: Sequence[ReadFile]) -> Environment:
 
 def _layer(file: ReadFile) -> int:
     """Weaker layers first: NCCL takes from a file what nothing nearer sets."""
-    if file.format != "nccl-conf":
-        return 2
-    return 0 if file.status.path.rpartition("/")[2] == "nccl.conf" else 1
+    if file.format == "nccl-conf":
+        return 0 if file.status.path.rpartition("/")[2] == "nccl.conf" else 1
+    # What was set where the machine was looked at; a script sets it anew.
+    return 2 if file.role == "node" else 3
 
 
 def _carries_environment(file: ReadFile) -> bool:

@@ -1,12 +1,14 @@
 """Judges the evidence of plans: rules give verdicts, verdicts become findings."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import UnionType
+from typing import Any, Protocol
 
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.finding import Finding, Level, Outcome
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.training_plan import TrainingPlan
-from speccheck.validator.evidence.value import MissingEvidence
+from speccheck.validator.evidence.value import MissingEvidence, Value
 from speccheck.validator.gate import (
     OPEN,
     EvidenceByType,
@@ -20,6 +22,7 @@ from speccheck.validator.rule import Confidence, ListedRule, Numbers, Rule, Verd
 from speccheck.validator.spec.compose import ComposedEdition, JudgedClause
 
 _LEVELS: dict[str, Level] = {"must": "error", "should": "warning", "may": "info"}
+_WHOLE_NODE = "node"  # subject of a rule that judges no part by itself
 _MAY_BE_ERRORS = ("exact", "lower_bound")
 
 
@@ -242,7 +245,7 @@ class _RuleJudge:
         self._numbers: dict[_Under, Numbers] = {}
 
     def findings(self, evidence: EvidenceByType, under: _Under) -> list[Finding]:
-        """What the rule says of a plan."""
+        """What the rule says of a plan, or of each part of a node."""
         needed = lacking(evidence, self._listed.needs)
         if needed is not None:
             return self._kept_unknown(MissingEvidence(needed.name, needed.note))
@@ -250,18 +253,41 @@ class _RuleJudge:
         if rule is None:
             rule = self._rule = self._listed.load()
             self._kinds = tuple(kind for kind, _ in rule.evidence)
+        try:
+            arguments = self._arguments(rule, evidence, under)
+            if rule.each_at < 0:
+                said = self._said(rule, arguments)
+                if rule.scope == "node":
+                    said = [one._replace(subject=_WHOLE_NODE) for one in said]
+                return said or self.silent
+            at = rule.each_at + (-1 < rule.numbers_at <= rule.each_at)
+            parts = _parts(arguments[at])
+        except MissingEvidence as missing:
+            return self._kept_unknown(missing)
+        except Exception as error:  # noqa: BLE001 - one broken rule must not stop a run
+            return [_finding(self._judged, rule, _broken(rule, error))]
+        found: list[Finding] = []
+        for part in parts.shown:
+            arguments[at] = part
+            of_part = self._said(rule, arguments)
+            found += (one._replace(subject=part.title) for one in of_part)
+        if not parts.count.is_known:
+            found += self._kept_unknown(
+                MissingEvidence(parts.count.name, parts.count.note)
+            )
+        return found or self.silent
+
+    def _said(self, rule: Rule, arguments: Iterable[object]) -> list[Finding]:
+        """What it says of one set of evidence; nothing where it does not apply."""
         verdicts: list[Verdict] = []
         try:
-            verdicts.extend(rule.function(*self._arguments(rule, evidence, under)))
+            verdicts.extend(rule.function(*arguments))
         except MissingEvidence as missing:
             if not verdicts:
                 return self._kept_unknown(missing)
             verdicts.append(_missing(missing))
         except Exception as error:  # noqa: BLE001 - one broken rule must not stop a run
-            message = f"{rule.name} broke: {type(error).__name__}: {error}"
-            verdicts.append(Verdict("error", message))
-        if not verdicts:
-            return self.silent
+            verdicts.append(_broken(rule, error))
         return [_finding(self._judged, rule, one) for one in verdicts]
 
     def _kept_unknown(self, missing: MissingEvidence) -> list[Finding]:
@@ -301,11 +327,35 @@ class _RuleJudge:
         )
         numbers = {name: known[name] for name in wanted.__annotations__}
         for name, number in numbers.items():
-            if number is None:
+            kind = wanted.__annotations__[name]
+            if number is None and not isinstance(kind, UnionType):
                 missing = f"{clause}.{name}"
                 reason = "the edition has no value for this cluster"
                 raise MissingEvidence(missing, reason)
         return wanted(**numbers)
+
+
+class _Part(Protocol):
+    title: str
+
+
+class _Parts(Protocol):
+    """Those that are known; there may be more where their count is not."""
+
+    shown: tuple[_Part, ...]
+    count: Value[int]
+
+
+def _parts(found: object) -> _Parts:
+    """The parts of a node that a rule judges one by one."""
+    parts: Any = found
+    told: _Parts = parts
+    return told
+
+
+def _broken(rule: Rule, error: Exception) -> Verdict:
+    message = f"{rule.name} broke: {type(error).__name__}: {error}"
+    return Verdict("error", message)
 
 
 def _missing(evidence: MissingEvidence) -> Verdict:
@@ -339,41 +389,5 @@ def _finding(
         missing=verdict.missing,
         note=verdict.note,
         confidence=confidence,
+        action=verdict.action,
     )
-
-
-class ClauseOutcome(Record):
-    """One clause with what all its rules say together."""
-
-    clause: str
-    clause_level: str
-    outcome: str
-    waived: bool
-
-
-_RANKS = {"error": 0, "fail": 1, "unknown": 2, "pass": 3, "not_applicable": 4}
-
-
-def by_clause(findings: Iterable[Finding]) -> list[ClauseOutcome]:
-    """The outcome of each clause: the worst of its findings; unknown beats pass.
-
-    A must that only advice speaks against is in doubt: it neither holds nor fails.
-    """
-    worst: dict[str, tuple[Outcome, Finding]] = {}
-    for finding in findings:
-        outcome = finding.outcome
-        if outcome == "fail":
-            outcome = _weighed(finding)
-        known = worst.get(finding.clause)
-        if known is None or _RANKS[outcome] < _RANKS[known[0]]:
-            worst[finding.clause] = outcome, finding
-    return [
-        ClauseOutcome(one.clause, one.clause_level, outcome, one.waived)
-        for outcome, one in worst.values()
-    ]
-
-
-def _weighed(failed: Finding) -> Outcome:
-    """What a failure counts as: one that is only advice leaves a must in doubt."""
-    is_doubt = failed.clause_level == "must" and failed.level != "error"
-    return "unknown" if is_doubt else "fail"

@@ -10,19 +10,19 @@ from collections.abc import Iterator
 from importlib.metadata import EntryPoint, entry_points
 
 from speccheck.validator.rule_index import RuleEntry, entry_of, imported_rule
-from speccheck.validator.sources.reader import PluginFault, Reader, ScriptReader
+from speccheck.validator.sources.reader import AnyReader, PluginFault
 
 SOURCES = "speccheck.sources"
 RULES = "speccheck.rules"
 
 
-def plugin_readers() -> list[Reader | ScriptReader]:
+def plugin_readers() -> list[AnyReader]:
     """The readers of installed packages; raises PluginFault, naming the package."""
-    found: list[Reader | ScriptReader] = []
+    found: list[AnyReader] = []
     for point in _points(SOURCES):
         loaded = _loaded(point)
         reader = getattr(loaded, "READER", loaded)
-        if not isinstance(reader, Reader | ScriptReader):
+        if not isinstance(reader, AnyReader):
             message = f"{_name(point)} holds no READER"
             raise PluginFault(message)
         found.append(reader)

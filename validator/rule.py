@@ -2,18 +2,24 @@
 
 The engine fills the parameters of a rule by their types: a section of the plan, another
 kind of evidence, `X | None` for evidence that may be missing, or the rule's own
-parameter class, whose annotated names are numbers of the clause.
+parameter class, whose annotated names are numbers of the clause. A rule that asks for
+one of several parts of a node, such as `Gpu`, judges each of them by itself.
 """
 
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, Protocol
 
+from speccheck.validator.evidence.finding import Action
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place, Value
 
 Outcome = Literal["pass", "fail", "unknown", "not_applicable", "error"]
 Confidence = Literal["exact", "calibrated", "lower_bound", "advisory"]
+# node: what a machine is, by a snapshot. environment: variables, of files or of a node.
+Scope = Literal["plan", "node", "environment"]
+OF_FILES: tuple[Scope, ...] = ("plan", "environment")
+_OF_THE_ENVIRONMENT = {"Environment", "NcclVariables", "RelatedVariables"}
 Where = Place | Value[Any] | Iterable[Place | Value[Any]]
 
 
@@ -34,13 +40,18 @@ class Verdict(Record):
     remedy: str = ""
     missing: tuple[str, ...] = ()
     note: str = ""
+    action: Action | None = None
 
 
 Verdicts = Iterator[Verdict]
 
 
 class Numbers:
-    """Base of a rule's parameters: each annotated name is a number of the clause."""
+    """Base of a rule's parameters: each annotated name is a number of the clause.
+
+    `int | None` is for one that the edition may not have for this job: without it the
+    rule is undecided before it runs.
+    """
 
     def __init__(self, **numbers: Any) -> None:  # noqa: ANN401 - any unit's type
         """Take the numbers by name."""
@@ -71,6 +82,11 @@ class ListedRule(Protocol):
         ...
 
     @property
+    def scope(self) -> Scope:
+        """What it judges: it is silent where nothing of that kind was read."""
+        ...
+
+    @property
     def needs(self) -> tuple[str, ...]:
         """Leaves without which no plan can be judged."""
         ...
@@ -93,6 +109,8 @@ class Rule(Record):
     numbers_at: int  # position of the numbers among the parameters, -1 for none
     frameworks: tuple[str, ...] = ()  # the only ones it judges; empty for all
     about: tuple[str, ...] = ()  # it judges plans that speak of one; empty for any
+    scope: Scope = "plan"
+    each_at: int = -1  # position of the part of which it judges one after another
     needs: tuple[str, ...] = ()  # it is undecided on a plan that lacks one
 
     def load(self) -> "Rule":
@@ -127,7 +145,7 @@ def rule(
     def decorate(function: Callable[..., Verdicts]) -> Rule:
         evidence: list[tuple[type, bool]] = []
         numbers: type[Numbers] | None = None
-        numbers_at = -1
+        numbers_at = each_at = -1
         for name, kind in function.__annotations__.items():
             if name == "return":
                 continue
@@ -136,6 +154,8 @@ def rule(
             if issubclass(wanted, Numbers):
                 numbers, numbers_at = wanted, len(evidence)
             else:
+                if not getattr(wanted, "is_single", True):
+                    each_at = len(evidence)
                 evidence.append((wanted, optional))
         *_, area, module = function.__module__.split(".")
         return Rule(
@@ -149,10 +169,21 @@ def rule(
             numbers_at=numbers_at,
             frameworks=frameworks,
             about=about,
+            scope=_scope(kind for kind, may_lack in evidence if not may_lack),
+            each_at=each_at,
             needs=needs,
         )
 
     return decorate
+
+
+def _scope(evidence: Iterable[type]) -> Scope:
+    kinds = tuple(evidence)
+    if any(getattr(kind, "scope", "") == "node" for kind in kinds):
+        return "node"
+    if all(kind.__name__ in _OF_THE_ENVIRONMENT for kind in kinds):
+        return "environment"
+    return "plan"
 
 
 def fail(
@@ -163,10 +194,22 @@ def fail(
     required: str | float | None = None,
     cost: str = "",
     remedy: str = "",
+    action: Action | None = None,
 ) -> Verdict:
-    """The clause does not hold; `at` names all places, the one to change first."""
+    """The clause does not hold; `at` names all places, the one to change first.
+
+    action: what is to be done with a machine.
+    """
     return Verdict(
-        "fail", message, places_of(at), measured, required, cost, remedy, note=notes(at)
+        "fail",
+        message,
+        places_of(at),
+        measured,
+        required,
+        cost,
+        remedy,
+        note=notes(at),
+        action=action,
     )
 
 

@@ -18,10 +18,11 @@ from typing import Any
 
 import speccheck.rules
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.rule import Confidence, Rule
+from speccheck.validator.rule import Confidence, Rule, Scope
 
 _FOLDER = os.path.dirname(speccheck.rules.__file__)
 INDEX = os.path.join(_FOLDER, "index.json")
+_OF_ANY: tuple[Any, ...] = ((), (), (), "plan")  # frameworks, about, needs, scope
 
 
 class RuleEntry(Record):
@@ -37,6 +38,7 @@ class RuleEntry(Record):
     frameworks: tuple[str, ...] = ()
     about: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    scope: Scope = "plan"
     module: str = ""
 
     def load(self) -> Rule:
@@ -92,8 +94,8 @@ def index_text() -> str:
     content: dict[str, list[object]] = {}
     for one in entries:
         row: list[object] = [one.area, one.clause, one.confidence]
-        row += [one.frameworks, one.about, one.needs]
-        while not row[-1]:
+        row += [one.frameworks, one.about, one.needs, one.scope]
+        while row[-1] in {(), _OF_ANY[-1]}:
             row.pop()
         content[one.name] = row
     rows = (
@@ -112,6 +114,7 @@ def entry_of(rule: Rule, area: str = "", module: str = "") -> RuleEntry:
         rule.frameworks,
         rule.about,
         rule.needs,
+        rule.scope,
         module,
     )
 
@@ -123,10 +126,11 @@ def _index() -> dict[str, RuleEntry]:
     except FileNotFoundError:
         return {}
     entries: dict[str, RuleEntry] = {}
-    for name, (area, clause, confidence, *scope) in found.items():
-        frameworks, about, needs = (*map(tuple, scope), (), (), ())[:3]
+    for name, (area, clause, confidence, *rest) in found.items():
+        *concerns, scope = *rest, *_OF_ANY[len(rest) :]
+        frameworks, about, needs = map(tuple, concerns)
         entries[name] = RuleEntry(
-            area, name, clause, confidence, frameworks, about, needs
+            area, name, clause, confidence, frameworks, about, needs, scope
         )
     return entries
 

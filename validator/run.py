@@ -14,6 +14,7 @@ from speccheck.validator.locate import (
     located,
     sources_of,
 )
+from speccheck.validator.rule import OF_FILES, Scope
 from speccheck.validator.rule_index import RuleEntry, RulesByClause, rule_entries
 from speccheck.validator.selection import Selection
 from speccheck.validator.sources.context import Context
@@ -27,9 +28,20 @@ from speccheck.validator.sources.joining.follow import followed
 from speccheck.validator.sources.joining.grouping import PlanFiles, each_alone, group
 from speccheck.validator.sources.registry import Readers
 from speccheck.validator.sources.source import Source
-from speccheck.validator.spec.compose import compose
+from speccheck.validator.spec.compose import JudgedClause, compose
 from speccheck.validator.spec.edition import Edition, load_edition
 
+# Kinds of evidence, in the words of the edition, that a snapshot gives.
+NODE_EVIDENCE = (
+    "node.gpus",
+    "node.nvlink",
+    "node.pcie",
+    "node.fabric",
+    "node.driver",
+    "node.health",
+    "node.system",
+    "node.nccl_env",
+)
 # Clauses whose failures a change of settings can mend, and the plans of a run for which
 # one is sought: each costs up to as much as judging a hundred plans.
 MENDED = frozenset({"MEM-001", "MEM-002", "MEM-020", "BATCH-001", "BATCH-003"})
@@ -80,6 +92,7 @@ class Request(Record):
     each: bool = False
     by_folder: bool = False
     plugins: bool = False
+    node: str | None = None  # a snapshot with which each plan is judged
 
 
 class Run(Record):
@@ -135,9 +148,40 @@ def read_all(
     yield statuses, files
 
 
+class NoSnapshot(Exception):  # noqa: N818 - a usage error with its own message
+    """The file of `--node` is none, or cannot be read."""
+
+
+def read_node(path: str, readers: Readers) -> tuple[FileStatus, ReadFile]:
+    """The snapshot of a machine; raises NoSnapshot."""
+    status, files = read_file(path, readers=readers)
+    if len(files) == 1 and files[0].role == "node":
+        return status, files[0]
+    told = status.message or f"it is {status.format or 'of no known format'}"
+    message = f"--node {path}: no snapshot: {told}; take one with speccheck probe"
+    raise NoSnapshot(message)
+
+
 def read_plans(request: Request) -> Iterator[tuple[list[FileStatus], list[PlanFiles]]]:
     """Read the files in batches and say which of them make one plan."""
     readers = all_readers(request)
+    if request.node is None:
+        yield from _read_plans(request, readers)
+        return
+    status, node = read_node(request.node, readers)
+    reason = f"judged on the machine of {status.path}"
+    for statuses, groups in _read_plans(request, readers):
+        plans = [
+            PlanFiles((*one.files, node), (*one.reasons, reason))
+            for one in groups
+            if all(file.role != "node" for file in one.files)
+        ]
+        yield [status, *statuses], plans
+
+
+def _read_plans(
+    request: Request, readers: Readers
+) -> Iterator[tuple[list[FileStatus], list[PlanFiles]]]:
     for statuses, files in read_all(request, readers):
         if request.each:
             yield statuses, each_alone(files)
@@ -195,7 +239,8 @@ class PlanJudge:
         self.edition = load_edition(request.spec)
         self.entries = all_rules(request)
         request.selection.verify(self.edition, self.entries)
-        self.rules = RulesByClause(request.selection.rules(self.entries))
+        self._selected = request.selection.rules(self.entries)
+        self._rules: dict[tuple[Scope, ...], RulesByClause] = {}
         self._judges: dict[tuple[object, ...], Judge] = {}
         # By the id of the finding, which stays its own as long as it is held here. Most
         # findings are the same object in every plan: that a clause does not apply.
@@ -209,7 +254,8 @@ class PlanJudge:
     def judged(self, group: PlanFiles, evidence: PlanEvidence) -> JudgedPlan:
         """Judge the evidence of a plan, as it was read or as it was changed."""
         files = group.files
-        findings = self.judge_of(evidence.plan)(evidence.by_type)
+        judge = self.judge_of(evidence.plan, scopes=evidence.scopes)
+        findings = judge(evidence.by_type)
         by_name = sources_of(files)
         return JudgedPlan(
             files=tuple(dict.fromkeys(file.status for file in files)),
@@ -283,8 +329,18 @@ class PlanJudge:
             self._passed[key] = found
         return found
 
-    def judge_of(self, plan: TrainingPlan, clauses: Sequence[str] = ()) -> Judge:
+    def judge_of(
+        self,
+        plan: TrainingPlan,
+        clauses: Sequence[str] = (),
+        scopes: tuple[Scope, ...] = OF_FILES,
+    ) -> Judge:
         """The judge by the profiles that fit a plan, by some clauses or by all.
+
+        Args:
+            plan: tells the profiles.
+            clauses: the only ones to judge by; none for all.
+            scopes: of the rules for which there is evidence.
 
         Raises what `compose` raises.
         """
@@ -294,7 +350,7 @@ class PlanJudge:
             plan.value("cluster.accelerator").value,
             plan.value("cluster.instance_type").value,
         )
-        judge = self._judges.get((*key, *clauses))
+        judge = self._judges.get((key, scopes, *clauses))
         if judge is None:
             size, fabric, accelerator, instance = key
             composed = compose(
@@ -305,9 +361,27 @@ class PlanJudge:
                 accelerator=accelerator,
                 instance=instance,
                 profiles=self.request.profiles,
+                evidence=NODE_EVIDENCE if "node" in scopes else (),
             )
             narrowed = self.request.selection.narrow(composed, self.entries)
             if clauses:
                 narrowed = narrowed.selecting(lambda one: one.clause.id in clauses)
-            judge = self._judges[(*key, *clauses)] = Judge(narrowed, self.rules)
+            if "plan" not in scopes:
+                narrowed = narrowed.selecting(self._concerns_nodes)
+            judge = Judge(narrowed, self._rules_of(scopes))
+            self._judges[(key, scopes, *clauses)] = judge
         return judge
+
+    def _rules_of(self, scopes: tuple[Scope, ...]) -> RulesByClause:
+        if scopes not in self._rules:
+            entries = [one for one in self._selected if one.scope in scopes]
+            self._rules[scopes] = RulesByClause(entries)
+        return self._rules[scopes]
+
+    def _concerns_nodes(self, judged: JudgedClause) -> bool:
+        """Whether a clause is judged where a machine alone is at hand."""
+        clause = judged.clause
+        if not judged.is_selected or set(NODE_EVIDENCE).isdisjoint(clause.evidence):
+            return False
+        scopes = {one.scope for one in self.entries if one.clause == clause.id}
+        return scopes != {"plan"}

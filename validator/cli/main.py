@@ -19,12 +19,13 @@ against the edition of the specification, and says what to change.
 Commands:
   plan FILE|FOLDER ...       the values that the files make together, from where, what
                              they predict; with --what-if tp=4 also what would change
+  probe [--out node.json]    a snapshot of this machine, to be judged here or elsewhere
   explain RULE|CLAUSE        requirement, reason, example and source
   rules                      all rules with clause and area
   spec list                  all clauses of the edition
   spec show [CLAUSE]         the edition, or one clause with its numbers and sources
   spec coverage              which rules judge each clause, and their fixtures
-  schema NAME                JSON Schema: native, report, plan or coverage
+  schema NAME                JSON Schema: native, snapshot, report, plan, coverage
   ./rules                    a folder or file that is called like a command
 """
 
@@ -90,6 +91,10 @@ def _dispatch(words: list[str]) -> int:
         from speccheck.validator.cli.show_plan import show_plan  # noqa: PLC0415
 
         return show_plan(words[1:])
+    if words[0] == "probe":
+        from speccheck.validator.cli.take_snapshot import take_snapshot  # noqa: PLC0415
+
+        return take_snapshot(words[1:])
     if words[0] in COMMANDS:
         from speccheck.validator.cli.commands import run_command  # noqa: PLC0415
 

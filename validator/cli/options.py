@@ -59,6 +59,7 @@ OPTIONS: tuple[Option, ...] = (
     _job("--mtbf-hours", "mean time between job failures", "number", "H"),
     _job("--framework-version", 'such as "transformers 4.57.1"', "text", "V"),
     _job("--nccl-version", "such as 2.27.3", "text", "V"),
+    _job("--node", "snapshot of the machine that it runs on", "text", "NODE.JSON"),
     _names("--profile", "ci (default), preflight, certify, size/L, ...", "P", _SPEC),
     Option("--spec", "edition, or a folder with one", "text", "EDITION", group=_SPEC),
     _names("--select", "judge only these clauses, areas or rules", "NAMES", _SPEC),
@@ -76,7 +77,6 @@ OPTIONS: tuple[Option, ...] = (
     _names("--what-if", "judge the plan with other values too", "NAME=VALUE", _PLAN),
     Option("--color", "auto (default), always or never", "text", "WHEN"),
 )
-_BY_FLAG = {option.flag: option for option in OPTIONS}
 
 Value = str | int | float | bool | list[str]
 
@@ -88,8 +88,9 @@ class Parsed(Record):
     values: dict[str, Value]
 
 
-def parse(arguments: list[str]) -> Parsed:
+def parse(arguments: list[str], options: tuple[Option, ...] = OPTIONS) -> Parsed:
     """Take the command line apart; raises UsageError."""
+    by_flag = {option.flag: option for option in options}
     files: list[str] = []
     values: dict[str, Value] = {}
     rest = iter(arguments)
@@ -100,9 +101,9 @@ def parse(arguments: list[str]) -> Parsed:
             files.append(argument)
         else:
             flag, equal, text = argument.partition("=")
-            option = _BY_FLAG.get(flag)
+            option = by_flag.get(flag)
             if option is None:
-                raise UsageError(_unknown(flag))
+                raise UsageError(_unknown(flag, by_flag))
             if option.kind != "switch" and not equal:
                 following = next(rest, None)
                 if following is None:
@@ -116,10 +117,10 @@ def parse(arguments: list[str]) -> Parsed:
     return Parsed(tuple(files), values)
 
 
-def _unknown(flag: str) -> str:
+def _unknown(flag: str, known: dict[str, Option]) -> str:
     from speccheck.validator.evidence.nearest import nearest  # noqa: PLC0415 - rare
 
-    close = nearest(flag, _BY_FLAG)
+    close = nearest(flag, known)
     hint = f"did you mean {close}?" if close else "see speccheck --help"
     return f"no option {flag}: {hint}"
 

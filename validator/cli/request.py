@@ -8,7 +8,7 @@ from speccheck.validator.evidence.framework_version import parse_version
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.write import WriteError
-from speccheck.validator.run import Request
+from speccheck.validator.run import NoSnapshot, Request
 from speccheck.validator.selection import Selection, UnknownSelection
 from speccheck.validator.sources.context import ROLES, Context
 from speccheck.validator.sources.files import UnknownFormat
@@ -25,6 +25,7 @@ REFUSALS = (
     UsageError,
     UnknownName,
     UnknownFormat,
+    NoSnapshot,
     UnknownProfile,
     UnknownEdition,
     UnknownSelection,
@@ -96,6 +97,7 @@ def request_of(parsed: Parsed) -> Request:
         each="each" in values,
         by_folder="by_folder" in values,
         plugins="plugins" in values,
+        node=_text(values, "node"),
     )
 
 

@@ -8,6 +8,8 @@ from speccheck.validator.evidence.value import Place
 Level = Literal["error", "warning", "info"]
 ClauseLevel = Literal["must", "should", "may"]
 Outcome = Literal["pass", "fail", "unknown", "not_applicable", "error"]
+# What is to be done with a machine, the gentlest first.
+Action = Literal["MONITOR", "FIX_CONFIG", "RESET_GPU", "REBOOT", "ISOLATE", "SUPPORT"]
 
 
 class Finding(Record):
@@ -15,7 +17,8 @@ class Finding(Record):
 
     `level` is what the finding weighs when its outcome is fail; `rule` is empty where a
     clause was decided without a rule. `note` tells where values come from that no file
-    states.
+    states. `subject` is the part of a node that is judged, such as `GPU 3`, `action`
+    what is to be done with it.
     """
 
     clause: str
@@ -34,3 +37,5 @@ class Finding(Record):
     note: str = ""
     confidence: str = "exact"
     waived: bool = False
+    subject: str = ""
+    action: Action | None = None

@@ -6,7 +6,20 @@ from typing import Generic, Literal, TypeVar
 from speccheck.validator.evidence.record import Record
 
 KeyPath = tuple[str | int, ...]
-Status = Literal["stated", "derived", "default", "unknown", "conflict"]
+Status = Literal[
+    # of a plan
+    "stated",
+    "derived",
+    "default",
+    "unknown",
+    "conflict",
+    # of a node
+    "measured",
+    "absent",
+    "not_supported",
+    "not_permitted",
+    "failed",
+]
 T_co = TypeVar("T_co", covariant=True)
 D = TypeVar("D")
 

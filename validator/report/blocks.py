@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.report.frame import frames
 from speccheck.validator.report.merge_findings import Shown
 from speccheck.validator.report.style import Style, printable, wrap
+from speccheck.validator.report.subjects import folded_subjects
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 _UNFOLDED_WARNINGS = 8
@@ -59,8 +59,11 @@ def _folded(folded: Sequence[Shown], style: Style) -> Iterator[str]:
 
 def _block(group: Sequence[Shown], style: Style, *, many: bool) -> str:
     first = group[0]
-    lines = [line for one in group for line in _statement(one.finding, style)]
-    lines.extend(frames(first.locations, style))
+    lines = [line for one in group for line in _statement(one, style)]
+    if first.subjects:
+        lines.extend(_leaves(first, style))
+    else:
+        lines.extend(frames(first.locations, style))
     if many and not any(location.line for location in first.locations):
         lines.append(f"    in {first.plan_name}")
     if first.finding.note:
@@ -78,17 +81,32 @@ def _block(group: Sequence[Shown], style: Style, *, many: bool) -> str:
     return "\n".join(lines)
 
 
-def _statement(finding: Finding, style: Style) -> Iterator[str]:
+def _statement(one: Shown, style: Style) -> Iterator[str]:
+    finding = one.finding
     word = finding.level if finding.outcome == "fail" else "broken"
     head = f"{style.paint(word, finding.level)} {finding.clause} "
-    yield head + style.paint(finding.rule or finding.title, "bold")
+    of = f"  {folded_subjects(one.subjects)}" if one.subjects else ""
+    yield head + style.paint(finding.rule or finding.title, "bold") + of
     yield wrap(printable(finding.message), style.width, "  ")
+
+
+def _leaves(one: Shown, style: Style) -> Iterator[str]:
+    """The leaves of a snapshot: nobody writes one, so that their lines help nobody."""
+    keys: dict[str, list[str]] = {}
+    for location in one.locations:
+        keys.setdefault(location.file, []).append(location.key)
+    for file, names in keys.items():
+        yield wrap(f"{file} {', '.join(dict.fromkeys(names))}", style.width, "    ")
 
 
 def _labelled(group: Sequence[Shown], style: Style) -> Iterator[str]:
     """One cost and one remedy: the last clause is the narrowest, its remedy too."""
     finding = group[-1].finding
-    for label, text in (("cost", finding.cost), ("fix", finding.remedy)):
+    for label, text in (
+        ("cost", finding.cost),
+        ("do", finding.action or ""),
+        ("fix", finding.remedy),
+    ):
         if text:
             wrapped = wrap(printable(text), style.width, " " * 8)
             yield f"  {style.paint(label.ljust(5), 'dim')} {wrapped.lstrip()}"

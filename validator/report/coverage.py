@@ -160,20 +160,21 @@ def _settled(clauses: Sequence[CoveredClause]) -> int:
 def _covered(
     clause: Clause, rules: Sequence[CoveringRule], edition: Edition
 ) -> CoveredClause:
-    return CoveredClause(clause, tuple(rules), _gap(clause, edition, bool(rules)))
+    return CoveredClause(clause, tuple(rules), _gap(clause, edition, rules))
 
 
-def _gap(clause: Clause, edition: Edition, has_rules: bool) -> Gap | None:  # noqa: FBT001
+def _gap(clause: Clause, edition: Edition, rules: Sequence[CoveringRule]) -> Gap | None:
     level = clause.certification_level
     live = "" if level == "L1" else f"needs live evidence ({level})"
     if clause.status == "withdrawn":
         return Gap("withdrawn", "withdrawn")
-    if clause.status == "proposed" and not has_rules:
+    if clause.status == "proposed" and not rules:
         return Gap("proposed", "; ".join(filter(None, ("proposed, no rule", live))))
     if live:
         by_rules = "; files can show that it fails, not that it holds"
-        return Gap("needs_live_evidence", live + (by_rules if has_rules else ""))
-    if has_rules:
+        reads_files = any(one.rule.scope != "node" for one in rules)
+        return Gap("needs_live_evidence", live + (by_rules if reads_files else ""))
+    if rules:
         return None
     for name in clause.applies_when:
         condition = edition.conditions[name]

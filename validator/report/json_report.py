@@ -143,6 +143,8 @@ def _finding(located: LocatedFinding, edition: str) -> dict[str, object]:
         "message": finding.message,
         "cost": finding.cost or None,
         "remedy": finding.remedy or None,
+        "subject": finding.subject or None,
+        "action": finding.action,
         "note": finding.note or None,
         "places": list(_places(located.locations)),
         "measured": finding.measured,

@@ -1,9 +1,8 @@
-"""The JSON Schemas that speccheck publishes: its own config format and its report.
+"""The JSON Schemas that speccheck publishes: what it reads, and what it writes.
 
 Run `python -m speccheck.validator.report.json_schemas` to write them to schemas/json.
 """
 
-import ast
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +11,10 @@ from typing import Any
 from speccheck.validator.evidence import plan
 from speccheck.validator.evidence.plan import SECTIONS
 from speccheck.validator.report.coverage_model import CoverageDocument
+from speccheck.validator.report.leaf_comments import leaf_comments
 from speccheck.validator.report.plan_model import PlanDocument
 from speccheck.validator.report.report_model import Report
+from speccheck.validator.report.snapshot_schema import snapshot_schema
 from speccheck.validator.sources.formats.native import ENVIRONMENT, MARKER, leaf_type
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -29,7 +30,7 @@ _TYPES: dict[object, dict[str, Any]] = {
 
 def native_schema() -> dict[str, Any]:
     """The schema of `config.yaml`, made of the plan's sections."""
-    comments = leaf_comments()
+    comments = leaf_comments(plan)
     properties: dict[str, Any] = {
         MARKER: {"const": 1, "description": "version of this format"},
         ENVIRONMENT: {
@@ -42,7 +43,7 @@ def native_schema() -> dict[str, Any]:
         fields: dict[str, Any] = {}
         for field in section.__annotations__:
             fields[field] = dict(_TYPES[leaf_type(name, field)])
-            if comment := comments.get(f"{name}.{field}"):
+            if comment := comments.get(f"{section.__name__}.{field}"):
                 fields[field]["description"] = comment
         properties[name] = {
             "type": "object",
@@ -60,24 +61,6 @@ def native_schema() -> dict[str, Any]:
         "required": [MARKER],
         "additionalProperties": False,
     }
-
-
-def leaf_comments() -> dict[str, str]:
-    """The comments beside the leaves in plan.py: they are the documentation."""
-    lines = Path(plan.__file__).read_text(encoding="utf-8").splitlines()
-    comments: dict[str, str] = {}
-    for node in ast.parse("\n".join(lines)).body:
-        if not isinstance(node, ast.ClassDef):
-            continue
-        for leaf in node.body:
-            if isinstance(leaf, ast.AnnAssign) and isinstance(leaf.target, ast.Name):
-                above = lines[leaf.lineno - 2].strip()
-                beside = lines[(leaf.end_lineno or leaf.lineno) - 1].partition("#")[2]
-                text = beside or (above[1:] if above.startswith("#") else "")
-                if text:
-                    name = f"{node.name.lower()}.{leaf.target.id}"
-                    comments[name] = text.strip()
-    return comments
 
 
 def report_schema() -> dict[str, Any]:
@@ -100,6 +83,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "native": native_schema,
     "plan": plan_schema,
     "report": report_schema,
+    "snapshot": snapshot_schema,
 }
 
 

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 class Shown(Record):
-    """A finding as a reader meets it: once, with all its places."""
+    """A finding as a reader meets it: once, with all its places.
+
+    subjects: the parts of a node of which it is said.
+    """
 
     finding: Finding
     locations: tuple[Location, ...]
@@ -21,6 +24,7 @@ class Shown(Record):
     plans: int
     repeats: int  # plans without a place of their own that say the same
     proposals: "tuple[Proposal, ...] | None" = ()
+    subjects: tuple[str, ...] = ()
 
 
 def shown_findings(plans: Iterable[JudgedPlan]) -> list[Shown]:
@@ -36,11 +40,28 @@ def shown_findings(plans: Iterable[JudgedPlan]) -> list[Shown]:
             if known is None:
                 name = plan.files[0].path
                 joined[key] = Shown(
-                    finding, located.locations, name, 1, 0, located.proposals
+                    finding,
+                    located.locations,
+                    name,
+                    1,
+                    0,
+                    located.proposals,
+                    (finding.subject,) if finding.subject else (),
                 )
+            elif finding.subject:
+                joined[key] = _with_subject(known, finding, located.locations)
             else:
                 joined[key] = _with(known, located.locations)
     return list(joined.values())
+
+
+def _with_subject(
+    known: Shown, finding: Finding, locations: tuple[Location, ...]
+) -> Shown:
+    return known._replace(
+        locations=known.locations + locations,
+        subjects=(*known.subjects, finding.subject),
+    )
 
 
 def _with(known: Shown, locations: tuple[Location, ...]) -> Shown:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 Level = Literal["error", "warning", "info"]
 ClauseLevel = Literal["must", "should", "may"]
 Outcome = Literal["pass", "fail", "unknown", "not_applicable", "error"]
+Action = Literal["MONITOR", "FIX_CONFIG", "RESET_GPU", "REBOOT", "ISOLATE", "SUPPORT"]
 
 
 class _Part(BaseModel):
@@ -113,7 +114,7 @@ class ReportProposal(_Part):
 
 
 class ReportFinding(_Part):
-    """What one rule says of one plan."""
+    """What one rule says of one plan, or of one part of a node: the subject."""
 
     rule: str | None
     clause: str
@@ -124,6 +125,8 @@ class ReportFinding(_Part):
     message: str
     cost: str | None
     remedy: str | None
+    subject: str | None
+    action: Action | None
     note: str | None
     places: list[ReportPlace]
     measured: str | float | None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from speccheck.validator.engine import by_clause
+from speccheck.validator.clause_outcome import by_clause
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.style import counted

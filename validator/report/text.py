@@ -57,6 +57,8 @@ def _header(run: Run, style: Style) -> str:
 
 
 def _gpus(plan: JudgedPlan, style: Style) -> str:
+    if all(file.format == "snapshot" for file in plan.files):
+        return counted(plan.plan.value("cluster.gpus_per_node").or_else(0), "GPU")
     world = plan.plan.value("cluster.world_size")
     nodes = plan.plan.value("cluster.nodes").value
     local = plan.plan.value("cluster.gpus_per_node").value

@@ -10,6 +10,7 @@ from speccheck.validator.sources.composing.gaps import without_defaults
 from speccheck.validator.sources.documents.document import Document, ReadError
 from speccheck.validator.sources.documents.reading import read_stream, read_text
 from speccheck.validator.sources.reader import (
+    CaptureReader,
     Gap,
     Reader,
     Reading,
@@ -32,6 +33,8 @@ SEARCHED_SUFFIXES = (
     ".env",
     ".conf",
 )
+# What tools print: text that is no YAML is then no mistake in it.
+_PRINTED_SUFFIXES = (".txt", ".log", ".out", ".err")
 # Folders that never hold a configuration of their own.
 _SKIPPED_FOLDERS = frozenset(
     {"node_modules", "__pycache__", "site-packages", "venv", "build", "dist"}
@@ -147,9 +150,12 @@ def read_file(
         source = Source(name, _text(path, name))
         found = _read(source, readers, format_id)
     except ReadError as error:
+        is_printed = format_id is None and name.endswith(_PRINTED_SUFFIXES)
+        if error.kind == "syntax" and is_printed:
+            return _unrecognised(name, named=named), []
         return _unread(source, readers, _failed(name, error, named=named)), []
     if not found:
-        return _unrecognised(name, readers, named=named), []
+        return _unrecognised(name, named=named), []
     detection = found[0].detection
     status = FileStatus(
         name,
@@ -199,10 +205,11 @@ def _unread(source: Source | None, readers: Readers, status: FileStatus) -> File
     return status._replace(format=found.format, confidence=found.confidence)
 
 
-def _unrecognised(name: str, readers: Readers, *, named: bool) -> FileStatus:
+def _unrecognised(name: str, *, named: bool) -> FileStatus:
     message = (
-        f"{name}: not a training configuration that speccheck knows; if it is one, "
-        f"name its format with --format ({', '.join(readers.formats())})"
+        f"{name}: not a training configuration that speccheck knows, nor what a known "
+        "tool tells of a node; if it is one, name its format with --format "
+        "(docs/formats.md lists them)"
     )
     return FileStatus(name, state="unrecognised", message=message, named=named)
 
@@ -210,6 +217,10 @@ def _unrecognised(name: str, readers: Readers, *, named: bool) -> FileStatus:
 def _read(source: Source, readers: Readers, format_id: str | None) -> list[_Found]:
     if format_id is not None:
         return _read_as(source, readers, format_id)
+    if not source.name.endswith(SEARCHED_SUFFIXES):
+        captured = _read_capture(source, readers)
+        if captured is not None:
+            return [captured]
     if source.language == "shell":
         detection = readers.detect_script(source)
         reader = readers.find(detection.format) if detection else None
@@ -223,6 +234,21 @@ def _read(source: Source, readers: Readers, format_id: str | None) -> list[_Foun
         if detection is not None and isinstance(reader, Reader):
             found.append(_read_document(document, readers, reader, detection))
     return found
+
+
+def _read_capture(source: Source, readers: Readers) -> _Found | None:
+    """What a tool printed of a machine; raises ReadError for XML that none did."""
+    detection = readers.detect_capture(source)
+    reader = readers.find(detection.format) if detection else None
+    if detection is None or not isinstance(reader, CaptureReader):
+        if source.text.lstrip().startswith("<"):
+            from speccheck.validator.sources.documents.xml_elements import (  # noqa: PLC0415 - seldom
+                foreign_xml,
+            )
+
+            raise foreign_xml(source.name, source.text)
+        return None
+    return _Found(detection, reader.role, (reader.read(source),))
 
 
 def _read_document(
@@ -265,6 +291,8 @@ def _read_as(source: Source, readers: Readers, format_id: str) -> list[_Found]:
     detection = Detection(format_id, 1.0)
     if isinstance(reader, ScriptReader):
         return [_Found(detection, reader.role, _script_readings(source, readers))]
+    if isinstance(reader, CaptureReader):
+        return [_Found(detection, reader.role, (reader.read(source),))]
     return [
         _read_document(document, readers, reader, detection)
         for document in source.documents

@@ -1,7 +1,7 @@
 """What a reader is, and what it gives."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.framework_version import StatedVersion
@@ -12,8 +12,12 @@ from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.source import Source
 
+if TYPE_CHECKING:
+    from speccheck.validator.evidence.node.node import Node
+
 # engine: a file that another one names for its training engine (DeepSpeed JSON).
-Role = Literal["config", "engine", "launcher", "environment", "model"]
+# node: a snapshot or a capture of a machine.
+Role = Literal["config", "engine", "launcher", "environment", "model", "node"]
 
 
 class Reference(Record):
@@ -58,6 +62,7 @@ class Reading(Record):
 
     scripts: shell scripts that the document holds; all readers of scripts read them.
     versions: packages whose release the file names.
+    node: the parts of a machine, of a snapshot or a capture.
     """
 
     facts: FactSheet
@@ -66,6 +71,7 @@ class Reading(Record):
     references: tuple[Reference, ...] = ()
     scripts: tuple[Source, ...] = ()
     versions: tuple[StatedVersion, ...] = ()
+    node: "Node | None" = None
 
 
 class Reader(Record):
@@ -101,6 +107,24 @@ class ScriptReader(Record):
     detect: Callable[[Source], float]
     read: Callable[[Source], Reading]
     words: tuple[str, ...] = ()
+
+
+class CaptureReader(Record):
+    """Reads what a tool prints of a machine: evidence that people already have.
+
+    marks: a text without any of these is no such capture.
+    detect: from 0 (no) to 1 (sure).
+    read: gives the node; raises ReadError for a capture that is cut off or damaged.
+    """
+
+    format: str
+    marks: tuple[str, ...]
+    detect: Callable[[Source], float]
+    read: Callable[[Source], Reading]
+    role: Role = "node"
+
+
+AnyReader = Reader | ScriptReader | CaptureReader
 
 
 class PluginFault(Exception):  # noqa: N818 - the fault is the plugin's

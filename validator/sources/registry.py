@@ -3,9 +3,9 @@
 A module with one has a `READER`, one with several that share their code `READERS`.
 
 `formats/index.json` says at which top-level keys a document, and with which words in it
-a script may be of a format, so that a run imports only the readers that have a chance:
-three of forty for most files. It is generated; a module that is not in it yet is
-imported to be asked.
+a script or a capture may be of a format, so that a run imports only the readers that
+have a chance: three of forty for most files. It is generated; a module that is not in
+it yet is imported to be asked.
 """
 
 import json
@@ -16,7 +16,12 @@ from importlib import import_module
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.reader import Reader, ScriptReader
+from speccheck.validator.sources.reader import (
+    AnyReader,
+    CaptureReader,
+    Reader,
+    ScriptReader,
+)
 from speccheck.validator.sources.source import Source
 
 THRESHOLD = 0.5
@@ -34,17 +39,18 @@ class Detection(Record):
 
 
 class _Index(Record):
-    """The modules of readers: by format, of scripts with their words, by key."""
+    """The modules of readers: by format, with their words or marks, by key."""
 
     formats: dict[str, str]
     scripts: dict[str, list[str]]
     by_key: dict[str, list[str]]
+    captures: dict[str, list[str]]
 
 
 class Readers:
     """The readers of one run."""
 
-    def __init__(self, plugins: Iterable[Reader | ScriptReader] = ()) -> None:
+    def __init__(self, plugins: Iterable[AnyReader] = ()) -> None:
         """Take the built-in readers, and those of plugins besides."""
         self._plugins = (*plugins,)
 
@@ -53,7 +59,7 @@ class Readers:
         plugins = (one.format for one in self._plugins)
         return tuple(sorted({*_index().formats, *plugins}))
 
-    def find(self, format_id: str) -> Reader | ScriptReader | None:
+    def find(self, format_id: str) -> AnyReader | None:
         """The reader of a format; None when there is none."""
         for one in self._plugins:
             if one.format == format_id:
@@ -89,6 +95,17 @@ class Readers:
             if isinstance(one, ScriptReader):
                 yield one
 
+    def of_captures(self, text: str) -> Iterator[CaptureReader]:
+        """The readers that may know what a tool has printed."""
+        for module, marks in _index().captures.items():
+            if any(mark in text for mark in marks):
+                for reader in _readers(module):
+                    if isinstance(reader, CaptureReader):
+                        yield reader
+        for one in self._plugins:
+            if isinstance(one, CaptureReader):
+                yield one
+
     def detect_document(self, document: Document) -> Detection | None:
         """The format of a document, or None when no reader is sure enough."""
         data = document.data
@@ -102,6 +119,11 @@ class Readers:
         readers = self.of_scripts(source)
         return best([(reader.detect(source), reader.format) for reader in readers])
 
+    def detect_capture(self, source: Source) -> Detection | None:
+        """The format of what a tool has printed, or None."""
+        readers = self.of_captures(source.text)
+        return best([(reader.detect(source), reader.format) for reader in readers])
+
 
 def best(scores: list[tuple[float, str]]) -> Detection | None:
     """The highest score at or above the threshold."""
@@ -113,7 +135,7 @@ def best(scores: list[tuple[float, str]]) -> Detection | None:
     return Detection(name, confidence, runner_up[1], runner_up[0])
 
 
-def built_in_readers() -> list[Reader | ScriptReader]:
+def built_in_readers() -> list[AnyReader]:
     """All readers that come with speccheck, imported."""
     return [reader for module in _modules() for reader in _readers(module)]
 
@@ -122,6 +144,7 @@ def index_text() -> str:
     """What `formats/index.json` must hold."""
     index = _asked(_modules())
     content = {
+        "captures": index.captures,
         "formats": index.formats,
         "keys": index.by_key,
         "scripts": index.scripts,
@@ -136,7 +159,12 @@ def _index() -> _Index:
             content = json.load(file)
     except FileNotFoundError:
         return _asked(_modules())
-    known = _Index(content["formats"], content["scripts"], content["keys"])
+    known = _Index(
+        content["formats"],
+        content["scripts"],
+        content["keys"],
+        content["captures"],
+    )
     new = set(_modules()).difference(known.formats.values())
     if not new:
         return known
@@ -146,7 +174,12 @@ def _index() -> _Index:
         for key in {*known.by_key, *added.by_key}
     }
     formats = {**known.formats, **added.formats}
-    return _Index(formats, {**known.scripts, **added.scripts}, by_key)
+    return _Index(
+        formats,
+        {**known.scripts, **added.scripts},
+        by_key,
+        {**known.captures, **added.captures},
+    )
 
 
 def _asked(modules: Iterable[str]) -> _Index:
@@ -154,16 +187,20 @@ def _asked(modules: Iterable[str]) -> _Index:
     formats: dict[str, str] = {}
     scripts: dict[str, list[str]] = {}
     by_key: dict[str, list[str]] = {}
+    captures: dict[str, list[str]] = {}
     for module in sorted(modules):
         for reader in _readers(module):
             formats[reader.format] = module
             if isinstance(reader, ScriptReader):
                 scripts[module] = sorted(reader.words)
                 continue
+            if isinstance(reader, CaptureReader):
+                captures[module] = sorted(reader.marks)
+                continue
             for key in reader.keys:
                 if module not in by_key.setdefault(key, []):
                     by_key[key].append(module)
-    return _Index(formats, scripts, by_key)
+    return _Index(formats, scripts, by_key, captures)
 
 
 def _modules() -> list[str]:
@@ -174,9 +211,9 @@ def _modules() -> list[str]:
     )
 
 
-def _readers(module: str) -> tuple[Reader | ScriptReader, ...]:
+def _readers(module: str) -> tuple[AnyReader, ...]:
     found = import_module(f"{__package__}.formats.{module}")
-    readers: tuple[Reader | ScriptReader, ...] | None = getattr(found, "READERS", None)
+    readers: tuple[AnyReader, ...] | None = getattr(found, "READERS", None)
     return readers if readers is not None else (found.READER,)
 
 

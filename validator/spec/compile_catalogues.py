@@ -19,12 +19,15 @@ from speccheck.validator.spec.compile_frameworks import (
     compile_framework,
 )
 from speccheck.validator.spec.compile_hardware import compile_hardware
+from speccheck.validator.spec.compile_node_profiles import compile_node_profiles
+from speccheck.validator.spec.compile_xids import compile_xids
 from speccheck.validator.spec.synonyms import COMPILED, compile_synonyms
 
 # Levels of maps that stand one entry a line, so that a change can be read.
 FRAMEWORK_LEVELS = 4
 HARDWARE_LEVELS = 2
 SYNONYM_LEVELS = 1
+_XID_FILES = ("xids", "sxids", "nvlink5")
 
 
 def compiled_catalogues() -> Iterator[tuple[str, str]]:
@@ -40,12 +43,17 @@ def compiled_catalogues() -> Iterator[tuple[str, str]]:
         SYNONYM_LEVELS,
     )
     yield compiled_path(COMPILED), synonyms + "\n"
-    hardware = compile_hardware(
-        read_source("hardware/accelerators"),
-        read_source("hardware/instances"),
-        read_source("hardware/aliases"),
-    )
+    accelerators = read_source("hardware/accelerators")
+    instances = read_source("hardware/instances")
+    aliases = read_source("hardware/aliases")
+    hardware = compile_hardware(accelerators, instances, aliases)
     yield compiled_path("hardware"), _rendered(hardware, HARDWARE_LEVELS) + "\n"
+    profiles = compile_node_profiles(
+        accelerators, instances, aliases, read_source("hardware/conflicts")
+    )
+    yield compiled_path("node_profiles"), _rendered(profiles, HARDWARE_LEVELS) + "\n"
+    xids = compile_xids(*(read_source(f"xid/{name}") for name in _XID_FILES))
+    yield compiled_path("xid"), _rendered(xids, HARDWARE_LEVELS) + "\n"
 
 
 def framework_names() -> list[str]:

@@ -114,7 +114,8 @@ def _instance_names(
 ) -> dict[str, str]:
     names: dict[str, str] = {}
     for row in rows:
-        for name in (row["id"], *row["type_names"], *further.get(row["id"], ())):
+        own = (*row["type_names"], *row.get("firmware_products", ()))
+        for name in (row["id"], *own, *further.get(row["id"], ())):
             plain = folded(name).removeprefix("standard-")
             if names.setdefault(plain, row["id"]) != row["id"]:
                 message = f"{name}: names both {names[plain]} and {row['id']}"

@@ -270,7 +270,7 @@ def _joined_by_role(
             _kind(files[position]) if kind == "role" else files[position].format
             for position in members
         ]
-        if len(set(kinds)) < len(kinds):
+        if len(set(kinds)) < len(kinds) or not _one_machine(files, members):
             continue
         joined = _Draft(members)
         for draft in inside:
@@ -280,11 +280,29 @@ def _joined_by_role(
     return drafts
 
 
+def _one_machine(files: Sequence[ReadFile], members: Iterable[int]) -> bool:
+    """Whether nothing says that snapshots and captures are of several machines."""
+    nodes = [
+        reading.node
+        for position in sorted(members)
+        for reading in files[position].readings
+        if reading.node is not None
+    ]
+    if len(nodes) < 2:  # noqa: PLR2004 - one machine is itself
+        return True
+    from speccheck.validator.sources.joining.one_node import agree  # noqa: PLC0415
+
+    return agree(nodes)
+
+
 def _kind(file: ReadFile) -> str:
     """Its role; NCCL reads the files of the system and of the user beside a script's.
 
-    Source: NVIDIA/nccl src/misc/param.cc (initEnvFunc).
+    Several tools may have looked at one machine. Source: NVIDIA/nccl
+    src/misc/param.cc (initEnvFunc).
     """
+    if file.role == "node":
+        return f"node {file.format}"
     if file.format != "nccl-conf":
         return file.role
     return "system" if _base(file.status.path) == "nccl.conf" else "user"

@@ -1,0 +1,131 @@
+"""What probes find, leaf by leaf, and the snapshot that it makes.
+
+A leaf that has no value says why: an `Absence`. Leaves are put down one by one, and can
+be passed on as lines, so that what was read survives a probe that hangs or crashes.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
+
+from speccheck.validator.evidence.record import Record
+
+Reason = Literal["absent", "not_supported", "not_permitted", "failed"]
+Scalar = str | int | float | bool
+
+
+class Absence(Record):
+    """Why there is no value; code: of the system or the library."""
+
+    status: Reason
+    source: str
+    message: str = ""
+    code: str = ""
+
+    def content(self) -> dict[str, str]:
+        """As it stands in a snapshot."""
+        return {name: text for name, text in self._asdict().items() if text}
+
+
+T = TypeVar("T")
+Found = Scalar | Absence | list[Scalar | Absence | None]
+
+
+def formed(found: T | Absence, form: Callable[[T], Found]) -> Found:
+    """What was read in the form of a leaf; an Absence stays one."""
+    return found if isinstance(found, Absence) else form(found)
+
+
+class Sheet:
+    """The leaves of one machine, as they are found.
+
+    Every leaf goes to `tell` as well, where one is given: a list that `replay` takes.
+    """
+
+    __slots__ = ("_open", "_parts", "_several", "_sources", "_tell")
+
+    def __init__(self, tell: Callable[[list[Any]], None] | None = None) -> None:
+        """Start an empty sheet."""
+        self._parts: dict[str, dict[str, Any]] = {}
+        self._several: dict[str, list[dict[str, Any]] | dict[str, str]] = {}
+        self._sources: dict[str, str] = {}
+        self._open: set[str] = set()  # kinds of which more parts may come
+        self._tell = tell
+
+    def put(self, kind: str, leaf: str, found: Found, source: str) -> None:
+        """A leaf of what a machine has one of, and what was read for it."""
+        self._say("put", kind, leaf, _content(found), source)
+        self._sources.setdefault(f"{kind}.{leaf}", source)
+        self._parts.setdefault(kind, {})[leaf] = _content(found)
+
+    def add(self, kind: str) -> int:
+        """Another part of a kind; returns its number, from 0."""
+        self._say("add", kind)
+        self._open.add(kind)
+        parts = self._listed(kind)
+        parts.append({})
+        return len(parts) - 1
+
+    def put_at(
+        self, kind: str, number: int, leaf: str, found: Found, source: str
+    ) -> None:
+        """A leaf of one part; source: with the name of the part left open."""
+        self._say("put_at", kind, number, leaf, _content(found), source)
+        self._sources.setdefault(f"{kind}.{leaf}", source)
+        self._listed(kind)[number][leaf] = _content(found)
+
+    def listed(self, kind: str, absence: Absence | None = None) -> None:
+        """All parts of a kind have been added, or could not be: then why."""
+        self._say("listed", kind, absence.content() if absence else None)
+        self._open.discard(kind)
+        if absence is not None:
+            self._several[kind] = absence.content()
+        else:
+            self._listed(kind)
+
+    def doing(self, what: str) -> None:
+        """What is asked next: all that is left of a call that does not return."""
+        self._say("doing", what)
+
+    def replay(self, told: list[Any]) -> None:
+        """Do again what another sheet was told; raises ValueError for anything else."""
+        word, *rest = told
+        if word not in {"put", "add", "put_at", "listed"}:
+            raise ValueError(word)
+        if word == "listed":
+            kind, content = rest
+            self.listed(kind, Absence(**content) if content else None)
+            return
+        getattr(self, word)(*rest)
+
+    def content(self) -> dict[str, Any]:
+        """The parts as they stand in a snapshot, with their sources.
+
+        A list whose end nobody has told may lack parts, and says so.
+        """
+        partly = {"partly_listed": sorted(self._open)} if self._open else {}
+        return {**self._parts, **self._several, **partly, "sources": self._sources}
+
+    def _listed(self, kind: str) -> list[dict[str, Any]]:
+        found = self._several.setdefault(kind, [])
+        if isinstance(found, dict):
+            message = f"{kind} could not be listed"
+            raise TypeError(message)
+        return found
+
+    def _say(self, *words: Any) -> None:  # noqa: ANN401 - what JSON holds
+        if self._tell is not None:
+            self._tell([*words])
+
+
+def _content(found: Any) -> Any:  # noqa: ANN401 - what JSON holds
+    if isinstance(found, Absence):
+        return found.content()
+    if isinstance(found, list):
+        return [_content(one) for one in found]
+    return found
+
+
+def line(told: list[Any]) -> str:
+    """A line of what a sheet was told."""
+    return json.dumps(told, separators=(",", ":")) + "\n"

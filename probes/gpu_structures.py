@@ -1,0 +1,235 @@
+"""Leaves of a GPU that come several from one call, most of them in a structure."""
+
+from collections.abc import Callable
+from typing import Any
+
+from speccheck.probes.found import Absence, Found
+from speccheck.probes.gpu_leaves import Convert, told, watts
+from speccheck.probes.management_library import Library, text_of
+
+Put = Callable[[str, Found, str], None]
+Leaves = tuple[tuple[str, Convert], ...]
+
+_CORRUPTED = "14"
+# A structure that the driver does not know: of a later version, invalid, not supported.
+_UNKNOWN_STRUCTURE = {"25", "2", "3"}
+_FABRIC_STRUCTURES = ("c_nvmlGpuFabricInfo_v3_t", "c_nvmlGpuFabricInfo_v2_t")
+# nvml.h: 16 bytes after the version, typed differently by releases of the binding.
+_CLUSTER = slice(4, 20)
+_BITS = 64
+_AFFINITY_WORDS = 16  # 1,024 CPUs; a tape needs the same number everywhere
+
+
+def put_structures(
+    library: Library,
+    handle: Any,  # noqa: ANN401 - a pointer
+    title: str,
+    put: Put,
+) -> None:
+    """Put down what these calls say of one GPU."""
+    for function, leaves in _GROUPS:
+        _put_all(put, library.ask(function, handle, of=title), leaves, function)
+    version = library.constant("nvmlMemory_v2")
+    found = library.ask("nvmlDeviceGetMemoryInfo", handle, version, of=title)
+    _put_all(put, found, _MEMORY, "nvmlDeviceGetMemoryInfo")
+    for name, function, leaves in _FILLED:
+        found = _filled(library, function, name, handle, title)
+        _put_all(put, found, leaves, function)
+    _put_fabric(library, handle, title, put)
+    _put_inforom(library, handle, title, put)
+    for leaf, cause in _RETIRED:
+        pages = library.ask("nvmlDeviceGetRetiredPages", handle, cause, of=title)
+        put(leaf, told(pages, len), "nvmlDeviceGetRetiredPages")
+    found = library.ask("nvmlDeviceGetCpuAffinity", handle, _AFFINITY_WORDS, of=title)
+    put("cpu_affinity", told(found, cpu_list), "nvmlDeviceGetCpuAffinity")
+
+
+def _put_all(put: Put, found: Any, leaves: Leaves, function: str) -> None:  # noqa: ANN401
+    for leaf, form in leaves:
+        put(leaf, told(found, form), function)
+
+
+def _filled(
+    library: Library,
+    function: str,
+    name: str,
+    handle: Any,  # noqa: ANN401 - a pointer
+    title: str,
+) -> Any:  # noqa: ANN401 - a structure
+    """The structure of that name after the call, or why it was not filled."""
+    make = library.constant(name)
+    if make is None:
+        message = f"the installed nvidia-ml-py has no {name}"
+        return Absence("not_supported", function, message)
+    structure = make()
+    answer = library.ask(function, handle, _reference(structure), of=title)
+    return answer if isinstance(answer, Absence) else structure
+
+
+def _put_fabric(library: Library, handle: Any, title: str, put: Put) -> None:  # noqa: ANN401
+    """By the newest structure that the driver knows."""
+    function = "nvmlDeviceGetGpuFabricInfoV"
+    found: Any = None
+    for name in _FABRIC_STRUCTURES:
+        found = _filled(library, function, name, handle, title)
+        known = not isinstance(found, Absence)
+        if known or (found.code and found.code not in _UNKNOWN_STRUCTURE):
+            break
+    _put_all(put, found, _FABRIC, function)
+
+
+def _put_inforom(library: Library, handle: Any, title: str, put: Put) -> None:  # noqa: ANN401
+    """The call returns nothing where the checksums hold, and 14 where they do not."""
+    function = "nvmlDeviceValidateInforom"
+    found = library.ask(function, handle, of=title)
+    is_corrupted = isinstance(found, Absence) and found.code == _CORRUPTED
+    valid: Found = found if isinstance(found, Absence) else True
+    put("inforom_is_valid", False if is_corrupted else valid, function)
+
+
+def pci_address(text: Any) -> Found:  # noqa: ANN401
+    """00000000:1B:00.0 as sysfs writes it: 0000:1b:00.0."""
+    domain, _, rest = str(text_of(text)).lower().partition(":")
+    return f"{int(domain, 16):04x}:{rest}"
+
+
+def cpu_list(words: Any) -> Found:  # noqa: ANN401 - an array of ctypes
+    """Bits by CPU as the kernel writes lists: 0-47,96-143."""
+    bits = sum(int(word) << (_BITS * index) for index, word in enumerate(words))
+    spans: list[str] = []
+    number = 0
+    while bits >> number:
+        if not bits >> number & 1:
+            number += 1
+            continue
+        first = number
+        while bits >> number & 1:
+            number += 1
+        spans.append(str(first) if number == first + 1 else f"{first}-{number - 1}")
+    return ",".join(spans)
+
+
+def _hexadecimal(number: int) -> str:
+    return f"0x{number:08x}"
+
+
+def _summary(info: Any) -> Found:  # noqa: ANN401 - a structure of the binding
+    if not hasattr(info, "healthSummary"):
+        message = "the driver knows the structure without it"
+        return Absence("not_supported", "nvmlDeviceGetGpuFabricInfoV", message)
+    return int(info.healthSummary)
+
+
+def _reference(structure: Any) -> Any:  # noqa: ANN401 - of ctypes
+    import ctypes  # noqa: PLC0415 - the binding has imported it already
+
+    return ctypes.byref(structure)
+
+
+_GROUPS: tuple[tuple[str, Leaves], ...] = (
+    (
+        "nvmlDeviceGetPciInfo",
+        (
+            ("pci_address", lambda one: pci_address(one.busId)),
+            ("pci_device_id", lambda one: _hexadecimal(one.pciDeviceId)),
+            ("pci_subsystem_id", lambda one: _hexadecimal(one.pciSubSystemId)),
+        ),
+    ),
+    (
+        "nvmlDeviceGetCudaComputeCapability",
+        (("compute_capability", lambda one: f"{one[0]}.{one[1]}"),),
+    ),
+    (
+        "nvmlDeviceGetEccMode",
+        (
+            ("ecc_is_on", lambda one: bool(one[0])),
+            ("ecc_is_on_after_reboot", lambda one: bool(one[1])),
+        ),
+    ),
+    (
+        "nvmlDeviceGetMigMode",
+        (
+            ("mig_is_on", lambda one: bool(one[0])),
+            ("mig_is_pending", lambda one: one[0] != one[1]),
+        ),
+    ),
+    (
+        "nvmlDeviceGetRemappedRows",
+        (
+            ("remapped_rows_correctable", lambda one: one[0]),
+            ("remapped_rows_uncorrectable", lambda one: one[1]),
+            ("remap_is_pending", lambda one: bool(one[2])),
+            ("remap_has_failed", lambda one: bool(one[3])),
+        ),
+    ),
+    (
+        "nvmlDeviceGetRowRemapperHistogram",
+        (
+            (
+                "remap_banks",
+                lambda one: [one.max, one.high, one.partial, one.low, one.none],
+            ),
+        ),
+    ),
+    (
+        "nvmlDeviceGetBAR1MemoryInfo",
+        (("bar1_total_bytes", lambda one: int(one.bar1Total)),),
+    ),
+    ("nvmlDeviceGetComputeRunningProcesses", (("compute_processes", len),)),
+    ("nvmlDeviceGetGraphicsRunningProcesses", (("graphics_processes", len),)),
+    (
+        "nvmlDeviceGetPowerManagementLimitConstraints",
+        (
+            ("power_limit_least_watts", lambda one: watts(one[0])),
+            ("power_limit_most_watts", lambda one: watts(one[1])),
+        ),
+    ),
+)
+# Used without what the driver keeps: the first version of the call counts that in.
+_MEMORY: Leaves = (
+    ("memory_total_bytes", lambda one: int(one.total)),
+    ("memory_used_bytes", lambda one: int(one.used)),
+    ("memory_reserved_bytes", lambda one: int(one.reserved)),
+)
+# structure, function that fills it, leaves
+_FILLED: tuple[tuple[str, str, Leaves], ...] = (
+    (
+        "c_nvmlEccSramErrorStatus_v1_t",
+        "nvmlDeviceGetSramEccErrorStatus",
+        (
+            (
+                "sram_uncorrected_volatile",
+                lambda one: int(one.volatileUncParity + one.volatileUncSecDed),
+            ),
+            (
+                "sram_uncorrected_aggregate",
+                lambda one: int(one.aggregateUncParity + one.aggregateUncSecDed),
+            ),
+            ("sram_threshold_exceeded", lambda one: bool(one.bThresholdExceeded)),
+        ),
+    ),
+    (
+        "c_nvmlNvlinkGetBwMode_v1_t",
+        "nvmlDeviceGetNvlinkBwMode",
+        (("nvlink_bandwidth_mode", lambda one: int(one.bwMode)),),
+    ),
+)
+_FABRIC: Leaves = (
+    ("fabric_state", lambda one: int(one.state)),
+    ("fabric_status", lambda one: int(one.status)),
+    ("fabric_cluster", lambda one: bytes(one)[_CLUSTER].hex()),
+    ("fabric_clique", lambda one: int(one.cliqueId)),
+    ("fabric_health_mask", lambda one: int(one.healthMask)),
+    ("fabric_health_summary", _summary),
+)
+# leaf, cause: 0 several single-bit errors, 1 a double-bit error (nvml.h)
+_RETIRED = (("retired_pages_single_bit", 0), ("retired_pages_double_bit", 1))
+STRUCTURE_LEAVES: tuple[str, ...] = (
+    *(leaf for _, leaves in _GROUPS for leaf, _ in leaves),
+    *(leaf for leaf, _ in _MEMORY),
+    *(leaf for _, _, leaves in _FILLED for leaf, _ in leaves),
+    *(leaf for leaf, _ in _FABRIC),
+    *(leaf for leaf, _ in _RETIRED),
+    "inforom_is_valid",
+    "cpu_affinity",
+)

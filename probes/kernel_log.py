@@ -1,0 +1,188 @@
+"""Reads the log of the kernel: which events that matter it holds, and how often.
+
+The kernel's own buffer is read first, without waiting for more; where it is closed to
+this user, the files that the log service writes. Only what was logged since this start
+counts: files hold earlier starts too, and a file that does not tell where one begins
+is no evidence.
+"""
+
+import errno
+import os
+import re
+from collections.abc import Iterable, Iterator
+
+from speccheck.probes.found import Absence, Sheet
+from speccheck.probes.kernel_lines import OF_APPLICATIONS, Event, event_of, shown
+from speccheck.probes.root import Root, absence_of
+from speccheck.validator.evidence.record import Record
+
+KINDS = ("kernel_log", "kernel_events")
+_BUFFER = "/dev/kmsg"
+_FILES = ("/var/log/kern.log", "/var/log/messages", "/var/log/syslog", "/var/log/dmesg")
+_RECORD_BYTES = 8192  # a record of the buffer is never longer: kernel/printk
+_MOST_RECORDS = 500_000
+_MOST_EVENTS = 500
+_MICROSECONDS = 1_000_000
+_KERNEL = 0  # the facility of lines that the kernel itself wrote
+_FACILITY_SHIFT = 3
+_STAMP = re.compile(r"(?:^|\bkernel: )(?:<\d+>)?\[\s*(\d{1,9}\.\d{6})\] (.*)")
+_START = "Linux version "
+_NO_START = "does not tell this start of the kernel from earlier ones"
+
+
+class Line(Record):
+    """A line of the log, and when after the start of the kernel."""
+
+    seconds: float
+    text: str
+
+
+class _Seen:
+    """How often an event stands in the log, and when."""
+
+    __slots__ = ("count", "first", "last", "text")
+
+    def __init__(self, line: Line) -> None:
+        self.count = 0
+        self.first = line.seconds
+        self.last = line.seconds
+        self.text = line.text
+
+
+def probe(root: Root, sheet: Sheet) -> None:
+    """Put down how far the log reaches, and its events."""
+    lines, source = _log(root)
+    if isinstance(lines, Absence):
+        for leaf in ("lines", "first_seconds", "last_seconds"):
+            sheet.put("kernel_log", leaf, lines, source)
+        sheet.listed("kernel_events", lines)
+        return
+    sheet.put("kernel_log", "lines", len(lines), source)
+    absent = Absence("absent", source, "the log is empty")
+    first, last = (lines[0], lines[-1]) if lines else (None, None)
+    sheet.put("kernel_log", "first_seconds", first.seconds if first else absent, source)
+    sheet.put("kernel_log", "last_seconds", last.seconds if last else absent, source)
+    events = events_of(lines)
+    if len(events) > _MOST_EVENTS:
+        message = f"{len(events)} different events; a log of a healthy kernel has few"
+        sheet.listed("kernel_events", Absence("failed", source, message))
+        return
+    for event, seen in events.items():
+        _put(sheet, event, seen, source)
+    sheet.listed("kernel_events")
+
+
+def events_of(lines: Iterable[Line]) -> dict[Event, _Seen]:
+    """The events of a log, each with how often."""
+    found: dict[Event, _Seen] = {}
+    for line in lines:
+        event = event_of(line.text)
+        if event is None:
+            continue
+        seen = found.setdefault(event, _Seen(line))
+        seen.count += 1
+        seen.last, seen.text = line.seconds, line.text
+    return found
+
+
+def _put(sheet: Sheet, event: Event, seen: _Seen, source: str) -> None:
+    number = sheet.add("kernel_events")
+    told = {
+        **event._asdict(),
+        "count": seen.count,
+        "first_seconds": seen.first,
+        "last_seconds": seen.last,
+        "text": shown(seen.text),
+    }
+    if event.event == "xid":
+        told["is_of_application"] = event.code in OF_APPLICATIONS
+    for leaf, value in told.items():
+        absent = Absence("absent", source, "the line does not say")
+        sheet.put_at(
+            "kernel_events", number, leaf, absent if value is None else value, source
+        )
+
+
+def _log(root: Root) -> tuple[list[Line] | Absence, str]:
+    """The lines since this start, and where they were read."""
+    lines = _buffer(root)
+    if not isinstance(lines, Absence):
+        return lines, _BUFFER
+    why, source = lines, _BUFFER
+    for path in _FILES:
+        text = root.tail(path)
+        if isinstance(text, Absence):
+            # What is refused is worth more to the user than what is not there.
+            if why.status == "absent":
+                why, source = text, path
+            continue
+        lines = lines_of_file(text, path)
+        if not isinstance(lines, Absence):
+            return lines, path
+        why, source = lines, path
+    return why, source
+
+
+def _buffer(root: Root) -> list[Line] | Absence:
+    """Records `priority,number,microseconds,flags;text`; in a copy they are a file."""
+    if not root.is_live:
+        text = root.tail(_BUFFER)
+        if isinstance(text, Absence):
+            return text
+        return lines_of_buffer(text.splitlines())
+    try:
+        number = os.open(_BUFFER, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        return absence_of(_BUFFER, error)
+    try:
+        return lines_of_buffer(_records(number))
+    except OSError as error:
+        return absence_of(_BUFFER, error)
+    finally:
+        os.close(number)
+
+
+def _records(number: int) -> Iterator[str]:
+    for _ in range(_MOST_RECORDS):
+        try:
+            found = os.read(number, _RECORD_BYTES)
+        except BlockingIOError:
+            return  # all that there is has been read
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                continue  # a record was overwritten meanwhile; the next one follows
+            raise
+        if not found:
+            return
+        yield found.decode("utf-8", errors="replace").partition("\n")[0]
+
+
+def lines_of_buffer(records: Iterable[str]) -> list[Line]:
+    """The kernel's own lines: any process of root may write others into its buffer."""
+    found: list[Line] = []
+    for record in records:
+        head, separator, text = record.partition(";")
+        fields = head.split(",")
+        if not separator or len(fields) < 3:  # noqa: PLR2004 - priority, number, time
+            continue
+        priority, _, microseconds = fields[:3]
+        if not priority.isdecimal() or not microseconds.isdecimal():
+            continue
+        if int(priority) >> _FACILITY_SHIFT == _KERNEL:
+            found.append(Line(int(microseconds) / _MICROSECONDS, text))
+    return found
+
+
+def lines_of_file(text: str, path: str) -> list[Line] | Absence:
+    """The lines of the kernel after its last start in a file."""
+    found: list[Line] = []
+    knows_start = False
+    for one in text.splitlines():
+        matched = _STAMP.search(one)
+        if matched is None:
+            continue
+        line = Line(float(matched.group(1)), matched.group(2))
+        if line.text.startswith(_START):
+            found, knows_start = [], True
+        found.append(line)
+    return found if knows_start else Absence("failed", path, _NO_START)

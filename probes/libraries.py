@@ -1,0 +1,168 @@
+"""Finds libraries by the names of their files.
+
+Nothing is loaded: what a library does when it is loaded is not ours to start.
+"""
+
+import re
+import sys
+
+from speccheck.probes.found import Absence, Found, Scalar, Sheet
+from speccheck.probes.root import Root
+from speccheck.validator.evidence.record import Record
+
+_FOLDERS = (
+    "/usr/local/cuda/lib64",
+    "/usr/local/nvidia/lib64",
+    "/usr/local/lib",
+    "/opt/amazon/efa/lib",
+    "/opt/amazon/ofi-nccl/lib",
+    "/opt/amazon/ofi-nccl/lib/x86_64-linux-gnu",
+    "/opt/aws-ofi-nccl/lib",
+    "/opt/hpcx/nccl_rdma_sharp_plugin/lib",
+    "/usr/local/gib/lib64",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+    "/lib/x86_64-linux-gnu",
+    "/lib/aarch64-linux-gnu",
+    "/lib64",
+)
+_LINKER_FOLDER = "/etc/ld.so.conf.d"
+_MOST_FOLDERS = 200
+_MATTER = re.compile(
+    r"lib(cuda\.so\.1|nvidia-ml\.so\.1|nccl\.so\.2|ibverbs\.so\.1|rdmacm\.so\.1|"
+    r"mlx5\.so\.1|efa\.so\.1|fabric\.so\.1|gdrapi\.so\.2|cudart\.so\.\d+|"
+    r"nvidia-nscq\.so\.\d+|sharp\.so\.\d+|ucp\.so\.0|mpi\.so\.\d+)"
+)
+_PLUGIN = re.compile(r"libnccl-(net|tuner|profiler|env)[\w\-]*\.so")
+_NCCL = "libnccl.so.2"
+_VERSION = re.compile(r"\.so\.(\d+\.\d+\.\d+)$")
+_PACKAGE = re.compile(r"nvidia_nccl(?:_\w+)?-(\d+\.\d+\.\d+)\.dist-info")
+_OFI_RELEASE = re.compile(rb"aws-ofi-nccl[ -](?:v)?(\d+\.\d+\.\d+(?:-aws)?)\b")
+
+
+class Library(Record):
+    """One file of a library, with where its links lead."""
+
+    name: str
+    path: str
+    target: str
+    is_empty: bool
+
+
+def put_libraries(root: Root, sheet: Sheet) -> None:
+    """Put down the libraries and NCCL's plugins that are found."""
+    found = _found(root)
+    source = "files in folders of the linker"
+    if isinstance(found, Absence):
+        for leaf in (
+            "libraries",
+            "libraries_empty",
+            "nccl_version",
+            "nccl_versions",
+            "nccl_plugins",
+            "nccl_plugin_releases",
+        ):
+            sheet.put("driver", leaf, found, source)
+        return
+    plain = [one for one in found if _MATTER.fullmatch(one.name)]
+    filled = {one.name for one in plain if not one.is_empty}
+    empty = {one.path for one in found if one.is_empty}
+    sheet.put("driver", "libraries", [*sorted(filled)], source)
+    sheet.put("driver", "libraries_empty", [*sorted(empty)], source)
+    versions = nccl_versions(root, [one for one in plain if one.name == _NCCL])
+    sheet.put("driver", "nccl_versions", [*sorted(set(versions))], source)
+    sheet.put("driver", "nccl_version", one_version(versions, source), source)
+    plugins: dict[str, Library] = {}
+    for one in found:
+        if _PLUGIN.fullmatch(one.name) and not one.is_empty:
+            plugins.setdefault(one.name, one)
+    names = sorted(plugins)
+    releases: list[Scalar | Absence | None] = [
+        _release(root, plugins[name]) for name in names
+    ]
+    sheet.put("driver", "nccl_plugins", [*names], source)
+    sheet.put("driver", "nccl_plugin_releases", releases, source)
+
+
+def one_version(versions: list[str], source: str) -> Found:
+    """The release of NCCL; which of several is loaded, the job decides."""
+    different = sorted(set(versions))
+    if len(different) == 1:
+        return different[0]
+    if not different:
+        return Absence("absent", source, f"no {_NCCL} whose release is told")
+    message = f"several are installed: {', '.join(different)}"
+    return Absence("failed", source, message)
+
+
+def nccl_versions(root: Root, found: list[Library]) -> list[str]:
+    """From the name of the file, or of the Python package that brought it."""
+    versions: list[str] = []
+    for one in found:
+        matched = _VERSION.search(one.target)
+        if matched is not None:
+            versions.append(matched.group(1))
+            continue
+        folder, separator, _ = one.path.partition("/nvidia/nccl/")
+        names = root.names(folder) if separator else []
+        packages = [] if isinstance(names, Absence) else names
+        packed = [_PACKAGE.fullmatch(name) for name in packages]
+        versions += [matched.group(1) for matched in packed if matched]
+    return versions
+
+
+def _release(root: Root, plugin: Library) -> Scalar | Absence:
+    """From the file's name, else what the plugin of AWS says of itself."""
+    matched = _VERSION.search(plugin.target)
+    if matched is not None and not matched.group(1).startswith("0.0."):
+        return matched.group(1)
+    data = root.data(plugin.path)
+    told = None if isinstance(data, Absence) else _OFI_RELEASE.search(data)
+    if told is not None:
+        return told.group(1).decode()
+    return Absence("absent", plugin.path, "does not tell its release")
+
+
+def _found(root: Root) -> list[Library] | Absence:
+    """By folder, in the order in which a linker would look."""
+    found: list[Library] = []
+    seen: set[str] = set()
+    is_any = False
+    for folder in folders(root):
+        names = root.names(folder)
+        if isinstance(names, Absence):
+            continue
+        is_any = True
+        for name in names:
+            if not (_MATTER.fullmatch(name) or _PLUGIN.fullmatch(name)):
+                continue
+            path = f"{folder}/{name}"
+            target = root.target(path)
+            if isinstance(target, Absence) or target + name in seen:
+                continue
+            seen.add(target + name)
+            is_empty = root.data(target, 1) == b""
+            found.append(Library(name, path, target, is_empty))
+    return found if is_any else Absence("absent", "folders of the linker")
+
+
+def folders(root: Root) -> list[str]:
+    """LD_LIBRARY_PATH, Python's packages, the linker's settings, the usual places."""
+    found: list[str] = []
+    environment = root.text("/proc/self/environ")
+    for pair in "" if isinstance(environment, Absence) else environment.split("\0"):
+        name, _, value = pair.partition("=")
+        if name == "LD_LIBRARY_PATH":
+            found += value.split(":")
+    if root.is_live:
+        found += [
+            f"{one}/nvidia/nccl/lib" for one in sys.path if one.endswith("-packages")
+        ]
+    files = root.names(_LINKER_FOLDER)
+    for file in [] if isinstance(files, Absence) else files:
+        text = root.text(f"{_LINKER_FOLDER}/{file}")
+        found += [] if isinstance(text, Absence) else text.splitlines()
+    found = [one.strip().rstrip("/") for one in [*found, *_FOLDERS]]
+    return [one for one in dict.fromkeys(found) if one.startswith("/")][:_MOST_FOLDERS]

@@ -1,0 +1,136 @@
+"""Reads the processors: model, sockets, cores, NUMA nodes, clock and governors."""
+
+import re
+
+from speccheck.probes.found import Absence, Found, Sheet
+from speccheck.probes.root import Root
+
+_PROCESSORS = "/sys/devices/system/cpu"
+_INFO = "/proc/cpuinfo"
+_STATUS = "/proc/self/status"
+_NODES = "/sys/devices/system/node"
+_KILOHERTZ_PER_MHZ = 1000
+
+
+def put_processors(root: Root, sheet: Sheet) -> None:
+    """Put down what the host has to compute with."""
+    info = root.text(_INFO)
+    model = info if isinstance(info, Absence) else _model(info)
+    sheet.put("host", "processor_model", model, _INFO)
+    _topology(root, sheet)
+    _clock(root, sheet, info)
+    status = root.text(_STATUS)
+    allowed = (
+        status
+        if isinstance(status, Absence)
+        else labelled(status, "Cpus_allowed_list", _STATUS)
+    )
+    sheet.put("host", "processors_allowed", allowed, _STATUS)
+    # Memory of a GPU that the kernel manages is a node of its own, without processors
+    # (Grace): such nodes are not counted.
+    path = f"{_NODES}/has_cpu"
+    sheet.put("host", "numa_nodes", _listed(root, path), path)
+
+
+def labelled(text: str, label: str, path: str) -> str | Absence:
+    """What stands behind a label and a colon: the first such line."""
+    for line in text.splitlines():
+        name, colon, rest = line.partition(":")
+        if colon and name.strip() == label:
+            return rest.strip()
+    return Absence("absent", path, f"has no {label}")
+
+
+def _model(info: str) -> str | Absence:
+    """x86 tells a name; Arm the numbers of who designed it, and of the design."""
+    named = labelled(info, "model name", _INFO)
+    if not isinstance(named, Absence):
+        return named
+    numbers = [labelled(info, one, _INFO) for one in ("CPU implementer", "CPU part")]
+    told = [one for one in numbers if not isinstance(one, Absence)]
+    return f"Arm {' '.join(told)}" if len(told) == len(numbers) else named
+
+
+def numbers_of(text: str) -> list[int] | None:
+    """A list of the kernel, `0-3,8`, number by number; None for any other text."""
+    found: list[int] = []
+    for part in text.split(","):
+        matched = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part.strip())
+        if matched is None:
+            return None
+        first = int(matched.group(1))
+        found += range(first, int(matched.group(2) or first) + 1)
+    return found
+
+
+def _listed(root: Root, path: str) -> int | Absence:
+    text = root.line(path)
+    if isinstance(text, Absence):
+        return text
+    numbers = numbers_of(text)
+    if numbers is None:
+        return Absence("failed", path, f"holds {text[:40]!r}, no list of numbers")
+    return len(numbers)
+
+
+def _topology(root: Root, sheet: Sheet) -> None:
+    """What one processor does not tell leaves sockets and cores uncounted."""
+    path = f"{_PROCESSORS}/online"
+    text = root.line(path)
+    sheet.put("host", "processors", _listed(root, path), path)
+    numbers = [] if isinstance(text, Absence) else numbers_of(text) or []
+    sockets: set[int] = set()
+    cores: set[tuple[int, int, int]] = set()
+    why = text if isinstance(text, Absence) else None
+    for number in numbers:
+        folder = f"{_PROCESSORS}/cpu{number}/topology"
+        package = root.number(f"{folder}/physical_package_id")
+        core = root.number(f"{folder}/core_id")
+        die = root.number(f"{folder}/die_id")
+        if isinstance(package, Absence):
+            why = package
+        elif isinstance(core, Absence):
+            why = core
+        else:
+            if package >= 0:  # -1: the firmware does not say
+                sockets.add(package)
+            cores.add((package, 0 if isinstance(die, Absence) else die, core))
+    for leaf, count, file in (
+        ("sockets", len(sockets), "physical_package_id"),
+        ("cores", len(cores), "core_id"),
+    ):
+        source = f"{_PROCESSORS}/cpu*/topology/{file}"
+        absent = why or Absence("absent", source)
+        sheet.put("host", leaf, absent if why or not count else count, source)
+
+
+def _clock(root: Root, sheet: Sheet, info: str | Absence) -> None:
+    """Of x86 /proc/cpuinfo tells the clock, of Arm only the governor's files."""
+    policies = root.names(f"{_PROCESSORS}/cpufreq")
+    source = f"{_PROCESSORS}/cpufreq/policy*/scaling_governor"
+    folders = [] if isinstance(policies, Absence) else policies
+    folders = [one for one in folders if one.startswith("policy")]
+    named = [
+        root.line(f"{_PROCESSORS}/cpufreq/{one}/scaling_governor") for one in folders
+    ]
+    governors = sorted({one for one in named if not isinstance(one, Absence)})
+    unread = [one for one in named if isinstance(one, Absence)]
+    found: Found = [*governors, *unread[:1]]
+    absent = policies if isinstance(policies, Absence) else Absence("absent", source)
+    sheet.put("host", "governors", found if named else absent, source)
+    told = [] if isinstance(info, Absence) else _megahertz(info)
+    source = _INFO
+    if not told:
+        source = f"{_PROCESSORS}/cpufreq/policy*/scaling_cur_freq"
+        read = [
+            root.number(f"{_PROCESSORS}/cpufreq/{one}/scaling_cur_freq")
+            for one in folders
+        ]
+        told = [one / _KILOHERTZ_PER_MHZ for one in read if isinstance(one, int)]
+    mean = round(sum(told) / len(told), 1) if told else Absence("absent", source)
+    sheet.put("host", "processor_mhz", mean, source)
+
+
+def _megahertz(info: str) -> list[float]:
+    found = re.findall(r"^cpu MHz\s*: (\d{1,6}(?:\.\d+)?)$", info, re.MULTILINE)
+    return [float(one) for one in found]

@@ -1,0 +1,95 @@
+"""Reads which processes run, from /proc: daemons, and processes that are stuck.
+
+A container sees its own processes only. What is not seen there may well run: only where
+the kernel's own threads are in sight is a daemon that is not found no daemon.
+"""
+
+import re
+import time
+
+from speccheck.probes.found import Absence
+from speccheck.probes.root import Root
+from speccheck.validator.evidence.record import Record
+
+SOURCE = "/proc/{process}/stat"
+_MOST_NAME = 15  # of the kernel: TASK_COMM_LEN less the zero byte
+_KERNEL_THREAD = 0x0020_0000  # PF_KTHREAD, include/linux/sched.h
+_FIRST_THREAD = "kthreadd"  # process 2 of every machine
+_STAT = re.compile(r"(\d+) \((.*)\) (\S) (.*)", re.DOTALL)
+_FLAGS, _STARTED = 5, 18  # of the fields after the state, proc(5)
+_LOOKS, _PAUSE_SECONDS = 3, 0.04
+_ONLY_OWN = Absence("not_permitted", SOURCE, "processes of the host are not in sight")
+
+
+class Process(Record):
+    """One process; started: in clock ticks, which tells it from a later namesake."""
+
+    number: int
+    name: str
+    state: str
+    is_kernel_thread: bool
+    started: str
+
+
+class Processes(Record):
+    """All processes in sight, and whether these are all of the host."""
+
+    seen: tuple[Process, ...]
+    are_all: bool
+
+    def has(self, name: str) -> bool | Absence:
+        """Whether a program of that name runs."""
+        short = name[:_MOST_NAME]
+        if any(one.name == short and one.state not in "ZX" for one in self.seen):
+            return True
+        return False if self.are_all else _ONLY_OWN
+
+    def counted(self, numbers: list[int]) -> int | Absence:
+        """How many there are of some kind; none in sight of a container is no count."""
+        return len(numbers) if numbers or self.are_all else _ONLY_OWN
+
+
+def processes(root: Root) -> Processes | Absence:
+    """The processes of the machine."""
+    names = root.names("/proc")
+    if isinstance(names, Absence):
+        return names
+    found = [_process(root, int(name)) for name in names if name.isdecimal()]
+    seen = tuple(one for one in found if one is not None)
+    if not seen:
+        return Absence("absent", SOURCE)
+    return Processes(seen, any(one.name == _FIRST_THREAD for one in seen))
+
+
+def _process(root: Root, number: int) -> Process | None:
+    """None where it has ended meanwhile."""
+    text = root.text(f"/proc/{number}/stat")
+    matched = None if isinstance(text, Absence) else _STAT.match(text)
+    if matched is None:
+        return None
+    name, state, rest = matched.group(2), matched.group(3), matched.group(4).split()
+    if len(rest) <= _STARTED or not rest[_FLAGS].isdecimal():
+        return None
+    is_thread = bool(int(rest[_FLAGS]) & _KERNEL_THREAD)
+    return Process(number, name, state, is_thread, rest[_STARTED])
+
+
+def stuck(root: Root, found: Processes) -> int | Absence:
+    """Processes in uninterruptible sleep, at each of several looks.
+
+    Every disk access sleeps so for a moment, and some threads of the kernel always do.
+    """
+    waiting = [
+        one for one in found.seen if one.state == "D" and not one.is_kernel_thread
+    ]
+    for _ in range(_LOOKS - 1):
+        if not waiting or not root.is_live:
+            break
+        time.sleep(_PAUSE_SECONDS)
+        waiting = [one for one in waiting if _process(root, one.number) == one]
+    return found.counted([one.number for one in waiting])
+
+
+def zombies(found: Processes) -> int | Absence:
+    """Processes that have ended and that nobody has asked for."""
+    return found.counted([one.number for one in found.seen if one.state == "Z"])

@@ -1,0 +1,244 @@
+"""A tape of NVML: what a library answered, call by call, and the same again from it.
+
+Recorder and replayer stand where the binding expects the loaded library, and see what
+passes between Python and C: a code, and the bytes of every buffer. A tape is text, one
+JSON object a line, written as the calls return: one that hangs or crashes ends it. A
+call is found by its name and what went into it; a call that was made several times
+answers in the order of the recording, and then as it did last.
+"""
+
+import base64
+import ctypes
+import hashlib
+import hmac
+import json
+import secrets
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from speccheck.probes.found import Absence
+from speccheck.probes.root import Root
+
+TAPE = "nvml.tape.jsonl"
+SCHEMA = "speccheck-nvml-tape/1"
+_LIBRARY = "libnvidia-ml.so.1"
+_NOT_FOUND = 12  # nvml.h, NVML_ERROR_LIBRARY_NOT_FOUND
+_ERROR_STRING = "nvmlErrorString"
+_SERIAL_TEXTS = ("nvmlDeviceGetUUID", "nvmlDeviceGetSerial")
+_FABRIC = "nvmlDeviceGetGpuFabricInfoV"
+_CLUSTER = slice(4, 20)  # nvml.h: the UUID stands after the version
+_DIGITS = 16
+_FIRST_ADDRESS = 0x1000  # of handles that are replayed: numbers, never followed
+
+
+class Handles:
+    """Pointers that the library gives, by number: their addresses differ each time."""
+
+    __slots__ = ("_numbers",)
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._numbers: dict[int, int] = {}
+
+    def number(self, pointer: Any) -> int:  # noqa: ANN401 - of ctypes
+        """The number of a pointer, a new one if it was not seen before."""
+        address = ctypes.cast(pointer, ctypes.c_void_p).value or 0
+        return self._numbers.setdefault(address, len(self._numbers))
+
+    def put(self, pointer: Any, number: int) -> None:  # noqa: ANN401
+        """Let a pointer be the handle of that number."""
+        address = _FIRST_ADDRESS * (number + 1)
+        self._numbers[address] = number
+        ctypes.c_void_p.from_buffer(pointer).value = address
+
+
+class Recorder:
+    """The library, with a tape that runs."""
+
+    def __init__(self, library: Any, write: Callable[[str], object]) -> None:  # noqa: ANN401
+        """Take the loaded library and what takes the lines."""
+        self._library = library
+        self._write = write
+        self._handles = Handles()
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - a function of ctypes
+        """A function that is recorded; raises AttributeError as the library does."""
+        function = getattr(self._library, name)
+        if name == _ERROR_STRING:
+            function.restype = ctypes.c_char_p
+
+        def called(*arguments: Any) -> Any:  # noqa: ANN401
+            entered = _entered(arguments, self._handles)
+            answer = function(*arguments)
+            line: dict[str, Any] = {"call": name, "in": entered}
+            if isinstance(answer, bytes):
+                line["text"] = answer.decode("utf-8", "replace")
+            else:
+                line["code"] = answer
+                line["out"] = _left(arguments, self._handles)
+            self._write(json.dumps(line, separators=(",", ":")) + "\n")
+            return answer
+
+        return called
+
+
+class Replayer:
+    """A library that answers from a tape."""
+
+    def __init__(self, text: str) -> None:
+        """Take the content of a tape; raises ValueError for what is none."""
+        self._answers: dict[str, dict[str, list[dict[str, Any]]]] = {}
+        self._handles = Handles()
+        for line in _lines(text):
+            calls = self._answers.setdefault(line["call"], {})
+            calls.setdefault(json.dumps(line["in"]), []).append(line)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - a function
+        """A function of the tape; raises AttributeError for one that it lacks."""
+        calls = self.__dict__["_answers"].get(name)
+        if calls is None:
+            raise AttributeError(name)
+
+        def called(*arguments: Any) -> Any:  # noqa: ANN401
+            answers = calls.get(json.dumps(_entered(arguments, self._handles)))
+            if answers is None:
+                message = f"{name} stands on the tape with other arguments only"
+                raise LookupError(message)
+            answer = answers.pop(0) if len(answers) > 1 else answers[0]
+            if "text" in answer:
+                return answer["text"].encode()
+            _put(arguments, answer.get("out", []), self._handles)
+            return answer["code"]
+
+        return called
+
+
+def recording(folder: str, *, keep_identifiers: bool) -> Any:  # noqa: ANN401
+    """The library with a tape in a folder; None where there is no library.
+
+    Serial numbers and UUIDs become digests on the tape unless they are to be kept.
+    """
+    file = open(f"{folder}/{TAPE}", "w", encoding="utf-8", buffering=1)  # noqa: SIM115 - until the process ends
+    file.write(json.dumps({"schema": SCHEMA}) + "\n")
+    try:
+        library = ctypes.CDLL(_LIBRARY)
+    except OSError:
+        line = {"call": "nvmlInitWithFlags", "in": [0], "code": _NOT_FOUND, "out": []}
+        file.write(json.dumps(line) + "\n")
+        return None
+    if keep_identifiers:
+        return Recorder(library, file.write)
+    salt = secrets.token_bytes(_DIGITS)
+    return Recorder(library, lambda line: file.write(without_serials(line, salt)))
+
+
+def tape_below(root: Root) -> str:
+    """The tape beside a copy of a machine's files; empty where there is none."""
+    found = root.text(f"/{TAPE}")
+    return "" if isinstance(found, Absence) else found
+
+
+def without_serials(text: str, salt: bytes) -> str:
+    """A line of a tape with digests for what names one GPU or one fabric."""
+    line = json.loads(text)
+    name = line["call"]
+    if name in _SERIAL_TEXTS:
+        digest = hmac.new(salt, line["out"][0].encode(), hashlib.sha256).hexdigest()
+        line["out"] = [_text(f"hashed:{digest[:_DIGITS]}".encode())]
+    elif name == _FABRIC and not line["code"]:
+        held = bytearray(base64.b64decode(line["out"][0]))
+        cluster = bytes(held[_CLUSTER])
+        if any(cluster):
+            hashed = hmac.new(salt, cluster, hashlib.sha256).digest()
+            held[_CLUSTER] = hashed[: len(cluster)]
+        line["out"] = [_text(bytes(held))]
+    else:
+        return text
+    return json.dumps(line, separators=(",", ":")) + "\n"
+
+
+def _lines(text: str) -> list[dict[str, Any]]:
+    """The calls on a tape, without a last one that was cut off."""
+    first, *rest = text.splitlines() or [""]
+    problem = f"no tape of {SCHEMA}"
+    try:
+        if json.loads(first).get("schema") != SCHEMA:
+            raise ValueError(problem)
+    except (AttributeError, json.JSONDecodeError):
+        raise ValueError(problem) from None
+    found: list[dict[str, Any]] = []
+    for number, text_of_line in enumerate(rest, 2):
+        line = _line(text_of_line)
+        if line is not None:
+            found.append(line)
+        elif number <= len(rest):
+            message = f"line {number} of the tape is damaged"
+            raise ValueError(message)
+    return found
+
+
+def _line(text: str) -> dict[str, Any] | None:
+    """A call of a tape; None for what is none."""
+    try:
+        line = json.loads(text)
+        is_text = isinstance(line["call"], str) and isinstance(
+            line.get("text", ""), str
+        )
+        is_code = "text" in line or isinstance(line["code"], int)
+        lists = line["in"], line.get("out", [])
+    except (AttributeError, TypeError, KeyError, json.JSONDecodeError):
+        return None
+    is_whole = is_text and is_code and all(isinstance(one, list) for one in lists)
+    return line if is_whole else None
+
+
+def _buffers(arguments: Iterable[Any]) -> list[Any]:
+    """What the library may write into: all that is passed by reference."""
+    found: list[Any] = []
+    for one in arguments:
+        if isinstance(one, ctypes.Array):
+            found.append(one)
+        elif hasattr(one, "_obj"):
+            found.append(one._obj)  # noqa: SLF001 - of ctypes.byref, which has no other
+    return found
+
+
+def _entered(arguments: Iterable[Any], handles: Handles) -> list[Any]:
+    """What goes into a call, as JSON."""
+    found: list[Any] = []
+    for one in arguments:
+        if isinstance(one, ctypes.Array) or hasattr(one, "_obj"):
+            (buffer,) = _buffers([one])
+            found.append("" if _is_pointer(buffer) else _text(bytes(buffer)))
+        elif _is_pointer(one):
+            found.append({"handle": handles.number(one)})
+        else:
+            found.append(getattr(one, "value", one))
+    return found
+
+
+def _left(arguments: Iterable[Any], handles: Handles) -> list[Any]:
+    """What a call has left in its buffers."""
+    return [
+        {"handle": handles.number(one)} if _is_pointer(one) else _text(bytes(one))
+        for one in _buffers(arguments)
+    ]
+
+
+def _put(arguments: Iterable[Any], left: list[Any], handles: Handles) -> None:
+    for buffer, content in zip(_buffers(arguments), left, strict=True):
+        if isinstance(content, dict):
+            handles.put(buffer, content["handle"])
+            continue
+        held = base64.b64decode(content, validate=True)
+        size = ctypes.sizeof(buffer)
+        ctypes.memmove(ctypes.addressof(buffer), held.ljust(size, b"\0"), size)
+
+
+def _is_pointer(one: Any) -> bool:  # noqa: ANN401
+    return hasattr(type(one), "contents")  # which a null pointer has, and refuses
+
+
+def _text(content: bytes) -> str:
+    """Bytes as text, without the zeros that fill the rest of a buffer."""
+    return base64.b64encode(content.rstrip(b"\0")).decode()

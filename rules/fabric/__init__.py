@@ -1,0 +1,1 @@
+"""Rules about adapters, ports and what communication libraries find of them."""

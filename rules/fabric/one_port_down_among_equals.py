@@ -1,0 +1,83 @@
+"""A port that is down, or slower, while most like it are up.
+
+Why it hurts: NCCL leaves the port out without a word, or rings run at its rate.
+
+What passes: all ports on the same type of board are active at one rate.
+
+Where it does not apply: fewer than the clause's number of such ports; a board of which
+half the ports or less are up, as they may be left without cable on purpose; EFA, whose
+driver always reports ports as active.
+
+Source: NVIDIA/NVSentinel, monitor of network adapters (peers of the same role).
+
+Bad::
+
+    mlx5_3/1: state DOWN physical_state POLLING     # seven others are ACTIVE
+
+Good::
+
+    mlx5_3/1: state ACTIVE physical_state LINK_UP
+"""
+
+from collections.abc import Iterator
+
+from speccheck.rules.fabric._rails import EFA
+from speccheck.validator.evidence.node.rdma import RdmaDevices, RdmaPort, RdmaPorts
+from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
+
+
+class Peers(Numbers):
+    """How many ports are needed to tell what is normal."""
+
+    peers_min: int
+
+
+@rule(clause="FAB-020")
+def one_port_down_among_equals(
+    ports: RdmaPorts, devices: RdmaDevices, limit: Peers
+) -> Verdicts:
+    """Compare state and rate of the ports of each type of board."""
+    for group in _equals(ports, devices):
+        if len(group) < limit.peers_min:
+            continue
+        active = [one for one in group if one.state.need() == "ACTIVE"]
+        if 2 * len(active) <= len(group):
+            continue
+        rate = max(one.rate_gbit_per_second.need() for one in active)
+        odd = [one for one in group if _is_odd(one, rate)]
+        if 2 * len(odd) >= len(group):
+            continue
+        for one in odd:
+            yield fail(
+                f"{one.title} is {one.state.value} "
+                f"({one.physical_state.or_else('physical state not known')}) at "
+                f"{one.rate_gbit_per_second.need():g} Gbit/s; "
+                f"{len(group) - len(odd)} of {len(group)} such ports are ACTIVE at "
+                f"{rate:g}",
+                at=[one.state, one.rate_gbit_per_second],
+                measured=one.rate_gbit_per_second.value,
+                required=rate,
+                cost="the GPU of this rail sends over that of another one",
+                remedy=f"Reseat cable and transceiver of {one.title}; look at the "
+                "switch port; leave the device out of NCCL_IB_HCA until then.",
+                action="ISOLATE",
+            )
+        if not odd:
+            yield passed(at=[one.state for one in group], measured=rate, required=rate)
+
+
+def _equals(ports: RdmaPorts, devices: RdmaDevices) -> Iterator[list[RdmaPort]]:
+    """The ports of each type of board, by number: second ports are often unused."""
+    boards = {one.name.need(): one for one in devices.each()}
+    groups: dict[tuple[str, str, int], list[RdmaPort]] = {}
+    for port in ports.each():
+        device = boards.get(port.device.need())
+        if device is None or port.link_layer.need() == EFA:
+            continue
+        kind = device.type.or_else(""), device.board_id.or_else("")
+        groups.setdefault((*kind, port.number.or_else(1)), []).append(port)
+    yield from groups.values()
+
+
+def _is_odd(port: RdmaPort, rate: float) -> bool:
+    return port.state.need() != "ACTIVE" or port.rate_gbit_per_second.need() < rate

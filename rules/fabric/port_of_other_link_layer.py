@@ -1,0 +1,86 @@
+"""A port that speaks Ethernet among equals on InfiniBand, or the other way round.
+
+Why it hurts: adapters can do both; one whose type was never set joins no fabric, and
+NCCL leaves it out or stops.
+
+What passes: all ports of a board speak one protocol, and where the fabric of the job is
+known, some port speaks its protocol.
+
+Where it does not apply: a node without RDMA devices; EFA.
+
+Source: leptonai/gpud, check of InfiniBand ports; NVIDIA mlxconfig, LINK_TYPE.
+
+Bad::
+
+    mlx5_0 InfiniBand    mlx5_3 Ethernet      # same board
+
+Good::
+
+    mlx5_0 InfiniBand    mlx5_3 InfiniBand
+"""
+
+from speccheck.rules.fabric._rails import EFA, ETHERNET, INFINIBAND
+from speccheck.validator.evidence.node.rdma import RdmaDevices, RdmaPort, RdmaPorts
+from speccheck.validator.evidence.plan import Cluster
+from speccheck.validator.rule import Numbers, Verdict, Verdicts, fail, passed, rule
+
+_REMEDY = "mlxconfig -d DEVICE set LINK_TYPE_P1=1 (InfiniBand) or 2 (Ethernet); reset."
+
+
+class Peers(Numbers):
+    """How many ports are needed to tell what is normal."""
+
+    peers_min: int
+
+
+@rule(clause="FAB-023")
+def port_of_other_link_layer(
+    ports: RdmaPorts, devices: RdmaDevices, cluster: Cluster, limit: Peers
+) -> Verdicts:
+    """Compare the link layers of equal boards, and of all with the fabric."""
+    each = [one for one in ports.each() if one.link_layer.need() != EFA]
+    if not each:
+        return
+    wanted = {"infiniband": INFINIBAND, "roce-lossless": ETHERNET, "mrc": ETHERNET}.get(
+        cluster.fabric.or_else("")
+    )
+    if wanted and all(one.link_layer.value != wanted for one in each):
+        yield _fail(
+            f"the fabric is {cluster.fabric.value}, and no port speaks {wanted}", each
+        )
+        return
+    odd = [one for group in _groups(each, devices) for one in _odd(group, limit)]
+    if odd:
+        names = ", ".join(f"{one.title} {one.link_layer.value}" for one in odd)
+        yield _fail(f"{names}: most ports of the same board speak the other one", odd)
+        return
+    yield passed(at=[one.link_layer for one in each])
+
+
+def _fail(message: str, ports: list[RdmaPort]) -> Verdict:
+    return fail(
+        message,
+        at=[one.link_layer for one in ports],
+        cost="the rail is not used, or the job does not start",
+        remedy=_REMEDY,
+        action="FIX_CONFIG",
+    )
+
+
+def _groups(each: list[RdmaPort], devices: RdmaDevices) -> list[list[RdmaPort]]:
+    boards = {one.name.need(): one.board_id for one in devices.each()}
+    groups: dict[tuple[str, int], list[RdmaPort]] = {}
+    for one in each:
+        board = boards.get(one.device.need())
+        key = (board.or_else("") if board else "", one.number.or_else(1))
+        groups.setdefault(key, []).append(one)
+    return list(groups.values())
+
+
+def _odd(group: list[RdmaPort], limit: Peers) -> list[RdmaPort]:
+    """The few of a group that differ from the many."""
+    layers = [one.link_layer.need() for one in group]
+    common = max(set(layers), key=layers.count)
+    odd = [one for one in group if one.link_layer.need() != common]
+    is_clear = len(group) >= limit.peers_min and len(group) > 2 * len(odd)
+    return odd if is_clear else []

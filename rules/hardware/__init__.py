@@ -1,0 +1,1 @@
+"""Rules on what a machine is and how healthy it is."""

@@ -1,0 +1,43 @@
+"""What rules on many leaves of one GPU share."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from speccheck.validator.evidence.node.gpu import Numbers
+from speccheck.validator.evidence.node.gpu_codes import BANKS
+from speccheck.validator.evidence.value import MissingEvidence, Value
+
+
+def supported(*leaves: Value[Any]) -> tuple[Value[Any], ...]:
+    """The leaves that the GPU has: what it lacks by design says nothing of it."""
+    return tuple(leaf for leaf in leaves if leaf.status != "not_supported")
+
+
+def needed(*leaves: Value[Any]) -> Iterator[Value[Any]]:
+    """The leaves that the GPU has; raises MissingEvidence for one that is not known."""
+    for leaf in supported(*leaves):
+        leaf.need()
+        yield leaf
+
+
+def short_banks(banks: Value[Numbers]) -> tuple[int, int]:
+    """How many banks of memory have few spare rows, and how many have none.
+
+    None where the GPU does not count; raises MissingEvidence for half a count.
+    """
+    if not banks.is_known:
+        return 0, 0
+    found = [one for one in banks.need() if one is not None]
+    if len(found) != len(BANKS):
+        reason = f"{len(found)} of {len(BANKS)} counts can be read"
+        raise MissingEvidence(banks.name, reason)
+    return found[-2], found[-1]
+
+
+def median(numbers: list[float]) -> float:
+    """The middle one, or the mean of the two."""
+    ordered = sorted(numbers)
+    middle = len(ordered) // 2
+    if len(ordered) % 2:
+        return ordered[middle]
+    return (ordered[middle - 1] + ordered[middle]) / 2

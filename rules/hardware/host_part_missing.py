@@ -1,0 +1,76 @@
+"""A machine with fewer cores, memory or drives than its type has.
+
+Why it hurts: a processor that was switched off or a memory module that is lost makes
+the node the slowest of the job, or ends it when its memory runs out.
+
+What passes: the sockets, cores, memory and drives of the type; a few per cent of the
+memory go to firmware and kernel.
+
+Where it does not apply: types of which the edition has no number. Drives of AWS are not
+counted: network volumes are NVMe drives there as well.
+
+Source: Azure/azurehpc-health-checks conf; oracle-quickstart/oci-hpc.
+
+Bad::
+
+    grep MemTotal /proc/meminfo     # 1.7 TiB on a machine with 1.8
+
+Good::
+
+    grep MemTotal /proc/meminfo     # as in the data sheet, less a few per cent
+"""
+
+from speccheck.validator.evidence.node.host import Host
+from speccheck.validator.evidence.node.pci import PciDevices
+from speccheck.validator.evidence.value import Value
+from speccheck.validator.models.amounts import gigabytes
+from speccheck.validator.rule import Numbers, Verdict, Verdicts, fail, passed, rule
+
+_NVME_CLASS = "0x010802"
+
+
+class OfType(Numbers):
+    """What this type of machine has."""
+
+    sockets: int | None
+    cores: int | None
+    memory_bytes: int | None
+    memory_share: float
+    drives: int | None
+
+
+@rule(clause="HW-081")
+def host_part_missing(host: Host, devices: PciDevices, wanted: OfType) -> Verdicts:
+    """Judge each part of which the edition has a number."""
+    for found, number, what in (
+        (host.sockets, wanted.sockets, "sockets"),
+        (host.cores, wanted.cores, "cores"),
+    ):
+        if number is not None:
+            yield _judged(found, found.need(), number, f"{number} {what}")
+    if wanted.memory_bytes is not None:
+        found, least = (
+            host.memory_total_bytes,
+            wanted.memory_bytes * wanted.memory_share,
+        )
+        text = f"at least {gigabytes(least)} of memory"
+        yield _judged(found, found.need(), least, text)
+    if wanted.drives is not None:
+        drives = [one for one in devices.each() if one.pci_class.value == _NVME_CLASS]
+        text = f"{wanted.drives} NVMe drives"
+        yield _judged(devices.count, len(drives), wanted.drives, text)
+
+
+def _judged(leaf: Value[int], found: float, least: float, text: str) -> Verdict:
+    if found >= least:
+        return passed(at=leaf, measured=found, required=least)
+    return fail(
+        f"{found:,.0f} found; this type of machine has {text}",
+        at=leaf,
+        measured=found,
+        required=least,
+        cost="the node is slower than the others, or runs out of memory",
+        remedy="Look at dmesg, the log of the BMC and the kernel command line; drain "
+        "the node and have the part replaced.",
+        action="ISOLATE",
+    )

@@ -1,0 +1,67 @@
+"""A host whose kernel, or a process in it, is stuck.
+
+Why it hurts: tasks that hang in a driver or a file system seldom come back; a job that
+starts there hangs as well, and cannot be ended.
+
+What passes: no hung task, lock-up or fault of the kernel in its log, and no process
+that sleeps without end.
+
+Where it does not apply: nowhere. A log that cannot be read is unknown.
+
+Source: kubernetes/node-problem-detector, kernel monitor; facebookresearch/gcm.
+
+Bad::
+
+    dmesg | grep 'blocked for more than'    # INFO: task python:4211 blocked for ...
+
+Good::
+
+    dmesg | grep 'blocked for more than'    # nothing
+"""
+
+from speccheck.validator.evidence.node.host import Host
+from speccheck.validator.evidence.node.kernel_log import KernelEvents, KernelLog
+from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
+
+_REMEDY = "Find what it waits for (cat /proc/PID/stack), drain the node and reboot."
+
+
+class Troubles(Numbers):
+    """The kinds of lines that tell of a stuck kernel, and how many may be."""
+
+    events: tuple[str, ...]
+    stuck_max: int
+
+
+@rule(clause="HW-076")
+def kernel_in_trouble(
+    events: KernelEvents, log: KernelLog, host: Host, limit: Troubles
+) -> Verdicts:
+    """Judge the log, then the processes."""
+    found = [one for one in events.each() if one.event.need() in limit.events]
+    for one in found:
+        yield fail(
+            f"{one.count.or_else(1)} times in the kernel log: "
+            f"{one.event.need().replace('_', ' ')}: {one.text.or_else('')}",
+            at=one.event,
+            measured=one.count.value,
+            required=0,
+            cost="jobs hang on this node and cannot be ended",
+            remedy=_REMEDY,
+            action="REBOOT",
+        )
+    stuck = host.stuck_processes
+    if stuck.need() > limit.stuck_max:
+        yield fail(
+            f"{stuck.value} processes sleep without end (state D); at most "
+            f"{limit.stuck_max} should",
+            at=stuck,
+            measured=stuck.value,
+            required=limit.stuck_max,
+            cost="jobs hang on this node and cannot be ended",
+            remedy=_REMEDY,
+            action="REBOOT",
+        )
+    elif not found:
+        log.lines.need()
+        yield passed(at=[log.lines, stuck], measured=0)

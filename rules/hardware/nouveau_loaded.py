@@ -1,0 +1,48 @@
+"""The module nouveau on a node with GPUs of NVIDIA.
+
+Why it hurts: it takes the GPUs, and the driver that CUDA needs cannot.
+
+What passes: nouveau is not loaded.
+
+Where it does not apply: a node without GPUs of NVIDIA.
+
+Source: NVIDIA/DCGM, error 23; NVIDIA driver installation guide.
+
+Bad::
+
+    lsmod | grep nouveau
+
+Good::
+
+    echo 'blacklist nouveau' > /etc/modprobe.d/nouveau.conf
+"""
+
+from speccheck.validator.evidence.node.driver import Driver
+from speccheck.validator.evidence.node.pci import PciDevices
+from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+_NVIDIA = "0x10de"
+_GPU_CLASSES = ("0x0300", "0x0302")
+
+
+@rule(clause="HW-063")
+def nouveau_loaded(devices: PciDevices, driver: Driver) -> Verdicts:
+    """Judge the loaded modules."""
+    if not any(
+        one.vendor.value == _NVIDIA
+        and one.pci_class.or_else("").startswith(_GPU_CLASSES)
+        for one in devices.each()
+    ):
+        return
+    if "nouveau" not in driver.modules.need():
+        yield passed(at=driver.modules)
+        return
+    yield fail(
+        "the module nouveau is loaded",
+        at=driver.modules,
+        measured="loaded",
+        required="not loaded",
+        cost="CUDA finds no GPU",
+        remedy="Blacklist nouveau, rebuild the initial file system, reboot.",
+        action="FIX_CONFIG",
+    )

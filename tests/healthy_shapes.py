@@ -1,0 +1,75 @@
+"""What of an instance type the parts of a healthy machine of that type depend on."""
+
+from functools import cache
+from typing import Any
+
+from speccheck.validator.spec.catalogue_files import read_compiled
+
+DRIVER = "570.133.20"
+GIB = 2**30
+NOT_SUPPORTED = {"status": "not_supported", "source": "NVML"}
+ABSENT = {"status": "absent", "source": "sysfs"}
+Leaves = dict[str, Any]
+
+
+@cache
+def profiles() -> Any:  # noqa: ANN401 - JSON
+    """The compiled profiles of GPUs and instances."""
+    return read_compiled("node_profiles")
+
+
+def instances() -> list[str]:
+    """The instance types whose GPUs are NVIDIA's, ordered."""
+    gpus = profiles()["gpus"]
+    return sorted(
+        name
+        for name, row in profiles()["instances"].items()
+        if row["gpu"][0] in gpus and "compute_capability" in gpu_row(row["gpu"][0])
+    )
+
+
+def gpu_row(name: str) -> Leaves:
+    """The leaves of a GPU profile, as bare values."""
+    leaves = profiles()["gpus"][name]["leaves"]
+    return {leaf: known[0] for leaf, known in leaves.items() if isinstance(known, list)}
+
+
+def instance_row(name: str) -> Leaves:
+    """The leaves of an instance profile, as bare values; of a conflict the first."""
+    return {
+        leaf: known[0] if isinstance(known, list) else _first(known["readings"][0])
+        for leaf, known in profiles()["instances"][name].items()
+    }
+
+
+def _first(reading: str) -> int:
+    return int(reading.split(maxsplit=1)[0])
+
+
+class Shape:
+    """What of an instance type the leaves of its parts depend on."""
+
+    def __init__(self, name: str) -> None:
+        """Look the type up."""
+        self.instance = instance_row(name)
+        self.gpu = gpu_row(self.instance["gpu"])
+        self.gpus: int = self.instance["gpus"]
+        self.capability = tuple(
+            int(part) for part in self.gpu["compute_capability"].split(".")
+        )
+        self.driver_name = profiles()["gpus"][self.instance["gpu"]]["names"][0]
+        self.has_links = self.instance["nvlink_domain_size"] > 1
+        self.is_superchip = self.gpu["form_factor"] == "superchip"
+        self.is_by_bridge = bool(self.gpu.get("nvlink_is_by_bridge"))
+        # NVLink switches, in the node or in the rack.
+        self.has_switches = self.has_links and not self.is_by_bridge
+        self.is_registered = self.has_switches and self.capability >= (9, 0)
+
+
+def gpu_address(number: int) -> str:
+    """Where a GPU sits on the bus."""
+    return f"0000:{0x10 + 0x10 * number:02x}:00.0"
+
+
+def numa_node(shape: Shape, number: int) -> int:
+    return number * 2 // shape.gpus if shape.gpus > 1 else 0

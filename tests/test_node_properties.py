@@ -1,0 +1,189 @@
+"""What holds of every node rule: it never passes on what was not seen."""
+
+from collections import Counter
+
+import pytest
+
+from healthy_nodes import healthy_node
+from healthy_shapes import instances
+from judged_nodes import (
+    Snapshot,
+    Verdict,
+    failing,
+    having,
+    leaves,
+    verdicts,
+    without,
+)
+from node_faults import FAULTS, FOUND_BY
+from speccheck.validator.evidence.node.node import KINDS, SEVERAL, SINGLES
+from speccheck.validator.rule_index import rule_entries
+
+# One of each kind of network, of NVLink and of virtualisation.
+SHAPES = (
+    "dgx-h100",
+    "aws-p5",
+    "oci-gb200-4",
+    "gcp-a3-mega",
+    "azure-nc80adis-h100-v5",
+    "aws-g5-12xlarge",
+    "aws-p3dn",
+)
+ABSENCES: tuple[dict[str, str] | None, ...] = (
+    {"status": "absent", "source": "/sys/nothing"},
+    {"status": "not_supported", "source": "NVML", "code": "3"},
+    {"status": "not_permitted", "source": "NVML", "code": "4"},
+    {"status": "failed", "source": "NVML", "message": "timeout", "code": "10"},
+    {"status": "of a later version"},
+    {},
+    None,
+)
+ODD: tuple[object, ...] = (
+    "",
+    "\x00",
+    "NaN",
+    -1,
+    0,
+    2**63,
+    -0.5,
+    1e308,
+    True,
+    [],
+    [None],
+    [[]],
+    [{}],
+)
+
+
+RULES = {one.name for one in rule_entries()}
+
+
+def outcomes(found: Counter[Verdict]) -> set[str]:
+    return {outcome for _, _, outcome in found}
+
+
+def assert_no_better(before: Counter[Verdict], after: Counter[Verdict]) -> None:
+    """No rule passes of more parts than before, and none breaks."""
+    gained = [
+        verdict
+        for verdict, count in after.items()
+        if verdict[2] == "pass" and count > before[verdict]
+    ]
+    assert not gained
+    assert "error" not in outcomes(after)
+
+
+@pytest.mark.parametrize("name", instances())
+def test_nothing_fails_on_a_healthy_machine(name: str) -> None:
+    """But that it tells of an error of a program, which its log has on purpose."""
+    assert failing(healthy_node(name)) - {"xid_recorded"} == set()
+
+
+def test_a_healthy_machine_has_every_leaf() -> None:
+    seen: dict[str, set[str]] = {kind: set() for kind in KINDS}
+    for name in instances():
+        node = healthy_node(name)
+        for kind, leaf in leaves(node):
+            part = node[kind][0] if isinstance(node[kind], list) else node[kind]
+            if not isinstance(part[leaf], dict):
+                seen[kind].add(leaf)
+    for kind, part_type in KINDS.items():
+        lacking = {*part_type.__annotations__} - seen[kind] - _OF_EVENTS
+        assert not lacking, f"tests/healthy_*.py: no machine shows these {kind}"
+
+
+_OF_EVENTS = {"device"}  # of events of the network: a healthy machine logs none
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_leaf_that_is_gone_makes_no_rule_pass(name: str) -> None:
+    node = healthy_node(name)
+    before = verdicts(node)
+    for kind, leaf in leaves(node):
+        for of_all in (False, True):
+            changed = without(node, kind, leaf, of_all=of_all)
+            assert_no_better(before, verdicts(changed))
+
+
+@pytest.mark.parametrize("absence", ABSENCES, ids=str)
+@pytest.mark.parametrize("name", ["dgx-h100", "aws-p6-b200"])
+def test_an_absence_makes_no_rule_pass(name: str, absence: object) -> None:
+    node = healthy_node(name)
+    before = verdicts(node)
+    for number, (kind, leaf) in enumerate(leaves(node)):
+        changed = having(node, kind, leaf, absence, of_all=number % 2 == 0)
+        assert_no_better(before, verdicts(changed))
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+def test_an_odd_value_breaks_no_rule(odd: object) -> None:
+    node = healthy_node("oci-h100-8")
+    for number, (kind, leaf) in enumerate(leaves(node)):
+        changed = having(node, kind, leaf, odd, of_all=number % 2 == 0)
+        assert "error" not in outcomes(verdicts(changed))
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_leaf_that_is_gone_hides_no_fault(name: str) -> None:
+    """What fails or is in doubt does not come to pass; a variable may be unset."""
+    node, well = FAULTS[name].snapshot(), healthy_node(FAULTS[name].instance)
+    before = verdicts(node)
+    for kind, leaf in leaves(node):
+        if node[kind] == well[kind] or kind == "variables":
+            continue  # the tests above have it
+        after = verdicts(without(node, kind, leaf, of_all=True))
+        for clause, rule, outcome in after:
+            gained, lost = (
+                sum(after[clause, rule, one] - before[clause, rule, one] for one in of)
+                for of in (("pass",), ("fail", "unknown"))
+            )
+            assert not (outcome == "pass" and gained > 0 and lost < 0), (rule, leaf)
+        assert "error" not in outcomes(after)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_found_by_its_rule_alone(name: str) -> None:
+    found_by = FOUND_BY.get(name, set())
+    assert failing(FAULTS[name].snapshot()) == found_by & RULES
+
+
+def _emptied(node: Snapshot, kind: str) -> list[Snapshot]:
+    """The machine without what was read of one kind, in all ways it may be missing."""
+    found: list[Snapshot] = [{key: node[key] for key in node if key != kind}]
+    found.append({**node, kind: {}})
+    if isinstance(node[kind], list):
+        found.append({**node, kind: [{} for _ in node[kind]]})
+        found += [{**node, kind: absence} for absence in ABSENCES if absence]
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_that_was_not_read_makes_no_rule_pass(kind: str) -> None:
+    for name in SHAPES:
+        node = healthy_node(name)
+        before = verdicts(node)
+        for changed in _emptied(node, kind):
+            assert_no_better(before, verdicts(changed))
+
+
+@pytest.mark.parametrize(
+    "empty",
+    [
+        {},
+        {kind.kind: {} for kind in SINGLES},
+        {kind.part.kind: {"status": "not_permitted"} for kind in SEVERAL},
+        {kind.part.kind: [{}, {}] for kind in SEVERAL},
+        {"cut_short": dict.fromkeys(KINDS, "the probe was stopped after 10 s")},
+    ],
+    ids=["nothing", "no leaf", "no list", "parts without leaves", "cut short"],
+)
+def test_nothing_passes_where_nothing_was_seen(empty: Snapshot) -> None:
+    found = verdicts({"schema": "speccheck-snapshot/1", **empty})
+    assert outcomes(found) <= {"unknown", "not_applicable"}
+
+
+def test_hardware_that_nobody_knows_passes_no_more() -> None:
+    """Of an unknown type less is sure than of a known one, and never more."""
+    known = verdicts(healthy_node("dgx-h100"))
+    unknown = verdicts(FAULTS["type that nobody knows"].snapshot())
+    assert_no_better(known, unknown)

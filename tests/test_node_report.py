@@ -1,0 +1,125 @@
+"""Reports on a node: which part, what to do, and no lines of a file nobody wrote."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from speccheck.validator.cli.main import main
+from speccheck.validator.report.json_schemas import schema_text
+from speccheck.validator.report.subjects import folded_subjects
+
+HEALTHY = {
+    "name": "NVIDIA H100 80GB HBM3",
+    "remap_is_pending": False,
+    "remap_has_failed": False,
+    "ecc_uncorrected_volatile": 0,
+}
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> Path:
+    """Eight GPUs: two with a row to remap, one with errors, one that does not tell."""
+    gpus: list[dict[str, Any]] = [dict(HEALTHY) for _ in range(8)]
+    gpus[3]["remap_is_pending"] = gpus[4]["remap_is_pending"] = True
+    gpus[6]["ecc_uncorrected_volatile"] = 3
+    gpus[7]["remap_is_pending"] = {"status": "not_permitted", "code": "4"}
+    path = tmp_path / "node.json"
+    content = {"schema": "speccheck-snapshot/1", "taken": "", "gpus": gpus}
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+def test_the_text_names_the_parts_once_and_what_to_do(
+    snapshot: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(snapshot)]) == 1
+    text = capsys.readouterr().out
+    assert "· 8 GPUs ·" in text
+    assert text.count("error HW-002 memory_fault_pending  GPU 3-4\n") == 1
+    assert "error HW-002 memory_fault_pending  GPU 6\n" in text
+    assert "gpus[3].remap_is_pending, gpus[4].remap_is_pending" in " ".join(
+        text.split()
+    )
+    assert "  do    RESET_GPU\n" in text
+    assert " | " not in text, "no frames"
+
+
+def test_the_json_gives_each_part_its_finding(
+    snapshot: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(snapshot), "--output", "json", "--full"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, json.loads(schema_text("report")))
+    found = [
+        (one["subject"], one["outcome"], one["action"])
+        for one in document["findings"]
+        if one["rule"] == "memory_fault_pending"
+    ]
+    assert found == [
+        ("GPU 0", "pass", None),
+        ("GPU 1", "pass", None),
+        ("GPU 2", "pass", None),
+        ("GPU 3", "fail", "RESET_GPU"),
+        ("GPU 4", "fail", "RESET_GPU"),
+        ("GPU 5", "pass", None),
+        ("GPU 6", "fail", "RESET_GPU"),
+        ("GPU 7", "unknown", None),
+    ]
+
+
+def test_gpus_that_could_not_be_listed_pass_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "node.json"
+    lost = {"status": "absent", "source": "nvmlInitWithFlags", "message": "not found"}
+    content = {"schema": "speccheck-snapshot/1", "taken": "", "gpus": lost}
+    path.write_text(json.dumps(content), encoding="utf-8")
+    code = main([str(path), "--gpu", "H100-80GB", "--output", "json", "--full"])
+    assert code == 3
+    (found,) = (
+        one
+        for one in json.loads(capsys.readouterr().out)["findings"]
+        if one["rule"] == "memory_fault_pending"
+    )
+    assert (found["outcome"], found["missing"]) == ("unknown", ["gpus"])
+    assert "absent: nvmlInitWithFlags: not found" in found["message"]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ({"schema": "speccheck-snapshot/2"}, "a snapshot of version 2"),
+        ({"schema": "speccheck-snapshot/new"}, "schema is speccheck-snapshot/new"),
+        ({"schema": "speccheck-snapshot/1", "gpus": 8}, "damaged snapshot: gpus"),
+        ({"schema": "speccheck-snapshot/1", "gpus": [8]}, "damaged snapshot: gpus"),
+        ({"schema": "speccheck-snapshot/1", "host": []}, "damaged snapshot: host"),
+    ],
+)
+def test_a_foreign_or_damaged_snapshot_is_refused(
+    content: dict[str, Any],
+    says: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "node.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    assert main([str(path)]) == 2
+    told = capsys.readouterr()
+    assert says in told.err + told.out
+
+
+@pytest.mark.parametrize(
+    ("subjects", "folded"),
+    [
+        (["GPU 0", "GPU 1", "GPU 2", "GPU 6"], "GPU 0-2, 6"),
+        (["GPU 5", "GPU 3", "GPU 5"], "GPU 3, 5"),
+        (["node"], "node"),
+        (["mlx5_0 port 1", "mlx5_1 port 1"], "mlx5_0 port 1; mlx5_1 port 1"),
+        (["0000:1b:00.0", "eth0"], "0000:1b:00.0; eth0"),
+    ],
+)
+def test_names_are_folded(subjects: list[str], folded: str) -> None:
+    assert folded_subjects(subjects) == folded

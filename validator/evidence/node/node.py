@@ -1,0 +1,150 @@
+"""A node: all parts of one snapshot."""
+
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
+
+from speccheck.validator.evidence.node.driver import Driver
+from speccheck.validator.evidence.node.gpu import Gpus
+from speccheck.validator.evidence.node.host import Host
+from speccheck.validator.evidence.node.kernel_log import KernelEvents, KernelLog
+from speccheck.validator.evidence.node.part import Part, Parts, SnapshotFile, absence
+from speccheck.validator.evidence.node.pci import PciDevices
+from speccheck.validator.evidence.node.rdma import (
+    NetworkInterfaces,
+    RdmaDevices,
+    RdmaPorts,
+)
+from speccheck.validator.evidence.node.settings import NodeVariables
+from speccheck.validator.evidence.value import Value
+
+SINGLES: tuple[type[Part], ...] = (Host, Driver, KernelLog)
+SEVERAL: tuple[type[Parts[Part]], ...] = (
+    Gpus,
+    PciDevices,
+    RdmaDevices,
+    RdmaPorts,
+    NetworkInterfaces,
+    NodeVariables,
+    KernelEvents,
+)
+KINDS: dict[str, type[Part]] = {
+    **{one.kind: one for one in SINGLES},
+    **{one.part.kind: one.part for one in SEVERAL},
+}
+# Leaves that name one specimen. They are replaced by a salted digest unless the user
+# asks for them: equal within a site, and telling nobody else anything.
+SPECIMENS: frozenset[str] = frozenset(
+    {
+        "gpus.uuid",
+        "gpus.serial",
+        "gpus.fabric_cluster",
+        "rdma_devices.node_guid",
+        "network_interfaces.address",
+        "host.name",
+    }
+)
+
+
+S = TypeVar("S", bound=Part)
+M = TypeVar("M", bound=Parts[Part])
+
+
+class Node:
+    """The parts of one snapshot, by type.
+
+    partly_listed: the kinds of which there may be more than it lists.
+    """
+
+    __slots__ = ("_parts", "data", "file", "partly_listed", "taken")
+
+    def __init__(
+        self, data: Mapping[str, object], file: SnapshotFile, taken: str
+    ) -> None:
+        """Take the content of a snapshot; nothing in it is looked at before it is used.
+
+        Raises TypeError for a kind that is neither parts nor a reason.
+        """
+        self.data = {kind: data[kind] for kind in KINDS if kind in data}
+        self.partly_listed = _partly_listed(data)
+        self.file = file
+        self.taken = taken
+        self._parts: dict[type, Part | Parts[Part]] = {}
+        for single in SINGLES:
+            found = data.get(single.kind, {})
+            if not isinstance(found, Mapping):
+                raise TypeError(single.kind)
+            self._parts[single] = single(found, file, (single.kind,), single.kind)
+        for several in SEVERAL:
+            may_lack_some = several.part.kind in self.partly_listed
+            self._parts[several] = _parts(
+                several, data, file, may_lack_some=may_lack_some
+            )
+
+    def single(self, kind: type[S]) -> S:
+        """The part of that kind; raises TypeError for what a node has several of."""
+        found = self._parts.get(kind)
+        if not isinstance(found, kind):
+            raise TypeError(kind)
+        return found
+
+    def several(self, kind: type[M]) -> M:
+        """All parts of that kind; raises TypeError for what a node has one of."""
+        found = self._parts.get(kind)
+        if not isinstance(found, kind):
+            raise TypeError(kind)
+        return found
+
+    def by_type(self) -> Iterator[tuple[type, Part | Parts[Part]]]:
+        """Each kind of evidence: one part under its own type, several under both."""
+        for kind, found in self._parts.items():
+            yield kind, found
+            if isinstance(found, Parts):
+                yield found.part, found
+
+
+def _parts(
+    several: type[Parts[Part]],
+    data: Mapping[str, object],
+    file: SnapshotFile,
+    *,
+    may_lack_some: bool,
+) -> Parts[Part]:
+    kind = several.part.kind
+    found = data.get(kind)
+    place = (file.place((kind,)),)
+    if found is None:
+        reason = file.cut_short.get(kind, "not in the snapshot")
+        return several((), Value(kind, note=reason))
+    if isinstance(found, Mapping):
+        return several((), absence(kind, found, place))
+    if not isinstance(found, list) or not all(isinstance(o, Mapping) for o in found):
+        raise TypeError(kind)
+    items = tuple(
+        several.part(
+            one, file, (kind, index), _title(kind, index, one, is_part=may_lack_some)
+        )
+        for index, one in enumerate(found)
+    )
+    if may_lack_some:
+        reason = file.cut_short.get(kind, "the list may lack some")
+        return several(items, Value(kind, None, "unknown", place, reason))
+    return several(items, Value(kind, len(items), "measured", place))
+
+
+def _partly_listed(data: Mapping[str, object]) -> frozenset[str]:
+    found = data.get("partly_listed")
+    return frozenset(map(str, found)) if isinstance(found, list) else frozenset()
+
+
+def _title(
+    kind: str, index: int, leaves: Mapping[str, object], *, is_part: bool
+) -> str:
+    """What people call a part: by its name where it has one."""
+    if kind == "gpus":
+        # The third of some GPUs need not be the third of the node.
+        address = leaves.get("pci_address") if is_part else None
+        return f"GPU {address or index}"
+    if kind == "rdma_ports":
+        return f"{leaves.get('device')} port {leaves.get('number')}"
+    name = leaves.get("name") or leaves.get("address") or leaves.get("event")
+    return str(name) if name else f"{kind} {index}"

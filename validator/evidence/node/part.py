@@ -1,0 +1,216 @@
+"""What a snapshot says of one thing of a node: the base of all parts.
+
+A part is a class of annotations: `ecc_enabled: Value[bool]`. Its leaves lie in the
+snapshot as they were written, and become values when they are asked for, so that ten
+thousand snapshots cost what is judged of them and not what is in them. A leaf that is
+not there, cannot be read or has another type is a value that is not known: a rule that
+needs it is undecided, and never passes.
+"""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Generic, NoReturn, TypeVar
+
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import (
+    KeyPath,
+    MissingEvidence,
+    Place,
+    Status,
+    Value,
+    dotted,
+)
+
+_ABSENCES: dict[object, Status] = {
+    "absent": "absent",
+    "not_supported": "not_supported",
+    "not_permitted": "not_permitted",
+}
+_WORDS = {"not_supported": "not supported", "not_permitted": "not permitted"}
+_NOTHING = object()
+
+
+class SnapshotFile(Record):
+    """Where the leaves of a part stand.
+
+    sources: by `kind.leaf`, what was read, such as `nvmlDeviceGetEccMode`.
+    cut_short: by kind, why leaves or parts are missing: the probe that reads them did
+        not end, or a capture shows some of them only.
+    places: of leaves and lists of captures, which are no snapshots themselves.
+    """
+
+    name: str
+    sources: Mapping[str, str]
+    cut_short: Mapping[str, str]
+    places: Mapping[KeyPath, Place] = MappingProxyType({})
+
+    def place(self, path: KeyPath) -> Place:
+        """Where a leaf or a list stands."""
+        return self.places.get(path) or Place(self.name, dotted(path), path)
+
+
+class Part:
+    """One GPU, port, device or log, or the one host; frozen.
+
+    kind: the key of the snapshot under which such parts lie.
+    title: what people call one: `GPU 3`.
+    is_single: whether a node has one of it at most.
+    """
+
+    __slots__ = ("_file", "_leaves", "path", "title")
+    kind = ""
+    is_single = False
+    scope = "node"
+
+    path: KeyPath
+    title: str
+    _file: SnapshotFile
+    _leaves: Mapping[str, object]
+
+    def __init__(
+        self,
+        leaves: Mapping[str, object],
+        file: SnapshotFile,
+        path: KeyPath,
+        title: str,
+    ) -> None:
+        """Take the leaves as they lie in the snapshot, and where that is."""
+        for name, value in (
+            ("_leaves", leaves),
+            ("_file", file),
+            ("path", path),
+            ("title", title),
+        ):
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        """Refuse: evidence is frozen."""
+        message = f"evidence is frozen: {type(self).__name__}.{name}"
+        raise AttributeError(message)
+
+    def __getattr__(self, field: str) -> Value[Any]:
+        """The leaf; raises AttributeError for what is no leaf of such a part."""
+        kind = type(self).__annotations__.get(field)
+        if kind is None:
+            message = f"{type(self).__name__} has no {field}"
+            raise AttributeError(message)
+        return self._leaf(field, kind.__args__[0])
+
+    @property
+    def leaves(self) -> Mapping[str, object]:
+        """The leaves as they lie in the snapshot."""
+        return self._leaves
+
+    def _leaf(self, field: str, kind: object) -> Value[Any]:
+        path = (*self.path, field)
+        name = dotted(path)
+        place = (self._file.place(path),)
+        found = self._leaves.get(field, _NOTHING)
+        if found is _NOTHING:
+            reason = self._file.cut_short.get(self.kind, "not in the snapshot")
+            return Value(name, note=reason)
+        if isinstance(found, Mapping):
+            return absence(name, found, place, self._source(field))
+        try:
+            value = typed(found, kind)
+        except TypeError as error:
+            return Value(name, None, "failed", place, str(error))
+        return Value(name, value, "measured", place, self._source(field))
+
+    def _source(self, field: str) -> str:
+        return self._file.sources.get(f"{self.kind}.{field}", "")
+
+    def stated(self) -> Iterator[str]:
+        """The names of the leaves that the snapshot has, known or not."""
+        known = type(self).__annotations__
+        return (name for name in self._leaves if name in known)
+
+
+P_co = TypeVar("P_co", bound=Part, covariant=True)
+
+
+class Parts(Generic[P_co]):
+    """All parts of one kind, and how sure it is that these are all.
+
+    count: how many there are; unknown when they could not be listed.
+    """
+
+    __slots__ = ("_items", "count")
+    part: type[Part] = Part
+    scope = "node"
+
+    def __init__(self, items: tuple[P_co, ...], count: Value[int]) -> None:
+        """Take the parts in their order."""
+        self._items = items
+        self.count = count
+
+    @property
+    def shown(self) -> tuple[P_co, ...]:
+        """Those that are known, be it that there are more."""
+        return self._items
+
+    def each(self) -> tuple[P_co, ...]:
+        """The parts; raises MissingEvidence when they could not be listed."""
+        if not self.count.is_known:
+            raise MissingEvidence(self.count.name, self.count.note)
+        return self._items
+
+
+def absence(
+    name: str,
+    found: Mapping[str, object],
+    places: tuple[Place, ...] = (),
+    source: str = "",
+) -> Value[Any]:
+    """A leaf or a list that has no value and says why: `{"status": "absent"}`."""
+    status = _ABSENCES.get(str(found.get("status")), "failed")
+    note = _WORDS.get(status, status)
+    source = str(found.get("source") or source)
+    if source:
+        note += f": {source}"
+    if message := found.get("message"):
+        note += f": {message}"
+    return Value(name, None, status, places, note)
+
+
+def typed(found: object, kind: object) -> object:
+    """A leaf as its part declares it; raises TypeError for another type.
+
+    Lists become tuples; in a list of numbers, what could not be read is None.
+    """
+    wanted = _TYPES.get(kind)
+    if wanted is None:
+        message = f"no leaf has the type {kind}"
+        raise TypeError(message)
+    word, accepts, element = wanted
+    if element is None:
+        if type(found) not in accepts:
+            message = f"is {_shown(found)}, not {word}"
+            raise TypeError(message)
+        return float(found) if kind is float else found  # type: ignore[arg-type]
+    if not isinstance(found, list):
+        message = f"is {_shown(found)}, not {word}"
+        raise TypeError(message)
+    return tuple(None if _is_absence(one) else typed(one, element) for one in found)
+
+
+def _is_absence(found: object) -> bool:
+    return found is None or isinstance(found, Mapping)
+
+
+def _shown(found: object) -> str:
+    text = repr(found)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+
+
+_MOST_SHOWN = 40
+_TYPES: dict[object, tuple[str, tuple[type, ...], object]] = {
+    int: ("a whole number", (int,), None),
+    float: ("a number", (int, float), None),
+    str: ("a text", (str,), None),
+    bool: ("true or false", (bool,), None),
+    tuple[int | None, ...]: ("a list of whole numbers", (), int),
+    tuple[float | None, ...]: ("a list of numbers", (), float),
+    tuple[str | None, ...]: ("a list of texts", (), str),
+    tuple[bool | None, ...]: ("a list of true and false", (), bool),
+}

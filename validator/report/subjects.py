@@ -1,0 +1,31 @@
+"""The parts of a node by their names, folded: `GPU 0-3, 6`."""
+
+from collections.abc import Iterable, Sequence
+
+
+def folded_subjects(subjects: Iterable[str]) -> str:
+    """The names in their order; those that end in a number share a beginning."""
+    numbers: dict[str, list[int]] = {}
+    for subject in dict.fromkeys(subjects):
+        start, _, end = subject.rpartition(" ")
+        if start and end.isdecimal():
+            numbers.setdefault(start, []).append(int(end))
+        else:
+            numbers.setdefault(subject, [])
+    return "; ".join(
+        f"{start} {_ranges(found)}" if found else start
+        for start, found in numbers.items()
+    )
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """`0-3, 6`."""
+    found: list[list[int]] = []
+    for number in sorted(numbers):
+        if found and number == found[-1][-1] + 1:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    return ", ".join(
+        str(one[0]) if len(one) == 1 else f"{one[0]}-{one[-1]}" for one in found
+    )

@@ -1,0 +1,177 @@
+"""What a tool printed of a machine, put down leaf by leaf in the form of a snapshot.
+
+What a capture does not show is not put down, so that it is absent and never judged as
+if it had been seen. Each leaf knows the line that it stands on.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from speccheck.validator.evidence.node.node import Node
+from speccheck.validator.evidence.node.part import SnapshotFile
+from speccheck.validator.evidence.value import KeyPath, Place, Span, Status, dotted
+
+Scalar = str | int | float | bool
+# A value, or why there is none: {"status": "not_supported"}.
+Found = Scalar | Mapping[str, str] | list[Scalar | None]
+# From what the tool prints to a leaf; raises ValueError for another text.
+Convert = Callable[[str], Found]
+
+# How tools say that there is no value; what else they print is left to the leaf.
+_ABSENCES: dict[str, Status] = {
+    "": "absent",
+    "n/a": "not_supported",
+    "[n/a]": "not_supported",
+    "not supported": "not_supported",
+    "[not supported]": "not_supported",
+    "requested functionality has been deprecated": "not_supported",
+    "insufficient permissions": "not_permitted",
+    "[insufficient permissions]": "not_permitted",
+    "<access denied>": "not_permitted",
+}
+
+
+class Capture:
+    """The leaves of one machine as one tool prints them."""
+
+    __slots__ = ("_data", "_partial", "_places", "_sources", "command", "name")
+
+    def __init__(self, name: str, command: str) -> None:
+        """Start an empty one of a file, that such a command has printed."""
+        self.name = name
+        self.command = command
+        self._data: dict[str, object] = {}
+        self._partial: dict[str, str] = {}
+        self._places: dict[KeyPath, Place] = {}
+        self._sources: dict[str, str] = {}
+
+    def put(
+        self, kind: str, leaf: str, found: Found, span: Span, source: str = ""
+    ) -> None:
+        """A leaf of what a machine has one of."""
+        part = self._data.setdefault(kind, {})
+        if isinstance(part, dict):
+            part[leaf] = found
+            self._put_place((kind, leaf), span)
+            self._sources.setdefault(f"{kind}.{leaf}", f"{self.command} {source}")
+
+    def add(self, kind: str, span: Span) -> int:
+        """Another part of a kind; returns its number, from 0."""
+        parts = self._listed(kind, span)
+        parts.append({})
+        return len(parts) - 1
+
+    def put_at(
+        self,
+        part: tuple[str, int],
+        leaf: str,
+        found: Found,
+        span: Span,
+        source: str = "",
+    ) -> None:
+        """A leaf of one part."""
+        kind, number = part
+        self._listed(kind, span)[number][leaf] = found
+        self._put_place((kind, number, leaf), span)
+        self._sources.setdefault(f"{kind}.{leaf}", f"{self.command} {source}")
+
+    def listed(self, kind: str, span: Span) -> None:
+        """The machine has no other parts of that kind than those that were added."""
+        self._listed(kind, span)
+
+    def partial(self, kind: str, reason: str) -> None:
+        """The machine may have more parts of that kind than those that were added."""
+        self._partial[kind] = reason
+
+    def node(self, taken: str = "") -> Node:
+        """The node that it shows."""
+        file = SnapshotFile(self.name, self._sources, self._partial, self._places)
+        lists = {"partly_listed": sorted(self._partial)}
+        return Node({**self._data, **lists}, file, taken)
+
+    def _listed(self, kind: str, span: Span) -> list[dict[str, Found]]:
+        found = self._data.get(kind)
+        if isinstance(found, list):
+            return found
+        made: list[dict[str, Found]] = []
+        self._data[kind] = made
+        self._put_place((kind,), span)
+        return made
+
+    def _put_place(self, path: KeyPath, span: Span) -> None:
+        self._places[path] = Place(self.name, dotted(path), span=span)
+
+
+def absence_of(text: str) -> Mapping[str, str] | None:
+    """Why a tool prints no value, where it says so."""
+    status = _ABSENCES.get(text.strip().lower())
+    if status is None:
+        return None
+    return {"status": status, "message": text.strip()} if text else {"status": status}
+
+
+def told(text: str, convert: Convert) -> Found:
+    """What a text of a tool says; a text that it should not print is a failure."""
+    text = text.strip()
+    found = absence_of(text)
+    if found is not None:
+        return found
+    try:
+        return convert(text)
+    except ValueError:
+        return {"status": "failed", "message": f"printed {text[:60]!r}"}
+
+
+def word(table: Mapping[str, Scalar]) -> Convert:
+    """A conversion by a table of lower-case words."""
+
+    def convert(text: str) -> Found:
+        found = table.get(text.strip().lower())
+        if found is None:
+            raise ValueError(text)
+        return found
+
+    return convert
+
+
+def whole(text: str) -> Found:
+    """A whole number, with or without a unit behind it."""
+    return int(text.split(maxsplit=1)[0])
+
+
+def number(text: str) -> Found:
+    """A number, with or without a unit behind it."""
+    return float(text.split(maxsplit=1)[0])
+
+
+def mebibytes(text: str) -> Found:
+    """`81559 MiB` as bytes."""
+    count, unit = text.split()
+    if unit != "MiB":
+        raise ValueError(text)
+    return int(count) * 2**20
+
+
+def pci_address(text: str) -> str:
+    """`00000000:1B:00.0` and `1b:00.0` as sysfs writes them: `0000:1b:00.0`."""
+    domain, _, rest = text.strip().lower().rpartition(":")
+    domain, _, bus = domain.rpartition(":")
+    device, _, function = rest.partition(".")
+    return (
+        f"{int(domain or '0', 16):04x}:{int(bus, 16):02x}:{int(device, 16):02x}."
+        f"{int(function, 16):x}"
+    )
+
+
+def first_words(lines: Iterable[str]) -> Iterable[tuple[int, str, str]]:
+    """Line number, name and value of lines such as `State: Active`."""
+    for line_number, line in enumerate(lines, 1):
+        name, colon, value = line.partition(":")
+        if colon:
+            yield line_number, name.strip(), value.strip()
+
+
+def line_span(line_number: int, line: str) -> Span:
+    """Where the text of a line stands."""
+    text = line.strip()
+    column = len(line) - len(line.lstrip()) + 1
+    return Span(line_number, column, max(1, len(text)))

@@ -1,0 +1,234 @@
+"""Snapshots and captures of one machine as one node, as far as they agree."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+from speccheck.validator.evidence.node.node import (
+    SEVERAL,
+    SINGLES,
+    SPECIMENS,
+    Node,
+)
+from speccheck.validator.evidence.node.part import SnapshotFile
+from speccheck.validator.evidence.value import KeyPath, Place
+
+Leaves = Mapping[str, object]
+Listed = dict[tuple[object, ...], int]
+
+# Leaves by which one part is known again, whichever tool shows it.
+_KEYS: dict[str, tuple[str, ...]] = {
+    "gpus": ("pci_address",),
+    "pci_devices": ("address",),
+    "rdma_devices": ("name",),
+    "rdma_ports": ("device", "number"),
+    "network_interfaces": ("name",),
+    "variables": ("layer", "name"),
+}
+# What does not change while a machine is the same.
+_IDENTITY = SPECIMENS | {
+    "gpus.name",
+    "gpus.pci_device_id",
+    "driver.version",
+    "host.memory_total_bytes",
+    "pci_devices.device",
+}
+_DIGEST = "hashed:"
+
+
+def agree(nodes: Sequence[Node]) -> bool:
+    """Whether nothing says that these are several machines."""
+    return not any(_differ(left, right) for left, right in combinations(nodes, 2))
+
+
+def _differ(left: Node, right: Node) -> bool:
+    for single in SINGLES:
+        pair = _mapping(left, single.kind), _mapping(right, single.kind)
+        if _are_two(single.kind, *pair):
+            return True
+    for several in SEVERAL:
+        kind = several.part.kind
+        mine, other = _list(left, kind), _list(right, kind)
+        if mine is None or other is None:
+            continue
+        keys, other_keys = _by_key(kind, mine), _by_key(kind, other)
+        if keys is None or other_keys is None:
+            # Told apart by their numbers alone: that takes two whole lists.
+            are_whole = _is_whole(left, kind) and _is_whole(right, kind)
+            if not are_whole or len(mine) != len(other):
+                return True
+            pairs = [*zip(mine, other, strict=True)]
+        else:
+            lacks = other_keys.keys() - keys.keys(), keys.keys() - other_keys.keys()
+            if kind == "gpus" and (
+                (lacks[0] and _is_whole(left, kind))
+                or (lacks[1] and _is_whole(right, kind))
+            ):
+                return True
+            both = keys.keys() & other_keys.keys()
+            pairs = [(mine[keys[key]], other[other_keys[key]]) for key in both]
+        if any(_are_two(kind, *pair) for pair in pairs):
+            return True
+    return False
+
+
+def _are_two(kind: str, left: Leaves, right: Leaves) -> bool:
+    for name in left.keys() & right.keys():
+        one, other = left[name], right[name]
+        if f"{kind}.{name}" not in _IDENTITY or one == other:
+            continue
+        if isinstance(one, Mapping) or isinstance(other, Mapping):
+            continue
+        if str(one).startswith(_DIGEST) == str(other).startswith(_DIGEST):
+            return True
+    return False
+
+
+def joined(nodes: Sequence[Node]) -> Node:
+    """One node of all that these say; what they say differently is not known."""
+    if len(nodes) == 1:
+        return nodes[0]
+    join = _Join()
+    for node in nodes:
+        join.add(node)
+    return join.node(nodes)
+
+
+class _Join:
+    """The leaves of the node in the making, and where each stands."""
+
+    def __init__(self) -> None:
+        self._data: dict[str, object] = {}
+        self._places: dict[KeyPath, Place] = {}
+        self._sources: dict[str, str] = {}
+        self._partial: dict[str, str] = {}
+
+    def add(self, node: Node) -> None:
+        for name, source in node.file.sources.items():
+            self._sources.setdefault(name, source)
+        for single in SINGLES:
+            leaves = _mapping(node, single.kind)
+            if leaves:
+                mine = self._data.setdefault(single.kind, {})
+                if isinstance(mine, dict):
+                    self._add(mine, (single.kind,), leaves, node, (single.kind,))
+            elif reason := node.file.cut_short.get(single.kind):
+                self._partial.setdefault(single.kind, reason)
+        for several in SEVERAL:
+            self._add_all(several.part.kind, node)
+
+    def _add_all(self, kind: str, node: Node) -> None:
+        found = node.data.get(kind)
+        listed = _list(node, kind)
+        mine = self._data.get(kind)
+        if listed is None:
+            if mine is None and found is not None:
+                self._data[kind] = found  # why it could not be listed
+                self._places[(kind,)] = node.file.place((kind,))
+            return
+        if not isinstance(mine, list):
+            mine = self._data[kind] = []
+            self._places[(kind,)] = node.file.place((kind,))
+            self._partial.pop(kind, None)
+            if not _is_whole(node, kind):
+                self._partial[kind] = node.file.cut_short[kind]
+        elif _is_whole(node, kind) and kind in self._partial:
+            del self._partial[kind]
+            self._places[(kind,)] = node.file.place((kind,))
+        for number, target in self._matched(kind, mine, listed):
+            at, path = (kind, target), (kind, number)
+            self._add(mine[target], at, listed[number], node, path)
+
+    def _matched(
+        self, kind: str, mine: list[dict[str, object]], listed: list[Leaves]
+    ) -> Iterator[tuple[int, int]]:
+        """Of each part of the list its number, and that of the same part here."""
+        known, keys = _by_key(kind, mine), _by_key(kind, listed)
+        by_number = known is None or keys is None
+        for number, leaves in enumerate(listed):
+            key = _key(kind, leaves)
+            if by_number and mine and number < len(mine):
+                yield number, number
+                continue
+            target = None if known is None or key is None else known.get(key)
+            if target is None:
+                mine.append({})
+                target = len(mine) - 1
+            yield number, target
+
+    def _add(
+        self,
+        mine: dict[str, object],
+        at: KeyPath,
+        leaves: Leaves,
+        node: Node,
+        path: KeyPath,
+    ) -> None:
+        for name, found in leaves.items():
+            place = node.file.place((*path, name))
+            known = mine.get(name)
+            if known is None or (
+                isinstance(known, Mapping) and not isinstance(found, Mapping)
+            ):
+                mine[name] = found
+                self._places[(*at, name)] = place
+            elif not isinstance(found, Mapping) and found != known:
+                merged = _merged(known, found)
+                if merged is None:
+                    first = self._places[(*at, name)]
+                    message = f"{first.file} and {place.file} differ in it"
+                    merged = {"status": "failed", "message": message}
+                mine[name] = merged
+
+    def node(self, nodes: Sequence[Node]) -> Node:
+        taken = next((one.taken for one in nodes if one.taken), "")
+        name = nodes[0].file.name
+        file = SnapshotFile(name, self._sources, self._partial, self._places)
+        lists = {"partly_listed": sorted(self._partial)}
+        return Node({**self._data, **lists}, file, taken)
+
+
+def _merged(known: object, found: object) -> object:
+    """Two lists that fill each other's gaps; digests beside what they hide."""
+    if isinstance(known, list) and isinstance(found, list):
+        if len(known) != len(found):
+            return None
+        pairs = [*zip(known, found, strict=True)]
+        if all(one is None or other is None or one == other for one, other in pairs):
+            return [other if one is None else one for one, other in pairs]
+    digests = [str(one).startswith(_DIGEST) for one in (known, found)]
+    return known if digests.count(True) == 1 else None
+
+
+def _mapping(node: Node, kind: str) -> Leaves:
+    found = node.data.get(kind)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _list(node: Node, kind: str) -> list[Leaves] | None:
+    found = node.data.get(kind)
+    if not isinstance(found, list):
+        return None
+    return [one for one in found if isinstance(one, Mapping)]
+
+
+def _is_whole(node: Node, kind: str) -> bool:
+    return kind not in node.partly_listed
+
+
+def _by_key(kind: str, listed: Sequence[Leaves]) -> Listed | None:
+    """The number of each part by its key; None where some have none."""
+    found: Listed = {}
+    for number, leaves in enumerate(listed):
+        key = _key(kind, leaves)
+        if key is None or key in found:
+            return None
+        found[key] = number
+    return found
+
+
+def _key(kind: str, leaves: Leaves) -> tuple[object, ...] | None:
+    names = _KEYS.get(kind, ())
+    key = tuple(leaves.get(name) for name in names)
+    if not key or not all(isinstance(one, str | int) for one in key):
+        return None
+    return key
