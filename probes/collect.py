@@ -21,6 +21,7 @@ SCHEMA = "speccheck-snapshot/1"
 # Modules of this package: each has KINDS, the kinds of parts that it fills, and probe.
 PROBES = (
     "gpu",
+    "cuda",
     "host",
     "rdma",
     "pci",
@@ -29,6 +30,9 @@ PROBES = (
     "settings",
     "instance",
 )
+OF_A_JOB = "paths"  # it runs only where a job names any
+# By probe, the leaf for the longest time that one call took.
+_ANSWERS = {"gpu": ("driver", "longest_answer_seconds")}
 _CHUNK_BYTES = 65_536
 # For a process to end that has told all, or was killed: one that hangs in the kernel
 # does not end, and is left behind.
@@ -39,7 +43,16 @@ _TRACEBACK_VARIABLE = "SPECCHECK_TRACEBACK"
 class Taken:
     """A probe that runs, and what it has told."""
 
-    __slots__ = ("doing", "ended", "failure", "name", "pending", "process")
+    __slots__ = (
+        "asked",
+        "doing",
+        "ended",
+        "failure",
+        "longest",
+        "name",
+        "pending",
+        "process",
+    )
 
     def __init__(self, name: str, process: "subprocess.Popen[bytes]") -> None:
         """Watch a process that was just started."""
@@ -49,6 +62,8 @@ class Taken:
         self.doing = ""
         self.failure = ""
         self.ended = False
+        self.asked = 0.0  # when it told what it is doing
+        self.longest = (0.0, "")  # seconds of one thing, and what that was
 
     def lines(self, chunk: bytes) -> Iterator[list[Any]]:
         """The whole lines that have come, as far as they are for the sheet."""
@@ -56,13 +71,21 @@ class Taken:
         for one in whole:
             told = json.loads(one)
             if told[0] == "doing":
-                self.doing = told[1]
+                self.went_on()
+                self.doing, self.asked = told[1], time.monotonic()
             elif told[0] == "failed":
                 self.failure = told[1]
             elif told[0] == "done":
+                self.went_on()
                 self.ended = True
             else:
                 yield told
+
+    def went_on(self) -> None:
+        """What it was doing is over, or was waited for until now."""
+        if self.doing:
+            seconds = time.monotonic() - self.asked
+            self.longest = max(self.longest, (seconds, self.doing))
 
 
 def snapshot(
@@ -76,13 +99,21 @@ def snapshot(
     began = time.monotonic()
     taken = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     sheet = Sheet()
-    running = [_started(name, root, arguments.get(name, ())) for name in probes]
-    _listen(running, sheet, began + budget_seconds)
+    running: list[Taken] = []
     cut_short: dict[str, str] = {}
-    for probe in running:
-        reason = _ending(probe, budget_seconds)
-        if reason:
-            cut_short.update(dict.fromkeys(_kinds(probe.name), reason))
+    try:
+        # One by one: whatever stops us, those that run are known.
+        running.extend(_started(name, root, arguments.get(name, ())) for name in probes)
+        _listen(running, sheet, began + budget_seconds)
+        for probe in running:
+            _answers(probe, sheet)
+            reason = _ending(probe, budget_seconds)
+            if reason:
+                cut_short.update(dict.fromkeys(_kinds(probe.name), reason))
+    finally:
+        # Whoever interrupts us does not reach them: their session is their own.
+        for probe in running:
+            probe.process.kill()
     return {
         "schema": SCHEMA,
         "tool": {"name": "speccheck", "version": VERSION},
@@ -125,6 +156,21 @@ def _listen(running: Sequence[Taken], sheet: Sheet, deadline: float) -> None:
                 if not chunk:
                     selector.unregister(key.fileobj)
                     key.data.process.stdout.close()
+
+
+def _answers(probe: Taken, sheet: Sheet) -> None:
+    """Put down how long one call took at most, of a library that may hang.
+
+    Of a probe that crashed nothing is put down: its last call did not answer.
+    """
+    leaf = _ANSWERS.get(probe.name)
+    is_open = probe.process.stdout is not None and not probe.process.stdout.closed
+    if leaf is None or not probe.doing or not (probe.ended or is_open):
+        return
+    if not probe.ended:
+        probe.went_on()
+    seconds, call = probe.longest
+    sheet.put(*leaf, float(int(seconds)), call)
 
 
 def _ending(probe: Taken, budget_seconds: float) -> str:

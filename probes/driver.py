@@ -14,13 +14,19 @@ _VERSION = "/proc/driver/nvidia/version"
 _MODULES = "/proc/modules"
 _LOADED = "/sys/module"
 _TOPOLOGY = "NCCL_TOPO_FILE"
+_COMPATIBILITY = "/usr/local/cuda/compat/libcuda.so.1"
+# Files of nvidia_peermem in the vendor's RDMA core; NVIDIA/nccl src/transport/net_ib.cc
+_PEER_MEMORY = (
+    "/sys/kernel/mm/memory_peers/nv_mem/version",
+    "/sys/kernel/mm/memory_peers/nv_mem_nc/version",
+)
 _CHANNELS = "/dev/nvidia-caps-imex-channels"
 _PACKAGES = "/var/lib/dpkg/status"
 _FABRIC_LOG = "/var/log/fabricmanager.log"
 _OFED_TOOL = "/usr/bin/ofed_info"
 _NODE = re.compile(
     r"nvidia\d+|nvidiactl|nvidia-(uvm|uvm-tools|modeset|nvlink)|"
-    r"nvidia-nvswitch(\d+|ctl)|gdrdrv|infiniband/(uverbs|umad)\d+|infiniband/rdma_cm"
+    r"nvidia-nvswitch(\d+|ctl)|gdrdrv|aperture_devices|infiniband/(uverbs|umad)\d+|infiniband/rdma_cm"
 )
 _MATTER = frozenset(
     {
@@ -63,34 +69,59 @@ _DAEMONS = {
     "fabric_manager_is_running": "nv-fabricmanager",
     "imex_is_running": "nvidia-imex",
     "persistence_daemon_is_running": "nvidia-persistenced",
+    "host_engine_is_running": "nv-hostengine",
 }
 # Of a kernel without a vendor's patches; CUDA documentation, GPUDirect RDMA.
 _DMA_BUF_KERNEL = (5, 12)
 _DMA_BUF_DRIVER = 515
 
 
-def probe(root: Root, sheet: Sheet) -> None:
-    """Put down what files tell of the driver stack."""
+def probe(root: Root, sheet: Sheet, topology_file: str = "") -> None:
+    """Put down what files tell of the driver stack.
+
+    topology_file: the one that the job names, where it is known.
+    """
     _kernel_module(root, sheet)
     _nodes(root, sheet)
     sheet.put("driver", "modules", _modules(root), _MODULES)
     _daemons(root, sheet)
     _network(root, sheet)
     put_libraries(root, sheet)
-    addresses, source = _topology_file(root)
+    _put_memory_of_peers(sheet, root)
+    _put_topology_file(sheet, root, topology_file or _topology_file(root))
+
+
+def _put_memory_of_peers(sheet: Sheet, root: Root) -> None:
+    """What lets newer CUDA run, and adapters reach GPU memory, beside the driver."""
+    found: Found = root.exists(_COMPATIBILITY)
+    if not found and not root.exists("/usr"):
+        found = Absence("absent", "/usr")
+    sheet.put("driver", "cuda_compatibility_is_installed", found, _COMPATIBILITY)
+    registered: Found = any(root.exists(path) for path in _PEER_MEMORY)
+    if not registered and not root.exists("/sys/module"):
+        registered = Absence("absent", "/sys/module")
+    sheet.put("driver", "peer_memory_is_registered", registered, _PEER_MEMORY[0])
+
+
+def _put_topology_file(sheet: Sheet, root: Root, path: str | Absence) -> None:
+    sheet.put("driver", "topology_file", path, _TOPOLOGY)
+    addresses: Found = path
+    if not isinstance(path, Absence):
+        addresses = formed(root.text(path), named_addresses)
+    source = _TOPOLOGY if isinstance(path, Absence) else path
     sheet.put("driver", "topology_file_addresses", addresses, source)
 
 
-def _topology_file(root: Root) -> tuple[Found, str]:
-    """The PCI functions that the file names which NCCL is told to read."""
+def _topology_file(root: Root) -> str | Absence:
+    """The file that NCCL is told to read."""
     layers = layers_of(root)
     if isinstance(layers, Absence):
-        return layers, _TOPOLOGY
+        return layers
     for layer in layers:
         path = layer.values().get(_TOPOLOGY)
         if path:
-            return formed(root.text(path), named_addresses), path
-    return Absence("absent", _TOPOLOGY, "is not set"), _TOPOLOGY
+            return path
+    return Absence("absent", _TOPOLOGY, "is not set")
 
 
 def named_addresses(text: str) -> Found:

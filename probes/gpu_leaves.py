@@ -150,7 +150,11 @@ SIMPLE: tuple[tuple[str, str, tuple[object, ...], Convert], ...] = (
 FIELDS: tuple[tuple[str, int], ...] = (
     ("recovery_action", 230),
     ("memory_temperature_celsius", 82),
+    ("thermal_slowdown_nanoseconds", 270),
+    ("power_brake_nanoseconds", 271),
     ("pcie_correctable_errors", 173),
     ("pcie_non_fatal_errors", 179),
     ("pcie_fatal_errors", 180),
+    ("pcie_atomics_from_gpu", 228),
+    ("pcie_atomics_to_gpu", 229),
 )

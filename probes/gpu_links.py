@@ -100,11 +100,21 @@ def _put_by_link(
             title_of_link = f"{title}, link {link}"
             answer = library.ask(function, handle, link, *arguments, of=title_of_link)
             found.append(told(answer, form))
-        put(leaf, found, function)
+        put(leaf, _of_all(found), function)
     for leaf, field in _FIELDS_BY_LINK:
         ids = [(field, link) for link in range(len(states))]
         values = library.fields(handle, ids, title)
         put(leaf, _whole(values), f"nvmlDeviceGetFieldValues {field}")
+
+
+def _of_all(found: list[Any]) -> Found:
+    """A list; or one reason, where all that were asked gave the same one."""
+    asked = [one for one in found if one is not None]
+    first = asked[0] if asked else None
+    if not isinstance(first, Absence) or first.status != "not_supported":
+        return found
+    alike = all(isinstance(one, Absence) and one.code == first.code for one in asked)
+    return first if alike else found
 
 
 def _whole(values: Sequence[Any]) -> Found:

@@ -175,6 +175,13 @@ _GROUPS: tuple[tuple[str, Leaves], ...] = (
         "nvmlDeviceGetBAR1MemoryInfo",
         (("bar1_total_bytes", lambda one: int(one.bar1Total)),),
     ),
+    (
+        "nvmlDeviceGetAutoBoostedClocksEnabled",
+        (
+            ("auto_boost_is_on", lambda one: bool(one[0])),
+            ("auto_boost_is_on_by_default", lambda one: bool(one[1])),
+        ),
+    ),
     ("nvmlDeviceGetComputeRunningProcesses", (("compute_processes", len),)),
     ("nvmlDeviceGetGraphicsRunningProcesses", (("graphics_processes", len),)),
     (

@@ -12,6 +12,7 @@ from speccheck.probes.running import SOURCE as PROCESSES
 from speccheck.probes.running import processes, stuck, zombies
 
 KINDS = ("host",)
+_POOLS = "/proc/spl/kstat/zfs"
 DMI = "/sys/devices/virtual/dmi/id"
 _LIMITS = {
     "locked_memory_bytes": "Max locked memory",
@@ -29,6 +30,12 @@ _ARGUMENT = re.compile(
     r"nouveau\.\w+|nvidia[\w-]*\.\w+|mlx5_core\.\w+|init_on_alloc|swapaccount|"
     r"cgroup_\w+|systemd\.unified_cgroup_hierarchy|preempt|mce|edac\w*|panic)(=.*)?"
 )
+# Programs of services, and where installers put them.
+_SERVICES = {
+    "slurmd": ("/usr/sbin", "/usr/local/sbin", "/opt/slurm/sbin"),
+    "kubelet": ("/usr/bin", "/usr/local/bin", "/opt/bin"),
+    "nv-hostengine": ("/usr/bin",),
+}
 # Makers of virtual machines; some of them lend whole machines too.
 _HYPERVISORS = {
     "QEMU": "kvm",
@@ -224,7 +231,10 @@ def _devices(root: Root, sheet: Sheet) -> None:
         and root.exists("/proc/stat")
     ):
         text = ""
-    sheet.put("host", "degraded_arrays", formed(text, degraded), path)
+    found = formed(text, degraded)
+    if isinstance(found, list):
+        found += _degraded_pools(root)
+    sheet.put("host", "degraded_arrays", found, path)
 
 
 def arguments(text: str) -> Found:
@@ -246,6 +256,19 @@ def degraded(text: str) -> Found:
     return [*dict.fromkeys(found)]
 
 
+def _degraded_pools(root: Root) -> list[str]:
+    """Pools of ZFS whose state is told and is not ONLINE."""
+    names = root.names(_POOLS)
+    if isinstance(names, Absence):
+        return []
+    states = {name: root.line(f"{_POOLS}/{name}/state") for name in names}
+    return [
+        name
+        for name, state in states.items()
+        if not isinstance(state, Absence) and state != "ONLINE"
+    ]
+
+
 def _processes(root: Root, sheet: Sheet) -> None:
     seen = processes(root)
     for leaf, name in (
@@ -254,6 +277,15 @@ def _processes(root: Root, sheet: Sheet) -> None:
     ):
         found: Found = seen if isinstance(seen, Absence) else seen.has(name)
         sheet.put("host", leaf, found, PROCESSES)
+    installed: Found = [
+        name
+        for name, folders in _SERVICES.items()
+        if any(root.exists(f"{folder}/{name}") for folder in folders)
+    ]
+    if not root.exists("/usr"):
+        installed = Absence("absent", "/usr")
+    source = "files of services in /usr/bin, /usr/sbin and others"
+    sheet.put("host", "services_installed", installed, source)
     counted: Found = seen if isinstance(seen, Absence) else stuck(root, seen)
     sheet.put("host", "stuck_processes", counted, PROCESSES)
     counted = seen if isinstance(seen, Absence) else zombies(seen)

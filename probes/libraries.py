@@ -35,6 +35,21 @@ _MATTER = re.compile(
     r"mlx5\.so\.1|efa\.so\.1|fabric\.so\.1|gdrapi\.so\.2|cudart\.so\.\d+|"
     r"nvidia-nscq\.so\.\d+|sharp\.so\.\d+|ucp\.so\.0|mpi\.so\.\d+)"
 )
+_MPI_PROGRAMS = ("mpiexec", "mpirun")
+_OF_OFED = "/usr/mpi/gcc"
+# HPC-X, Open MPI of EFA and of OFED, packages of distributions, modules of sites.
+_MPI_FOLDERS = (
+    "/opt/hpcx/ompi/bin",
+    "/opt/amazon/openmpi/bin",
+    "/opt/amazon/openmpi5/bin",
+    "/usr/lib64/openmpi/bin",
+    "/usr/lib64/mpich/bin",
+    "/usr/local/mpi/bin",
+    "/opt/openmpi/bin",
+    "/opt/intel/oneapi/mpi/latest/bin",
+    "/usr/local/bin",
+    "/usr/bin",
+)
 _PLUGIN = re.compile(r"libnccl-(net|tuner|profiler|env)[\w\-]*\.so")
 _NCCL = "libnccl.so.2"
 _VERSION = re.compile(r"\.so\.(\d+\.\d+\.\d+)$")
@@ -52,7 +67,9 @@ class Library(Record):
 
 
 def put_libraries(root: Root, sheet: Sheet) -> None:
-    """Put down the libraries and NCCL's plugins that are found."""
+    """Put down the libraries, NCCL's plugins and the launchers that are found."""
+    launchers = mpi_programs(root)
+    sheet.put("driver", "mpi_programs", launchers, "files in folders of programs")
     found = _found(root)
     source = "files in folders of the linker"
     if isinstance(found, Absence):
@@ -84,6 +101,35 @@ def put_libraries(root: Root, sheet: Sheet) -> None:
     ]
     sheet.put("driver", "nccl_plugins", [*names], source)
     sheet.put("driver", "nccl_plugin_releases", releases, source)
+
+
+def mpi_programs(root: Root) -> Found:
+    """Which programs start a job under MPI, by name."""
+    versions = root.names(_OF_OFED)  # openmpi-4.1.7a1
+    named = [] if isinstance(versions, Absence) else versions
+    places = [
+        *_variable(root, "PATH"),
+        *(f"{_OF_OFED}/{version}/bin" for version in named),
+        *_MPI_FOLDERS,
+    ]
+    present = [one for one in dict.fromkeys(places) if root.exists(one)]
+    if not present:
+        return Absence("absent", "folders of programs")
+    return [
+        name
+        for name in _MPI_PROGRAMS
+        if any(root.exists(f"{folder}/{name}") for folder in present)
+    ]
+
+
+def _variable(root: Root, wanted: str) -> list[str]:
+    """The folders that a variable of this process, or of the copy, lists."""
+    environment = root.text("/proc/self/environ")
+    for pair in "" if isinstance(environment, Absence) else environment.split("\0"):
+        name, _, value = pair.partition("=")
+        if name == wanted:
+            return [one for one in value.split(":") if one.startswith("/")]
+    return []
 
 
 def one_version(versions: list[str], source: str) -> Found:
@@ -150,12 +196,7 @@ def _found(root: Root) -> list[Library] | Absence:
 
 def folders(root: Root) -> list[str]:
     """LD_LIBRARY_PATH, Python's packages, the linker's settings, the usual places."""
-    found: list[str] = []
-    environment = root.text("/proc/self/environ")
-    for pair in "" if isinstance(environment, Absence) else environment.split("\0"):
-        name, _, value = pair.partition("=")
-        if name == "LD_LIBRARY_PATH":
-            found += value.split(":")
+    found = _variable(root, "LD_LIBRARY_PATH")
     if root.is_live:
         found += [
             f"{one}/nvidia/nccl/lib" for one in sys.path if one.endswith("-packages")

@@ -90,6 +90,7 @@ def _device(
     for leaf, link in (("driver", "driver"), ("iommu_group", "iommu_group")):
         target = root.target(f"{folder}/{link}")
         put(leaf, formed(target, lambda path: path.rpartition("/")[2]), link)
+    put("iommu_domain", root.line(f"{folder}/iommu_group/type"), "iommu_group/type")
     put("numa_node", root.number(f"{folder}/numa_node"), "numa_node")
     put("ancestors", ancestors if isinstance(ancestors, Absence) else [*ancestors], "")
     put("is_virtual_function", root.exists(f"{folder}/physfn"), "physfn")

@@ -1,6 +1,5 @@
 """Reads RDMA devices, their ports, and network interfaces from /sys/class."""
 
-import ipaddress
 import re
 from collections.abc import Callable
 
@@ -12,6 +11,7 @@ from speccheck.probes.addresses import (
 )
 from speccheck.probes.found import Absence, Found, Scalar, Sheet
 from speccheck.probes.root import Root
+from speccheck.validator.evidence.node.gid_kind import kind_of_gid
 
 _PCI_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 Put = Callable[[str, Found, str], None]
@@ -40,6 +40,7 @@ _COUNTERS = {
     "efa_receive_drops": "hw_counters/rx_drops",
     "efa_retransmit_timeouts": "hw_counters/retrans_timeout_events",
     "efa_command_errors": "hw_counters/cmds_err",
+    "efa_commands_unanswered": "hw_counters/no_completion_cmds",
 }
 
 
@@ -175,25 +176,30 @@ def rate_of(text: str | Absence, folder: str) -> float | Absence:
         return Absence("failed", f"{folder}/rate", f"holds {text[:40]!r}")
 
 
-def kind_of_gid(text: str) -> str:
-    """unset, link_local, ipv4 or global."""
-    try:
-        address = ipaddress.IPv6Address(text)
-    except ValueError:
-        return "unset"
-    if address.packed[8:] == bytes(8):
-        return "unset"
-    if address.ipv4_mapped:
-        return "ipv4"
-    return "link_local" if address.is_link_local else "global"
-
-
 def _texts(root: Root, folder: str) -> Found:
     names = root.names(folder)
     if isinstance(names, Absence):
         return names
     indices = sorted(int(one) for one in names if one.isdecimal())[:_MOST_KEYS]
     return [root.line(f"{folder}/{index}") for index in indices]
+
+
+def _enabled(root: Root, folder: str) -> Found:
+    """The priorities whose file holds 1; the driver of the vendor alone has them.
+
+    One that cannot be read leaves all in doubt.
+    """
+    names = root.names(folder)
+    if isinstance(names, Absence):
+        return names
+    found: list[Scalar | Absence | None] = []
+    for name in sorted(one for one in names if one.isdecimal()):
+        state = root.number(f"{folder}/{name}")
+        if isinstance(state, Absence):
+            return state
+        if state:
+            found.append(int(name))
+    return found
 
 
 def _interfaces(root: Root, sheet: Sheet) -> None:
@@ -220,6 +226,12 @@ def _interface(root: Root, sheet: Sheet, name: str) -> None:
     put("speed_mbit_per_second", root.number(f"{folder}/speed"), "speed")
     put("carrier_changes", root.number(f"{folder}/carrier_changes"), "carrier_changes")
     put("address", root.line(f"{folder}/address"), "address")
+    for leaf, point in (
+        ("congestion_answered_priorities", "roce_np"),
+        ("congestion_heeded_priorities", "roce_rp"),
+    ):
+        enabled = _enabled(root, f"{folder}/ecn/{point}/enable")
+        put(leaf, enabled, f"ecn/{point}/enable/*")
     for leaf, has, source in (
         ("has_ipv4", has_ipv4, IPV4_SOURCE),
         ("has_ipv6", has_ipv6, IPV6_SOURCE),

@@ -137,6 +137,28 @@ class Root:
         except OSError:
             return False
 
+    def is_folder(self, path: str) -> bool | Absence:
+        """Whether it is a folder, or else some file; Absence where there is nothing."""
+        try:
+            return stat.S_ISDIR(os.stat(self._opened(path)).st_mode)
+        except OSError as error:
+            return absence_of(f"stat {path}", error)
+
+    def is_empty(self, path: str) -> bool | Absence:
+        """Whether nothing lies in a folder, however much there may be."""
+        try:
+            with os.scandir(self._opened(path)) as entries:
+                return next(entries, None) is None
+        except OSError as error:
+            return absence_of(f"scandir {path}", error)
+
+    def grants(self, path: str, mode: int) -> bool | Absence:
+        """Whether this user may do all that at a path; nothing is opened for it."""
+        try:
+            return os.access(self._opened(path), mode, effective_ids=True)
+        except OSError as error:
+            return absence_of(f"access {path}", error)
+
     def space(self, path: str) -> "Space | Absence":
         """How full a file system is."""
         if not self.is_live:

@@ -18,6 +18,8 @@ GPU = """\
         <link_widths><current_link_width>16x</current_link_width></link_widths>
       </pci_gpu_link_info>
       <replay_counter>150</replay_counter>
+      <atomic_caps_inbound>FETCHADD_32 CAS_64 </atomic_caps_inbound>
+      <atomic_caps_outbound>FETCHADD_7</atomic_caps_outbound>
     </pci>
     <performance_state>P0</performance_state>
     <clocks_event_reasons>
@@ -57,6 +59,10 @@ GPU = """\
       <current_power_limit>700.00 W</current_power_limit>
     </gpu_power_readings>
     <clocks><sm_clock>345 MHz</sm_clock></clocks>
+    <clock_policy>
+      <auto_boost>Off</auto_boost>
+      <auto_boost_default>On</auto_boost_default>
+    </clock_policy>
     <fabric>
       <state>Completed</state><status>Success</status>
       <clusterUuid>00000000-0000-0000-0000-000000000000</clusterUuid>

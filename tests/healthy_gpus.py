@@ -55,7 +55,7 @@ def _place(shape: Shape, number: int) -> Leaves:
         "module_id": number + 1,
         # Only processors that share their memory with GPUs number it.
         "numa_node": number + 1 if shape.is_superchip else NOT_SUPPORTED,
-        "cpu_affinity": "0-95" if numa_node(shape, number) == 0 else "96-191",
+        "cpu_affinity": _near(shape, number),
         "common_ancestors": [0 if other == number else 50 for other in others],
         "peer_read_status": [0 for _ in others],
         "peer_nvlink_status": [
@@ -65,6 +65,14 @@ def _place(shape: Shape, number: int) -> Leaves:
     }
 
 
+def _near(shape: Shape, number: int) -> str:
+    """The processors of its half of the machine."""
+    processors: int = shape.instance.get("processors", 192)
+    half = processors // 2
+    first = half if numa_node(shape, number) else 0
+    return f"{first}-{first + half - 1}"
+
+
 def _is_linked(shape: Shape, one: int, other: int) -> bool:
     domain: int = shape.instance["nvlink_domain_size"]
     return shape.has_links and one // domain == other // domain
@@ -72,6 +80,7 @@ def _is_linked(shape: Shape, one: int, other: int) -> bool:
 
 def _state(shape: Shape) -> Leaves:
     partitions = bool(shape.gpu.get("can_be_partitioned"))
+    is_old = shape.capability < (7, 5)
     return {
         "is_lost": False,
         "needs_reset": False,
@@ -83,6 +92,9 @@ def _state(shape: Shape) -> Leaves:
         "mig_is_pending": False if partitions else NOT_SUPPORTED,
         "compute_processes": 0,
         "graphics_processes": 0,
+        # Only boards before Pascal set it by itself.
+        "auto_boost_is_on": True if is_old else NOT_SUPPORTED,
+        "auto_boost_is_on_by_default": True if is_old else NOT_SUPPORTED,
     }
 
 
@@ -131,6 +143,9 @@ def _pace(shape: Shape) -> Leaves:
     knows_margin = shape.capability >= (9, 0)
     return {
         "clock_event_reasons": 1,  # idle
+        # Before Hopper, drivers count neither.
+        "thermal_slowdown_nanoseconds": 0 if knows_margin else NOT_SUPPORTED,
+        "power_brake_nanoseconds": 0 if knows_margin else NOT_SUPPORTED,
         "performance_state": 0,
         "sm_clock_mhz": 345,
         "sm_clock_maximum_mhz": most,
@@ -168,6 +183,8 @@ def _bus(shape: Shape) -> Leaves:
         "pcie_correctable_errors": 0,
         "pcie_non_fatal_errors": 0,
         "pcie_fatal_errors": 0,
+        "pcie_atomics_to_gpu": 63,
+        "pcie_atomics_from_gpu": 0,
     }
 
 
@@ -186,7 +203,7 @@ def _links(shape: Shape) -> Leaves:
     is_fifth = shape.capability >= (10, 0)
     return {
         "nvlink_is_active": [link < up for link in range(all_links)],
-        "nvlink_version": each(shape.gpu.get("nvlink_version", 4)),
+        "nvlink_version": each(shape.gpu.get("nvlink_version", 2)),
         "nvlink_speed_mbyte_per_second": each(
             shape.gpu.get("nvlink_speed_mbyte_per_second", 25_781)
         ),
@@ -226,14 +243,18 @@ def _c2c(shape: Shape) -> Leaves:
 
 
 def _fabric(shape: Shape) -> Leaves:
-    """Where one node is the fabric its cluster is zero; a rack has a name."""
+    """Where one node is the fabric its cluster is zero; a rack has a name.
+
+    Of its health a Hopper tells nothing, and a Blackwell all but its configuration.
+    """
     is_rack = shape.instance["nvlink_domain_size"] > shape.gpus
+    tells = shape.capability >= (10, 0)
     known = {
         "fabric_state": 3,
         "fabric_status": 0,
         "fabric_cluster": "cluster-digest" if is_rack else "0" * 32,
         "fabric_clique": 32766 if is_rack else 0,
-        "fabric_health_mask": 0,
-        "fabric_health_summary": 1,
+        "fabric_health_mask": 0xAA if tells else 0,
+        "fabric_health_summary": 1 if tells else NOT_SUPPORTED,
     }
     return known if shape.is_registered else dict.fromkeys(known, NOT_SUPPORTED)

@@ -24,7 +24,17 @@ _CONGESTION = (
     "congestion_marked_packets",
     "congestion_notifications_handled",
 )
-_EFA = ("efa_receive_drops", "efa_retransmit_timeouts", "efa_command_errors")
+_EFA = (
+    "efa_receive_drops",
+    "efa_retransmit_timeouts",
+    "efa_command_errors",
+    "efa_commands_unanswered",
+)
+# As the vendor's driver sets it by default, for all of its adapters.
+_ALL_PRIORITIES: Leaves = {
+    "congestion_answered_priorities": [*range(8)],
+    "congestion_heeded_priorities": [*range(8)],
+}
 
 
 def network(instance: Leaves) -> Leaves:
@@ -41,6 +51,8 @@ def network(instance: Leaves) -> Leaves:
             "rdma_ports": [],
             "network_interfaces": [front, *others],
         }
+    if kind == "roce":
+        front |= _ALL_PRIORITIES
     interfaces = [] if kind == "efa" else [_of_rdma(kind, n) for n in range(count)]
     return {
         "rdma_devices": [_device(name, n, instance) for n, name in enumerate(names)],
@@ -58,7 +70,7 @@ def _names(patterns: list[str], count: int) -> list[str]:
 
 def adapter_address(number: int) -> str:
     """Where an adapter sits on the bus."""
-    return f"0000:{0x80 + number:02x}:00.0"
+    return f"0000:{0xA0 + number:02x}:00.0"  # GPUs come before
 
 
 def _device(name: str, number: int, instance: Leaves) -> Leaves:
@@ -116,10 +128,10 @@ def _port(device: str, number: int, kind: str, rate: float) -> Leaves:
 
 def _of_rdma(kind: str, number: int) -> Leaves:
     name = f"{'ib' if kind == 'infiniband' else 'rdma'}{number}"
-    found = _interface(name, "mlx5_core", 0x80 + number, 400_000)
+    found = _interface(name, "mlx5_core", 0xA0 + number, 400_000)
     if kind == "infiniband":
         return {**found, "mtu_bytes": 4092, "has_ipv4": False}
-    return found
+    return {**found, **_ALL_PRIORITIES}
 
 
 def _interface(name: str, driver: str, bus: int, mbit_per_second: int) -> Leaves:
@@ -135,4 +147,6 @@ def _interface(name: str, driver: str, bus: int, mbit_per_second: int) -> Leaves
         "has_ipv4": True,
         "has_ipv6": False,
         "address": f"digest-{name}",
+        "congestion_answered_priorities": ABSENT,
+        "congestion_heeded_priorities": ABSENT,
     }

@@ -7,8 +7,9 @@ taken from it; the rest is plausible and the same everywhere.
 
 from typing import Any
 
+from healthy_buses import pci_devices
 from healthy_gpus import healthy_gpu
-from healthy_networks import adapter_address, network
+from healthy_networks import network
 from healthy_shapes import (
     ABSENT,
     DRIVER,
@@ -17,8 +18,6 @@ from healthy_shapes import (
     Leaves,
     Shape,
     gpu_address,
-    numa_node,
-    profiles,
 )
 
 SCHEMA = "speccheck-snapshot/1"
@@ -38,57 +37,36 @@ def healthy_node(name: str) -> Snapshot:
         "driver": _driver(shape),
         "kernel_log": {"lines": 4200, "first_seconds": 0.0, "last_seconds": 90_000.5},
         "gpus": [healthy_gpu(shape, number) for number in range(shape.gpus)],
-        "pci_devices": _pci_devices(shape),
+        "pci_devices": pci_devices(shape),
         **network(shape.instance),
         "variables": [
             {"name": "NCCL_DEBUG", "value": "WARN", "layer": "environment"},
         ],
         "kernel_events": [_application_fault(shape)],
+        "job_paths": [
+            _job_path("/shared/checkpoints", "checkpoint", is_empty=True),
+            _job_path("/shared/data", "data", is_empty=False),
+        ],
         "sources": {},
     }
 
 
-def _pci_devices(shape: Shape) -> list[Leaves]:
-    """GPUs, the adapters of the network, and drives."""
-    devices = profiles()["gpus"][shape.instance["gpu"]]["devices"]
-    found = [
-        _pci_device(gpu_address(number), numa_node(shape, number))
-        | {"vendor": "0x10de", "pci_class": "0x030200", "driver": "nvidia"}
-        | {"device": f"0x{devices[0] if devices else 'ffff'}"}
-        # It idles; the slot of a guest may show no more than that.
-        | {"speed_gigatransfers_per_second": 2.5}
-        for number in range(shape.gpus)
-    ]
-    found += [
-        _pci_device(adapter_address(number), -1)
-        | {"vendor": "0x15b3", "device": "0x1021", "pci_class": "0x020000"}
-        for number in range(shape.instance.get("network_adapters", 0))
-    ]
-    found += [
-        _pci_device(f"0001:{number + 1:02x}:00.0", 0)
-        | {"vendor": "0x1d0f", "device": "0xcd01", "pci_class": "0x010802"}
-        for number in range(shape.instance.get("nvme_drives", 0))
-    ]
-    return found
-
-
-def _pci_device(address: str, numa: int) -> Leaves:
+def _job_path(name: str, role: str, *, is_empty: bool) -> Leaves:
+    """A folder of a job on a file system that all nodes share."""
     return {
-        "address": address,
-        "driver": "mlx5_core",
-        "numa_node": numa,
-        "ancestors": [f"{address[:-5]}:01.0"],
-        "is_virtual_function": False,
-        "speed_gigatransfers_per_second": 16.0,
-        "speed_maximum_gigatransfers_per_second": 16.0,
-        "width": 16,
-        "width_maximum": 16,
-        "iommu_group": "30",
-        "correctable_errors": 0,
-        "non_fatal_errors": 0,
-        "fatal_errors": 0,
-        "acs_control": 0,
-        "maximum_read_request_bytes": 512,
+        "name": name,
+        "role": role,
+        "exists": True,
+        "is_folder": True,
+        "is_empty": is_empty,
+        "nearest_folder": name,
+        "file_system": "lustre",
+        "mount_point": "/shared",
+        "is_read_only": False,
+        "total_bytes": 100 * 10**12,
+        "free_bytes": 60 * 10**12,
+        "is_writable": True,
+        "is_readable": True,
     }
 
 
@@ -157,26 +135,32 @@ def _host(name: str, shape: Shape) -> Leaves:
         "zombie_processes": 0,
         "root_used_share": 0.3,
         "kernel_arguments": ["ro", "quiet", "iommu=pt"],
-        "iommu_units": 0,
+        "iommu_units": 0 if is_virtual else 8,
         "degraded_arrays": [],
         "slurm_daemon_is_running": True,
         "kubelet_is_running": False,
+        "services_installed": ["slurmd", "nv-hostengine"],
     }
 
 
 def _driver(shape: Shape) -> Leaves:
     is_managed = shape.has_switches and not shape.is_superchip
+    network = shape.instance.get("network_kind")
     return {
         "version": DRIVER,
         "kernel_module_version": DRIVER,
         "kernel_module_is_open": True,
         "management_library_version": f"12.{DRIVER}",
         "management_library_status": 0,
+        "longest_answer_seconds": 0.0,
         "cuda_version": "12.8",
+        "cuda_compatibility_is_installed": False,
+        "cuda_start_status": 0,
         "device_nodes": [
             *(f"nvidia{number}" for number in range(shape.gpus)),
             "nvidiactl",
             "nvidia-uvm",
+            *(["aperture_devices"] if network == "tcpxo" else []),
         ],
         "device_nodes_denied": [],
         "confidential_computing_is_on": False,
@@ -186,15 +170,24 @@ def _driver(shape: Shape) -> Leaves:
         "imex_is_running": True if shape.is_superchip else ABSENT,
         "imex_channels": 1 if shape.is_superchip else ABSENT,
         "persistence_daemon_is_running": True,
+        "host_engine_is_running": True,
         "modules": _modules(shape),
         "ofed_version": "OFED-internal-24.10-1.1.4",
+        "peer_memory_is_registered": True,
         "dma_buf_is_exported": True,
-        "libraries": ["libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2"],
+        "libraries": [
+            *(["libfabric.so.1"] if network == "efa" else []),
+            "libcuda.so.1",
+            "libnvidia-ml.so.1",
+            "libnccl.so.2",
+        ],
         "libraries_empty": [],
         "nccl_version": "2.27.3",
         "nccl_versions": ["2.27.3"],
         "nccl_plugins": ["libnccl-net.so"],
         "nccl_plugin_releases": [None],
+        "topology_file": "/opt/topo.xml",
+        "mpi_programs": ["mpirun"],
         "topology_file_addresses": [gpu_address(n) for n in range(shape.gpus)],
     }
 

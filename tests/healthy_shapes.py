@@ -10,6 +10,7 @@ GIB = 2**30
 NOT_SUPPORTED = {"status": "not_supported", "source": "NVML"}
 ABSENT = {"status": "absent", "source": "sysfs"}
 Leaves = dict[str, Any]
+_NVLINK_2 = 2
 
 
 @cache
@@ -61,8 +62,11 @@ class Shape:
         self.has_links = self.instance["nvlink_domain_size"] > 1
         self.is_superchip = self.gpu["form_factor"] == "superchip"
         self.is_by_bridge = bool(self.gpu.get("nvlink_is_by_bridge"))
-        # NVLink switches, in the node or in the rack.
-        self.has_switches = self.has_links and not self.is_by_bridge
+        # NVLink switches, in the node or in the rack; boards of V100 have wires.
+        is_wired = (
+            self.is_by_bridge or self.gpu.get("nvlink_generation", 0) <= _NVLINK_2
+        )
+        self.has_switches = self.has_links and not is_wired
         self.is_registered = self.has_switches and self.capability >= (9, 0)
 
 

@@ -10,6 +10,7 @@ from speccheck.validator.assemble import assemble
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.node.node import KINDS
 from speccheck.validator.run import PlanJudge, Request
+from speccheck.validator.selection import Selection
 from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.documents.document import Document, SourceNode
 from speccheck.validator.sources.files import FileStatus, ReadFile
@@ -22,8 +23,9 @@ NAME = "node.json"
 
 
 @cache
-def _judge() -> PlanJudge:
-    return PlanJudge(Request(arguments=(NAME,)), proposes=False)
+def _judge(rules: tuple[str, ...]) -> PlanJudge:
+    request = Request(arguments=(NAME,), selection=Selection(select=rules))
+    return PlanJudge(request, proposes=False)
 
 
 @cache
@@ -31,8 +33,8 @@ def _source() -> Source:
     return Source(NAME, "{}", "json")
 
 
-def findings(snapshot: Mapping[str, Any]) -> list[Finding]:
-    """All findings about a snapshot."""
+def findings(snapshot: Mapping[str, Any], rules: tuple[str, ...] = ()) -> list[Finding]:
+    """The findings about a snapshot, of these rules or of all."""
     document = Document(
         name=NAME, language="json", text="{}", data=snapshot, find_nodes=_no_nodes
     )
@@ -40,7 +42,7 @@ def findings(snapshot: Mapping[str, Any]) -> list[Finding]:
         FileStatus(NAME), _source(), READER.format, "node", (READER.read(document),)
     )
     evidence = assemble([file], Context())
-    judge = _judge().judge_of(evidence.plan, scopes=evidence.scopes)
+    judge = _judge(rules).judge_of(evidence.plan, scopes=evidence.scopes)
     return judge(evidence.by_type)
 
 
@@ -48,9 +50,12 @@ def _no_nodes() -> SourceNode:
     raise AssertionError(NAME)
 
 
-def verdicts(snapshot: Mapping[str, Any]) -> Counter[Verdict]:
+def verdicts(
+    snapshot: Mapping[str, Any], rules: tuple[str, ...] = ()
+) -> Counter[Verdict]:
     """How often each rule says what of a snapshot."""
-    return Counter((one.clause, one.rule, one.outcome) for one in findings(snapshot))
+    found = findings(snapshot, rules)
+    return Counter((one.clause, one.rule, one.outcome) for one in found)
 
 
 def failing(snapshot: Mapping[str, Any]) -> set[str]:

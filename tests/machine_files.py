@@ -175,6 +175,8 @@ def _processes() -> Files:
         **process(900, "nv-fabricmanage"),
         **process(901, "nvidia-persiste"),
         **process(902, "slurmd"),
+        "/usr/sbin/slurmd": "",
+        "/usr/bin/nv-hostengine": "",
         **process(903, "a) b (c"),
     }
 
@@ -202,9 +204,12 @@ def _driver() -> Files:
             "[Nov 01 2026] Fabric Manager version is : 535.54.03\n"
             "[Nov 20 2026] Fabric Manager version is : 550.54.15\n"
         ),
+        "/sys/kernel/mm/memory_peers/nv_mem/version": "550.54.15\n",
+        "/usr/local/cuda/compat/libcuda.so.1": "x",
         "/usr/lib/x86_64-linux-gnu/libcuda.so.1": "x",
         "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1": "x",
         "/usr/lib/x86_64-linux-gnu/libnccl.so.2.21.5": "x",
+        "/opt/amazon/openmpi/bin/mpirun": "x",
         "/opt/amazon/ofi-nccl/lib/libnccl-net.so.0.0.0": (
             b"\x7fELF\0\0Initializing aws-ofi-nccl 1.13.2-aws\0\xff"
         ),
@@ -263,6 +268,11 @@ def _rdma() -> Files:
         "/sys/class/net/ib0/speed": "400000\n",
         "/sys/class/net/ib0/carrier_changes": "2\n",
         "/sys/class/net/ib0/address": "00:00:10:49:fe:80\n",
+        **{
+            f"/sys/class/net/ib0/ecn/roce_{point}/enable/{priority}": f"{state}\n"
+            for point, states in (("np", "10010000"), ("rp", "00000000"))
+            for priority, state in enumerate(states)
+        },
         "/sys/class/net/lo/operstate": "unknown\n",
         "/proc/net/route": "Iface\tDestination\tGateway\nib0\t0000A8C0\t00000000\n",
         "/proc/net/dev": "Inter-|   Receive\n",

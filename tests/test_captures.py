@@ -78,6 +78,13 @@ def test_the_leaves_of_a_gpu_are_those_that_nvml_gives(tmp_path: Path) -> None:
         "pcie_generation_maximum": 5,
         "pcie_width": 16,
         "pcie_replays": 150,
+        "pcie_atomics_to_gpu": 0x21,
+        "pcie_atomics_from_gpu": {
+            "status": "failed",
+            "message": "printed 'FETCHADD_7'",
+        },
+        "auto_boost_is_on": False,
+        "auto_boost_is_on_by_default": True,
         "fabric_state": 3,
         "fabric_status": 0,
         "fabric_cluster": "0" * 32,

@@ -334,8 +334,8 @@ def test_numbers_follow_the_profiles(edition: Edition) -> None:
     assert number("CKPT-003", "waste_max", size="XL") == 0.1
     assert number("COMM-014", "max_level", use="preflight") == "INFO"
     assert number("COMM-014", "max_level", use="certify") == "WARN"
-    assert number("TOPO-003", "nvlink_count") is None
-    assert number("TOPO-003", "nvlink_count", accelerator="h100-nvl-94gb") == 12
+    assert number("HW-005", "host_copy") is None
+    assert number("HW-005", "host_copy", accelerator="h100-sxm5-80gb") == 48
     assert number("FAB-001", "port_count", instance="aws-p5") == 32
     assert number("FAB-003", "netdev_mtu", fabric="mrc") == 4352
     assert number("FAB-011", "plane_counts", fabric="mrc") == (1, 2, 4, 8)

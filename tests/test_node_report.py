@@ -37,13 +37,15 @@ def test_the_text_names_the_parts_once_and_what_to_do(
 ) -> None:
     assert main([str(snapshot)]) == 1
     text = capsys.readouterr().out
-    assert "· 8 GPUs ·" in text
+    assert "· 8 \u00d7 h100-sxm5-80gb ·" in text
     assert text.count("error HW-002 memory_fault_pending  GPU 3-4\n") == 1
     assert "error HW-002 memory_fault_pending  GPU 6\n" in text
     assert "gpus[3].remap_is_pending, gpus[4].remap_is_pending" in " ".join(
         text.split()
     )
     assert "  do    RESET_GPU\n" in text
+    assert "nvidia-smi --gpu-reset -i 3,4" in text
+    assert "nvidia-smi --gpu-reset -i 6" in text
     assert " | " not in text, "no frames"
 
 
@@ -123,3 +125,57 @@ def test_a_foreign_or_damaged_snapshot_is_refused(
 )
 def test_names_are_folded(subjects: list[str], folded: str) -> None:
     assert folded_subjects(subjects) == folded
+
+
+def _faulty(tmp_path: Path, **changes: dict[int, dict[str, Any]]) -> Path:
+    """A folder of snapshots: healthy GPUs but for some leaves of some."""
+    for name, by_gpu in changes.items():
+        gpus = [{**HEALTHY, **by_gpu.get(number, {})} for number in range(8)]
+        content = {"schema": "speccheck-snapshot/1", "taken": "", "gpus": gpus}
+        (tmp_path / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+    return tmp_path
+
+
+def test_the_report_says_first_what_to_do_to_which_part(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changes = {
+        2: {"remap_has_failed": True},
+        5: {"remap_is_pending": True},
+        6: {"remap_is_pending": True},
+    }
+    folder = _faulty(tmp_path, node=changes)
+    words = ["--select", "memory_fault_pending"]
+    assert main([str(folder / "node.json"), *words]) == 1
+    blocks = capsys.readouterr().out.split("\n\n")
+    assert blocks[1].splitlines() == [
+        "no-go: 3 errors",
+        "  ISOLATE     GPU 2: memory_fault_pending",
+        "  RESET_GPU   GPU 5-6: memory_fault_pending",
+    ]
+    assert blocks[2] == "\u2500\u2500 GPUs: 3 errors \u2500\u2500"
+
+
+def test_of_many_machines_it_names_these(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = {3: {"remap_is_pending": True}}
+    folder = _faulty(tmp_path, one=broken, two={}, three=broken)
+    assert main([str(folder), "--select", "memory_fault_pending"]) == 1
+    text = capsys.readouterr().out
+    assert "  RESET_GPU   one.json, three.json: memory_fault_pending\n" in text
+    for name in ("one", "three"):
+        assert f"{name}.json gpus[3].remap_is_pending" in " ".join(text.split())
+
+
+def test_one_line_a_finding_names_the_part(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = _faulty(tmp_path, node={3: {"remap_is_pending": True}})
+    path = str(folder / "node.json")
+    main([path, "--select", "memory_fault_pending", "--output", "concise"])
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first == (
+        f"{path}: GPU 3: error HW-002 memory_fault_pending: "
+        "a memory row waits to be remapped"
+    )

@@ -45,6 +45,16 @@ def test_a_hang_or_a_crash_costs_what_comes_after(
     assert (leaf.is_known, leaf.note) == (False, reason)
 
 
+def test_a_call_that_does_not_return_is_named(stand_in: StandIn) -> None:
+    """Of a crash nobody knows how long it would have taken."""
+    hung = stand_in.snapshot(HANG, budget_seconds=1.5)
+    assert 0 <= hung["driver"]["longest_answer_seconds"] <= 2
+    call = "nvmlDeviceGetPowerUsage of GPU 4"
+    assert hung["sources"]["driver.longest_answer_seconds"] == call
+    crashed = stand_in.snapshot(CRASH, budget_seconds=1.5)
+    assert "longest_answer_seconds" not in crashed["driver"]
+
+
 def test_a_judgement_of_what_was_cut_short_is_undecided(
     stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -207,6 +207,28 @@ ONE_LEAF: dict[str, tuple[Files, str, str, object]] = {
         "load_one_minute",
         "failed",
     ),
+    "degraded pool": (
+        {
+            "/proc/spl/kstat/zfs/scratch/state": "DEGRADED\n",
+            "/proc/spl/kstat/zfs/tank/state": "ONLINE\n",
+            "/proc/spl/kstat/zfs/dbgmsg": "text\n",
+        },
+        "host",
+        "degraded_arrays",
+        ["scratch"],
+    ),
+    "aperture devices": (
+        {"/dev/aperture_devices/0000:04:00.0": ""},
+        "driver",
+        "device_nodes",
+        [
+            "aperture_devices",
+            "nvidia-uvm",
+            "nvidia0",
+            "nvidiactl",
+            "infiniband/uverbs0",
+        ],
+    ),
     "proprietary module": (
         {
             "/proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX x86_64 Kernel "
@@ -318,6 +340,9 @@ def test_one_leaf(case: str, tmp_path: Path) -> None:
         ("/proc/2/", "host", "kubelet_is_running", "not_permitted"),
         ("/proc/2/", "host", "zombie_processes", "not_permitted"),
         ("/proc/mdstat", "host", "degraded_arrays", []),
+        ("/usr/sbin/slurmd", "host", "services_installed", ["nv-hostengine"]),
+        ("/sys/kernel/mm/mem", "driver", "peer_memory_is_registered", False),
+        ("/usr/local/cuda", "driver", "cuda_compatibility_is_installed", False),
         ("/dev/nvidia-caps", "driver", "imex_channels", 0),
         ("/dev/nvidia", "driver", "imex_channels", "absent"),
         ("/dev/", "driver", "device_nodes", "absent"),

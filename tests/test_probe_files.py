@@ -29,10 +29,13 @@ FROM_NVML = {
     "version",
     "management_library_version",
     "management_library_status",
+    "longest_answer_seconds",
     "cuda_version",
     "confidential_computing_is_on",
     "nvlink_bandwidth_mode",
 }
+# Of the driver, the library of CUDA tells this.
+FROM_CUDA = {"cuda_start_status"}
 HOST: dict[str, object] = {
     "vendor": "Amazon EC2",
     "product": "p5.48xlarge",
@@ -75,6 +78,7 @@ HOST: dict[str, object] = {
     "degraded_arrays": (),
     "slurm_daemon_is_running": True,
     "kubelet_is_running": False,
+    "services_installed": ("slurmd", "nv-hostengine"),
 }
 DRIVER: dict[str, object] = {
     "kernel_module_version": "550.54.15",
@@ -86,8 +90,11 @@ DRIVER: dict[str, object] = {
     "imex_is_running": False,
     "imex_channels": 1,
     "persistence_daemon_is_running": True,
+    "host_engine_is_running": False,
     "modules": ("mlx5_core", "nvidia", "nvidia_peermem", "nvidia_uvm"),
     "ofed_version": "24.10-0.7.0",
+    "cuda_compatibility_is_installed": True,
+    "peer_memory_is_registered": True,
     "dma_buf_is_exported": True,
     "libraries": ("libcuda.so.1", "libnccl.so.2", "libnvidia-ml.so.1"),
     "libraries_empty": (),
@@ -95,6 +102,8 @@ DRIVER: dict[str, object] = {
     "nccl_versions": ("2.21.5",),
     "nccl_plugins": ("libnccl-net.so",),
     "nccl_plugin_releases": ("1.13.2-aws",),
+    "topology_file": "/etc/topo.xml",
+    "mpi_programs": ("mpirun",),
     "topology_file_addresses": ("0000:1b:00.0", "0000:1c:00.0"),
 }
 
@@ -119,7 +128,7 @@ def test_host(machine: Path) -> None:
 def test_driver(machine: Path) -> None:
     driver = node(machine).single(Driver)
     assert measured(driver) == DRIVER
-    assert set(Driver.__annotations__) - set(DRIVER) == FROM_NVML
+    assert set(Driver.__annotations__) - set(DRIVER) == FROM_NVML | FROM_CUDA
 
 
 def test_kernel_log_without_events(machine: Path) -> None:
@@ -161,6 +170,7 @@ def test_pci_device(machine: Path) -> None:
         "pci_class": "0x030200",
         "driver": "nvidia",
         "iommu_group": "41",
+        "iommu_domain": "identity",
         "numa_node": 0,
         "ancestors": [PORT, SWITCH, SLOT],
         "is_virtual_function": False,
@@ -247,8 +257,38 @@ def test_network_interface(machine: Path) -> None:
             "has_ipv4": True,
             "has_ipv6": False,
             "address": "00:00:10:49:fe:80",
+            "congestion_answered_priorities": [0, 3],
+            "congestion_heeded_priorities": [],
         }
     ]
+
+
+@pytest.mark.parametrize(
+    ("files", "status"),
+    [({}, "absent"), ({"/sys/class/net/ib0/ecn/roce_np/enable/5": "on\n"}, "failed")],
+)
+def test_priorities_that_cannot_be_read_are_in_doubt(
+    tmp_path: Path, files: dict[str, str | bytes], status: str
+) -> None:
+    """Drivers of the kernel have no such files; one odd file leaves all open."""
+    machine = healthy_but(tmp_path, files, without=("/sys/class/net/ib0/ecn",))
+    (interface,) = content(machine, "rdma")["network_interfaces"]
+    assert interface["congestion_answered_priorities"]["status"] == status
+    assert interface["congestion_heeded_priorities"]["status"] == "absent"
+
+
+@pytest.mark.parametrize(
+    ("path", "programs"),
+    [
+        ("/usr/mpi/gcc/openmpi-4.1.7a1/bin/mpirun", ("mpirun",)),
+        ("/bin/mpiexec", ("mpiexec",)),  # PATH of the machine
+        ("/somewhere/bin/mpirun", ()),
+    ],
+)
+def test_programs_of_mpi(tmp_path: Path, path: str, programs: tuple[str, ...]) -> None:
+    machine = healthy_but(tmp_path, {path: "x"}, without=("/opt/amazon/openmpi",))
+    (tmp_path / "usr" / "bin").mkdir(exist_ok=True)
+    assert node(machine).single(Driver).mpi_programs.value == programs
 
 
 def test_every_declared_leaf_is_written_and_no_other(tmp_path: Path) -> None:
@@ -256,12 +296,13 @@ def test_every_declared_leaf_is_written_and_no_other(tmp_path: Path) -> None:
     base = "5,0,0,-;Linux version 6.8\n"
     found = content(healthy_but(tmp_path, {"/dev/kmsg": f"{base}{line}\n"}))
     for kind, part in KINDS.items():
-        if kind == "gpus":
+        if kind in {"gpus", "job_paths"}:  # asked of NVML; of a job
             continue
         parts = found[kind] if isinstance(found[kind], list) else [found[kind]]
         written = {leaf for one in parts for leaf in one}
         declared = set(part.__annotations__)
-        assert written == declared - (FROM_NVML if kind == "driver" else set()), kind
+        from_libraries = FROM_NVML | FROM_CUDA if kind == "driver" else set()
+        assert written == declared - from_libraries, kind
 
 
 def test_command_gives_the_same_without_what_names_the_specimen(
@@ -275,7 +316,7 @@ def test_command_gives_the_same_without_what_names_the_specimen(
     assert told["cut_short"] == {}
     assert told["host"].pop("name").startswith("hashed:")
     assert told["host"] == {k: v for k, v in expected["host"].items() if k != "name"}
-    for leaf in FROM_NVML:  # a copy of the files has no GPUs to ask
+    for leaf in (FROM_NVML | FROM_CUDA) & told["driver"].keys():  # there are no GPUs
         assert told["driver"].pop(leaf)["status"] == "absent"
     for kind in ("pci_devices", "driver", "kernel_log", "kernel_events", "variables"):
         assert told[kind] == expected[kind], kind

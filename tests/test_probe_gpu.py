@@ -30,6 +30,7 @@ def test_eight_healthy_gpus(stand_in: StandIn) -> None:
     assert taken["cut_short"] == {}
     assert taken["driver"] == {
         "management_library_status": 0,
+        "longest_answer_seconds": 0.0,
         "version": "550.54.15",
         "management_library_version": "12.550.54.15",
         "cuda_version": "12.4",
@@ -181,6 +182,14 @@ def test_a_link_that_cannot_be_asked_says_why(stand_in: StandIn) -> None:
     assert set(gpu["nvlink_version"]) == {None}
 
 
+def test_a_count_that_no_link_has_says_so_once(stand_in: StandIn) -> None:
+    """A Blackwell counts no errors of flits: that is no doubt about each link."""
+    lines = ("nvmlDeviceGetNvLinkErrorCounter.code=3", "gpu.1.nvlink.0.active=0")
+    for gpu in stand_in.snapshot(*lines)["gpus"][:2]:
+        assert gpu["nvlink_recoveries"]["status"] == "not_supported"
+        assert gpu["nvlink_crc_flit_errors"]["code"] == "3"
+
+
 def test_a_gpu_without_links_says_that_it_has_none(stand_in: StandIn) -> None:
     stand_in.answers(without=("gpu.nvlinks",))
     gpu = stand_in.snapshot()["gpus"][0]
@@ -192,6 +201,20 @@ def test_chip_to_chip_links(stand_in: StandIn) -> None:
     gpu = stand_in.snapshot("gpu.field.170=2", "gpu.field.171=1", "gpu.field.171.1=0")
     assert gpu["gpus"][0]["c2c_links"] == 2
     assert gpu["gpus"][0]["c2c_is_active"] == [True, False]
+
+
+def test_boost_and_atomics(stand_in: StandIn) -> None:
+    gpus = stand_in.snapshot(
+        "gpu.2.auto_boost=0", "gpu.2.auto_boost_default=1", "gpu.2.field.229=0"
+    )["gpus"]
+    assert gpus[1]["auto_boost_is_on"]["status"] == "not_supported"
+    assert (gpus[1]["pcie_atomics_to_gpu"], gpus[1]["pcie_atomics_from_gpu"]) == (63, 0)
+    third = gpus[2]
+    assert (third["auto_boost_is_on"], third["auto_boost_is_on_by_default"]) == (
+        False,
+        True,
+    )
+    assert third["pcie_atomics_to_gpu"] == 0
 
 
 def test_memory_faults_and_a_corrupted_inforom(stand_in: StandIn) -> None:

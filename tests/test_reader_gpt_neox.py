@@ -89,6 +89,7 @@ def read(text: str, name: str = "7B.yml") -> ReadText:
 def test_a_whole_file_with_dashes() -> None:
     found = read(WHOLE)
     assert found.values("stated") == {
+        "data.paths": ("/data/pile_text_document",),
         "cluster.nodes": 16,
         "cluster.gpus_per_node": 8,
         "parallelism.pipeline_parallel_size": 4,
@@ -175,6 +176,7 @@ def test_a_file_of_paths_speaks_for_itself_alone() -> None:
     assert READER.detect(found.document) >= 0.5
     assert found.values("stated") == {
         "checkpoint.directory": "checkpoints",
+        "data.paths": ("data/enwik8/enwik8_text_document",),
         "telemetry.sinks": ("tensorboard",),
     }
     assert found.value("checkpoint.enabled") is True

@@ -103,7 +103,7 @@ trainer:
 
 def test_a_runtime_gives_defaults() -> None:
     read = read_object("ClusterTrainingRuntime", RUNTIME)
-    assert read.values("stated", "derived") == {}
+    assert read.values("stated", "derived") == {"run.in_container": True}
     assert read.values("default") == {
         "cluster.accelerator_family": "nvidia",
         "cluster.fabric_device": "none",

@@ -26,6 +26,7 @@ def test_states_processes_nodes_and_gpus() -> None:
     script = read(OPEN_MPI)
     assert script.values("stated", "derived", "default") == {
         "recovery.launcher": "mpirun",
+        "recovery.has_own_libraries": False,
         "recovery.max_restarts": 0,
         NODES: 4,
         GPUS: 8,
@@ -36,6 +37,22 @@ def test_states_processes_nodes_and_gpus() -> None:
     assert script.line(WORLD) == 2
     assert script.line(PROCESSES) == 3
     assert script.targets == ["llama.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("script", "has_own"),
+    [
+        ("mpirun -np 2 apptainer exec image.sif python train.py\n", True),
+        ("#SBATCH --container-image=train.sqsh\nmpirun -np 2 python train.py\n", True),
+        ("docker run image mpirun -np 2 python train.py\n", True),
+        ("module load openmpi\nmpirun -np 2 python train.py\n", True),
+        ("mpirun -np 2 python train.py\n", False),
+    ],
+)
+def test_images_and_modules_have_libraries_of_their_own(
+    script: str, *, has_own: bool
+) -> None:
+    assert read(script).values("derived")["recovery.has_own_libraries"] is has_own
 
 
 def test_variables_reach_the_program() -> None:

@@ -47,6 +47,7 @@ def test_states_the_cluster_and_how_it_recovers() -> None:
         "cluster.gpus_per_node": 8,
         "cluster.accelerator_family": "nvidia",
         "cluster.compute_capability": (9, 0),
+        "run.in_container": True,
         "run.shared_capacity": True,
         "recovery.requeue": True,
     }

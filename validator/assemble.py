@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from speccheck.validator.evidence.doubt import Doubts, with_doubts
 from speccheck.validator.evidence.environment import Environment, Variable
 from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.evidence.record import Record
@@ -73,8 +74,11 @@ def evidence_of(files: Sequence[ReadFile], merged: Leaves) -> PlanEvidence:
     leaves = with_reasons(derive(merged), gaps)
     versions = stated_versions(files)
     keyed = _keyed(readings, leaves, versions)
-    plan = TrainingPlan(leaves)
+    watched, doubts = with_doubts(leaves)
+    plan = TrainingPlan(watched)
     by_type: dict[type, object] = {type(part): part for part in plan.sections()}
+    if doubts is not None:
+        by_type[Doubts] = doubts
     by_type[TrainingPlan] = plan
     environment = by_type[Environment] = _environment(files)
     by_type[StatedKeys] = StatedKeys(keyed)
@@ -194,14 +198,46 @@ def _environment(files: Sequence[ReadFile]) -> Environment:
     hidden: list[Variable] = []
     # What nearer layers set wins over a nccl.conf (NVIDIA/nccl src/misc/param.cc).
     layers = {f.status.path for f in files if f.format == "nccl-conf"}
+    taken = _set_where_taken(files)
     for file in sorted(files, key=_layer):
         for reading in file.readings:
             if layers:
                 known = (last.get(one.name) for one in reading.variables)
                 hidden += (one for one in known if one and one.place.file in layers)
-            last.update({one.name: one for one in reading.variables})
+            for one in reading.variables:
+                if one.name not in taken or not _keeps(file, one):
+                    last[one.name] = one
     names = tuple(file.status.path for file in files if _carries_environment(file))
     return Environment(tuple(last.values()), names, tuple(hidden))
+
+
+def _set_where_taken(files: Sequence[ReadFile]) -> set[str]:
+    """The variables of the process that took the snapshot: a shell hands them on."""
+    nodes = [one.node for file in files for one in file.readings if one.node]
+    if not nodes:
+        return set()
+    from speccheck.validator.evidence.node.settings import (  # noqa: PLC0415 - seldom
+        NodeVariables,
+    )
+
+    return {
+        one.name.value or ""
+        for node in nodes
+        for one in node.several(NodeVariables).shown
+        if one.layer.value == "environment"
+    }
+
+
+def _keeps(file: ReadFile, variable: Variable) -> bool:
+    """Whether a script leaves a variable as it was set before: `X=${X:-y}`."""
+    name, place = variable.name, variable.place
+    if variable.raw in {f"${name}", f"${{{name}}}"}:
+        return True
+    if place.span is None or place.file != file.source.name:
+        return False
+    line = "".join(file.source.text.splitlines()[place.span.line - 1 :][:1])
+    before = line[: place.span.column - 1].rstrip("\"'")
+    return before.endswith(tuple(f"${{{name}{sign}" for sign in (":-", "-", ":=", "=")))
 
 
 def _layer(file: ReadFile) -> int:

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import UnionType
 from typing import Any, Protocol
 
+from speccheck.validator.evidence.doubt import Doubts
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.finding import Finding, Level, Outcome
+from speccheck.validator.evidence.finding import Finding, Level
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence, Value
@@ -20,10 +21,12 @@ from speccheck.validator.gate import (
 )
 from speccheck.validator.rule import Confidence, ListedRule, Numbers, Rule, Verdict
 from speccheck.validator.spec.compose import ComposedEdition, JudgedClause
+from speccheck.validator.verdicts import broken, doubted, missing_verdict
 
 _LEVELS: dict[str, Level] = {"must": "error", "should": "warning", "may": "info"}
 _WHOLE_NODE = "node"  # subject of a rule that judges no part by itself
 _MAY_BE_ERRORS = ("exact", "lower_bound")
+_NO_RULE = Verdict("unknown", "no rule judges this clause yet")
 
 
 def judge(
@@ -179,8 +182,11 @@ class _ClauseJudge:
         """What is said of a plan to which the clause does not, or may not, apply."""
         found = self._closed.get(gate)
         if found is None:
-            outcome: Outcome = "unknown" if gate.missing else "not_applicable"
-            verdict = Verdict(outcome, gate.reason, missing=gate.missing)
+            verdict = Verdict("not_applicable", gate.reason)
+            if gate.missing and not self._listed():
+                verdict = _NO_RULE  # whatever is missing would not help
+            elif gate.missing:
+                verdict = Verdict("unknown", gate.reason, missing=gate.missing)
             found = [_finding(self._judged, None, verdict)]
             if self._judged.live_only:
                 found = self._kept(found)
@@ -192,13 +198,11 @@ class _ClauseJudge:
     ) -> list[Finding]:
         """What the rules of the clause say of a plan."""
         if self._rules is None:
-            rules = self._rules_by_clause.get(self._judged.clause.id, ())
             self._rules = [
-                _RuleJudge(one, self._judged, self._edition) for one in rules
+                _RuleJudge(one, self._judged, self._edition) for one in self._listed()
             ]
         if not self._rules:
-            verdict = Verdict("unknown", "no rule judges this clause yet")
-            none_yet = [_finding(self._judged, None, verdict)]
+            none_yet = [_finding(self._judged, None, _NO_RULE)]
             return self._kept(none_yet) if self._judged.live_only else none_yet
         found: list[Finding] = []
         for rule in self._rules:
@@ -208,6 +212,9 @@ class _ClauseJudge:
             else:
                 found += rule.silent
         return self._kept(found) if self._judged.live_only else found
+
+    def _listed(self) -> Sequence[ListedRule]:
+        return self._rules_by_clause.get(self._judged.clause.id, ())
 
     def _kept(self, findings: list[Finding]) -> list[Finding]:
         """Of a clause that needs a live machine, failures only."""
@@ -255,8 +262,9 @@ class _RuleJudge:
             self._kinds = tuple(kind for kind, _ in rule.evidence)
         try:
             arguments = self._arguments(rule, evidence, under)
+            doubts = evidence.get(Doubts)
             if rule.each_at < 0:
-                said = self._said(rule, arguments)
+                said = self._said(rule, arguments, doubts)
                 if rule.scope == "node":
                     said = [one._replace(subject=_WHOLE_NODE) for one in said]
                 return said or self.silent
@@ -265,11 +273,11 @@ class _RuleJudge:
         except MissingEvidence as missing:
             return self._kept_unknown(missing)
         except Exception as error:  # noqa: BLE001 - one broken rule must not stop a run
-            return [_finding(self._judged, rule, _broken(rule, error))]
+            return [_finding(self._judged, rule, broken(rule, error))]
         found: list[Finding] = []
         for part in parts.shown:
             arguments[at] = part
-            of_part = self._said(rule, arguments)
+            of_part = self._said(rule, arguments, doubts)
             found += (one._replace(subject=part.title) for one in of_part)
         if not parts.count.is_known:
             found += self._kept_unknown(
@@ -277,17 +285,23 @@ class _RuleJudge:
             )
         return found or self.silent
 
-    def _said(self, rule: Rule, arguments: Iterable[object]) -> list[Finding]:
+    def _said(
+        self, rule: Rule, arguments: Iterable[object], doubts: object
+    ) -> list[Finding]:
         """What it says of one set of evidence; nothing where it does not apply."""
         verdicts: list[Verdict] = []
+        if isinstance(doubts, Doubts):
+            doubts.forget()
         try:
             verdicts.extend(rule.function(*arguments))
         except MissingEvidence as missing:
             if not verdicts:
                 return self._kept_unknown(missing)
-            verdicts.append(_missing(missing))
+            verdicts.append(missing_verdict(missing))
         except Exception as error:  # noqa: BLE001 - one broken rule must not stop a run
-            verdicts.append(_broken(rule, error))
+            verdicts.append(broken(rule, error))
+        if isinstance(doubts, Doubts) and doubts.seen:
+            verdicts = doubted(verdicts, next(iter(doubts.seen.values())))
         return [_finding(self._judged, rule, one) for one in verdicts]
 
     def _kept_unknown(self, missing: MissingEvidence) -> list[Finding]:
@@ -295,7 +309,7 @@ class _RuleJudge:
         lack = missing.name, missing.reason
         found = self._unknown.get(lack)
         if found is None:
-            found = [_finding(self._judged, self._listed, _missing(missing))]
+            found = [_finding(self._judged, self._listed, missing_verdict(missing))]
             self._unknown[lack] = found
         return found
 
@@ -351,18 +365,6 @@ def _parts(found: object) -> _Parts:
     parts: Any = found
     told: _Parts = parts
     return told
-
-
-def _broken(rule: Rule, error: Exception) -> Verdict:
-    message = f"{rule.name} broke: {type(error).__name__}: {error}"
-    return Verdict("error", message)
-
-
-def _missing(evidence: MissingEvidence) -> Verdict:
-    message = f"needs {evidence.name}"
-    if evidence.reason:
-        message += f" ({evidence.reason})"
-    return Verdict("unknown", message, missing=(evidence.name,))
 
 
 def _finding(

@@ -1,6 +1,7 @@
 """One run: files in, judged plans out, positions worked out only for findings."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from speccheck.validator.assemble import PlanEvidence, assemble
 from speccheck.validator.engine import Judge
@@ -54,11 +55,12 @@ class JobScale:
     __slots__ = ("_leaves",)
 
     def __init__(self, plan: TrainingPlan) -> None:
-        """Keep the numbers of nodes and GPUs."""
-        names = ("cluster.nodes", "cluster.gpus_per_node", "cluster.world_size")
+        """Keep the numbers of nodes and GPUs, and what these are."""
+        scale = ("nodes", "gpus_per_node", "world_size", "accelerator")
+        names = [f"cluster.{name}" for name in scale]
         self._leaves = {name: plan.value(name) for name in names}
 
-    def value(self, name: str) -> Value[int]:
+    def value(self, name: str) -> Value[Any]:
         """The leaf of that name; raises KeyError for one that is not kept."""
         return self._leaves[name]
 
@@ -93,6 +95,7 @@ class Request(Record):
     by_folder: bool = False
     plugins: bool = False
     node: str | None = None  # a snapshot with which each plan is judged
+    snapshot: str | None = None  # its text, where it was just taken and is no file
 
 
 class Run(Record):
@@ -152,9 +155,11 @@ class NoSnapshot(Exception):  # noqa: N818 - a usage error with its own message
     """The file of `--node` is none, or cannot be read."""
 
 
-def read_node(path: str, readers: Readers) -> tuple[FileStatus, ReadFile]:
-    """The snapshot of a machine; raises NoSnapshot."""
-    status, files = read_file(path, readers=readers)
+def read_node(
+    path: str, readers: Readers, text: str | None = None
+) -> tuple[FileStatus, ReadFile]:
+    """The snapshot of a machine, or its text that was just taken; raises NoSnapshot."""
+    status, files = read_file(path, readers=readers, text=text)
     if len(files) == 1 and files[0].role == "node":
         return status, files[0]
     told = status.message or f"it is {status.format or 'of no known format'}"
@@ -163,12 +168,18 @@ def read_node(path: str, readers: Readers) -> tuple[FileStatus, ReadFile]:
 
 
 def read_plans(request: Request) -> Iterator[tuple[list[FileStatus], list[PlanFiles]]]:
-    """Read the files in batches and say which of them make one plan."""
+    """Read the files in batches and say which of them make one plan.
+
+    A machine without files is judged by itself.
+    """
     readers = all_readers(request)
     if request.node is None:
         yield from _read_plans(request, readers)
         return
-    status, node = read_node(request.node, readers)
+    status, node = read_node(request.node, readers, request.snapshot)
+    if not request.arguments:
+        yield [status], [PlanFiles((node,))]
+        return
     reason = f"judged on the machine of {status.path}"
     for statuses, groups in _read_plans(request, readers):
         plans = [

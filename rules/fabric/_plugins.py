@@ -2,6 +2,12 @@
 
 from collections.abc import Iterable
 
+from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.node.driver import Driver
+from speccheck.validator.evidence.value import MissingEvidence
+
+_FOLDERS = "LD_LIBRARY_PATH"
+
 
 def library_found(wanted: str, part: str, found: Iterable[str | None]) -> bool:
     """Whether one of the libraries is what NCCL looks for.
@@ -12,3 +18,16 @@ def library_found(wanted: str, part: str, found: Iterable[str | None]) -> bool:
     name = wanted.strip().rpartition("/")[2]
     names = {name, f"libnccl-{part}-{name}.so"}
     return any((one or "").rpartition("/")[2] in names for one in found)
+
+
+def need_folders_of_job(environment: Environment, driver: Driver) -> None:
+    """Raise MissingEvidence where a file lets the job look in folders of its own.
+
+    A probe looks where its own process would: a plugin that it did not find may lie
+    in one of those.
+    """
+    variable, found = environment.find(_FOLDERS), driver.nccl_plugins
+    if variable is None or any(at.file == variable.place.file for at in found.places):
+        return
+    reason = f"the job sets {_FOLDERS}, and the snapshot was taken without it"
+    raise MissingEvidence(found.name, reason)

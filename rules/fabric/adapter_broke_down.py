@@ -18,36 +18,22 @@ Good::
     dmesg | grep 'health compromised'       # nothing
 """
 
+from speccheck.rules.fabric._adapter_log import Lines, lines_of_driver
 from speccheck.validator.evidence.node.kernel_log import KernelEvents, KernelLog
 from speccheck.validator.evidence.node.rdma import RdmaDevices
-from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
-
-
-class Failures(Numbers):
-    """The kinds of lines that tell of a failed adapter."""
-
-    events: tuple[str, ...]
+from speccheck.validator.rule import Verdicts, rule
 
 
 @rule(clause="FAB-025")
 def adapter_broke_down(
-    devices: RdmaDevices, events: KernelEvents, log: KernelLog, limit: Failures
+    devices: RdmaDevices, events: KernelEvents, log: KernelLog, limit: Lines
 ) -> Verdicts:
     """Judge the lines of the log."""
-    if not any(one.driver.need() == "mlx5_core" for one in devices.each()):
-        return
-    found = [one for one in events.each() if one.event.need() in limit.events]
-    for one in found:
-        yield fail(
-            f"{one.pci_address.or_else('an adapter')}: {one.count.or_else(1)} times in "
-            f"the kernel log: {one.text.or_else(one.event.need())}",
-            at=one.event,
-            measured=one.count.value,
-            required=0,
-            cost="connections over the adapter are lost, and the job with them",
-            remedy="Power the node off and on; replace the adapter if it comes again.",
-            action="ISOLATE",
-        )
-    if not found:
-        log.lines.need()
-        yield passed(at=log.lines, measured=0, required=0)
+    return lines_of_driver(
+        devices,
+        events,
+        log,
+        limit,
+        cost="connections over the adapter are lost, and the job with them",
+        remedy="Power the node off and on; replace the adapter if it comes again.",
+    )

@@ -18,7 +18,7 @@ Good::
     LD_LIBRARY_PATH=/opt/mrc/lib
 """
 
-from speccheck.rules.fabric._plugins import library_found
+from speccheck.rules.fabric._plugins import library_found, need_folders_of_job
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.node.driver import Driver
 from speccheck.validator.evidence.node.settings import NodeVariables
@@ -49,6 +49,7 @@ def mrc_plugin_not_found(
     if library_found(variable.value or "", "net", found.need()):
         yield passed(at=[variable.place, found])
         return
+    need_folders_of_job(environment, driver)
     yield fail(
         f"NCCL_NET_PLUGIN={variable.value}: no such plugin was found; there are "
         f"{', '.join(one for one in found.need() if one) or 'none'}",

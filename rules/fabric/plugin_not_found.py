@@ -20,7 +20,7 @@ Good::
     ls /opt/amazon/ofi-nccl/lib/libnccl-net-ofi.so
 """
 
-from speccheck.rules.fabric._plugins import library_found
+from speccheck.rules.fabric._plugins import library_found, need_folders_of_job
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.node.driver import Driver
 from speccheck.validator.evidence.node.rdma import RdmaDevices
@@ -53,6 +53,7 @@ def plugin_not_found(
         if library_found(variable.value, part, found.need()):
             yield passed(at=[variable.place, found])
             continue
+        need_folders_of_job(environment, driver)
         yield fail(
             f"{name}={variable.value}: no such plugin was found; there are "
             f"{', '.join(one for one in found.need() if one) or 'none'}",
@@ -68,6 +69,8 @@ def plugin_not_found(
         return
     variables.each()
     if is_off or not any("net" in (one or "") for one in found.need()):
+        if not is_off:
+            need_folders_of_job(environment, driver)
         yield fail(
             "the machine has EFA, and NCCL has no network plugin for it",
             at=[*([chosen.place] if chosen and is_off else []), *found.places],

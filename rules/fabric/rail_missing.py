@@ -6,8 +6,8 @@ waits for the pair.
 What passes: as many ports ACTIVE, at the rate of the type, as the type of the machine
 has. Ports of EFA are counted alone: its driver always reports them as active.
 
-Where it does not apply: a node without RDMA devices, whose type has none either. A type
-that nobody knows is unknown.
+Where it does not apply: a node without RDMA devices, whose type has none either, or
+that has one GPU at most. A type that nobody knows is unknown.
 
 Source: counts and rates of Azure, OCI and AWS (numbers of the clause).
 
@@ -21,7 +21,9 @@ Good::
 """
 
 from speccheck.rules.fabric._rails import EFA, titles
+from speccheck.validator.evidence.node.gpu import Gpus
 from speccheck.validator.evidence.node.host import Host
+from speccheck.validator.evidence.node.profile import InstanceProfile
 from speccheck.validator.evidence.node.rdma import RdmaPort, RdmaPorts
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
@@ -35,11 +37,14 @@ class OfType(Numbers):
 
 
 @rule(clause="FAB-001")
-def rail_missing(ports: RdmaPorts, host: Host, wanted: OfType) -> Verdicts:
+def rail_missing(
+    ports: RdmaPorts, host: Host, gpus: Gpus, machine: InstanceProfile, wanted: OfType
+) -> Verdicts:
     """Count the active ports at full rate."""
     each = ports.each()
     if wanted.port_count is None:
-        if each:
+        # What a server with several GPUs lacks, its type alone tells.
+        if each or (gpus.shown[1:] and not machine.id):
             missing, reason = "cluster.instance_type", "no profile tells how many"
             raise MissingEvidence(missing, reason)
         return

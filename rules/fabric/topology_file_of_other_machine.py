@@ -6,7 +6,9 @@ pairs are wrong, and bandwidth is lost without a message.
 What passes: the file of NCCL_TOPO_FILE can be read, and all PCI addresses of GPUs and
 adapters that it names are those of devices of the machine.
 
-Where it does not apply: the variable is not set.
+Where it does not apply: the variable is not set. Where the snapshot was taken without
+the variables of the job, another file was read, or none: what this one names is not
+known.
 
 Source: Azure/azurehpc-health-checks issues 142 and 143; NVIDIA/nccl issue 1008.
 
@@ -22,6 +24,7 @@ Good::
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.node.driver import Driver
 from speccheck.validator.evidence.node.pci import PciDevices
+from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _REMEDY = "Set NCCL_TOPO_FILE to the file of this machine's type, or unset it."
@@ -36,6 +39,9 @@ def topology_file_of_other_machine(
     if variable is None or not variable.value:
         return
     named = driver.topology_file_addresses
+    if driver.topology_file.need() != variable.value:
+        reason = f"of {driver.topology_file.value}, not of {variable.value}"
+        raise MissingEvidence(named.name, reason)
     if named.status == "absent":
         yield fail(
             f"NCCL_TOPO_FILE={variable.value}: there is no such file",

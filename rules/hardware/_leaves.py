@@ -5,7 +5,11 @@ from typing import Any
 
 from speccheck.validator.evidence.node.gpu import Numbers
 from speccheck.validator.evidence.node.gpu_codes import BANKS
+from speccheck.validator.evidence.node.pci import NVIDIA_VENDOR, PciDevice
 from speccheck.validator.evidence.value import MissingEvidence, Value
+
+_DISPLAY = ("0x0302", "0x0300")
+_DRIVER = "nvidia"
 
 
 def supported(*leaves: Value[Any]) -> tuple[Value[Any], ...]:
@@ -32,6 +36,15 @@ def short_banks(banks: Value[Numbers]) -> tuple[int, int]:
         reason = f"{len(found)} of {len(BANKS)} counts can be read"
         raise MissingEvidence(banks.name, reason)
     return found[-2], found[-1]
+
+
+def is_gpu(device: PciDevice) -> bool:
+    """Whether a function on the bus is a GPU that the driver has, or should have."""
+    if device.vendor.value != NVIDIA_VENDOR or device.is_virtual_function.value:
+        return False
+    if not (device.pci_class.value or "").startswith(_DISPLAY):
+        return False
+    return device.driver.or_else(_DRIVER) == _DRIVER
 
 
 def median(numbers: list[float]) -> float:

@@ -22,14 +22,11 @@ Good::
     nvidia-smi -L | wc -l          # 8
 """
 
+from speccheck.rules.hardware._leaves import is_gpu
 from speccheck.validator.evidence.node.gpu import Gpus
 from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.pci import PciDevice, PciDevices
+from speccheck.validator.evidence.node.pci import PciDevices
 from speccheck.validator.rule import Verdicts, fail, passed, rule
-
-_NVIDIA = "0x10de"
-_DISPLAY = ("0x0302", "0x0300")
-_DRIVER = "nvidia"
 
 
 @rule(clause="HW-001")
@@ -37,7 +34,7 @@ def gpu_missing(gpus: Gpus, bus: PciDevices, host: Host) -> Verdicts:
     """Judge the GPUs of the driver against the functions on the bus."""
     if host.container.need() != "none":
         return
-    on_bus = [one for one in bus.each() if _is_of_the_driver(one)]
+    on_bus = [one for one in bus.each() if is_gpu(one)]
     listed = len(gpus.each())
     if listed >= len(on_bus):
         if on_bus:
@@ -57,11 +54,3 @@ def gpu_missing(gpus: Gpus, bus: PciDevices, host: Host) -> Verdicts:
         "and replace the GPU if it is still missing.",
         action="ISOLATE",
     )
-
-
-def _is_of_the_driver(device: PciDevice) -> bool:
-    if device.vendor.value != _NVIDIA or device.is_virtual_function.value:
-        return False
-    if not (device.pci_class.value or "").startswith(_DISPLAY):
-        return False
-    return device.driver.or_else(_DRIVER) == _DRIVER

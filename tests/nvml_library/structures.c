@@ -58,6 +58,7 @@ static int put_each(const char *function, struct device *device,
 PAIR(nvmlDeviceGetCudaComputeCapability, "compute_major", "compute_minor")
 PAIR(nvmlDeviceGetEccMode, "ecc", "ecc_pending")
 PAIR(nvmlDeviceGetMigMode, "mig", "mig_pending")
+PAIR(nvmlDeviceGetAutoBoostedClocksEnabled, "auto_boost", "auto_boost_default")
 PAIR(nvmlDeviceGetPowerManagementLimitConstraints, "power_least_milliwatts",
      "power_most_milliwatts")
 

@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from collections.abc import Callable
 
 from speccheck.validator import VERSION
 
@@ -20,6 +21,7 @@ Commands:
   plan FILE|FOLDER ...       the values that the files make together, from where, what
                              they predict; with --what-if tp=4 also what would change
   probe [--out node.json]    a snapshot of this machine, to be judged here or elsewhere
+  preflight [FILE ...]       go or no-go: this machine, the files and both together
   explain RULE|CLAUSE        requirement, reason, example and source
   rules                      all rules with clause and area
   spec list                  all clauses of the edition
@@ -87,14 +89,9 @@ def _dispatch(words: list[str]) -> int:
     if not words or wants_help or words[0] in {"-h", "--help", "help"}:
         print(_help(), end="")  # noqa: T201
         return 0 if words else 2
-    if words[0] == "plan":
-        from speccheck.validator.cli.show_plan import show_plan  # noqa: PLC0415
-
-        return show_plan(words[1:])
-    if words[0] == "probe":
-        from speccheck.validator.cli.take_snapshot import take_snapshot  # noqa: PLC0415
-
-        return take_snapshot(words[1:])
+    command = _command(words[0])
+    if command is not None:
+        return command(words[1:])
     if words[0] in COMMANDS:
         from speccheck.validator.cli.commands import run_command  # noqa: PLC0415
 
@@ -102,6 +99,23 @@ def _dispatch(words: list[str]) -> int:
     from speccheck.validator.cli.plain import judge_files  # noqa: PLC0415
 
     return judge_files(words)
+
+
+def _command(name: str) -> Callable[[list[str]], int] | None:
+    """The command of that name that reads files or the machine; None for others."""
+    if name == "plan":
+        from speccheck.validator.cli.show_plan import show_plan  # noqa: PLC0415
+
+        return show_plan
+    if name == "probe":
+        from speccheck.validator.cli.take_snapshot import take_snapshot  # noqa: PLC0415
+
+        return take_snapshot
+    if name == "preflight":
+        from speccheck.validator.cli.preflight import preflight  # noqa: PLC0415
+
+        return preflight
+    return None
 
 
 def _help() -> str:

@@ -151,12 +151,12 @@ def _converted(option: Option, text: str) -> Value:
     return number
 
 
-def options_help() -> str:
+def options_help(options: tuple[Option, ...] = OPTIONS) -> str:
     """The help of all options, by group."""
     lines: list[str] = []
-    for group in dict.fromkeys(option.group for option in OPTIONS):
+    for group in dict.fromkeys(option.group for option in options):
         lines.append(f"\n{group}:")
-        for option in OPTIONS:
+        for option in options:
             if option.group == group:
                 left = f"{option.flag} {option.metavar}".rstrip()
                 lines.append(f"  {left:<26} {option.help}")

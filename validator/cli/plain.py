@@ -1,19 +1,25 @@
 """`speccheck FILE...`: parse, run, report."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import NoReturn
 
-from speccheck.validator.cli.options import Parsed, UsageError, parse
+from speccheck.validator.cli.options import (
+    OPTIONS,
+    Option,
+    Parsed,
+    UsageError,
+    parse,
+)
 from speccheck.validator.cli.request import (
     BUG,
     REFUSALS,
     Output,
     bug_message,
+    files_request,
     one_of,
     outputs_of,
-    request_of,
     style_of,
     wants_traceback,
 )
@@ -28,10 +34,32 @@ _USAGE = 2
 
 
 def judge_files(words: list[str]) -> int:
-    """Judge files; returns the exit code. Every error is one line on standard error."""
+    """Judge files; returns the exit code."""
+    return judge(words, OPTIONS, files_request)
+
+
+def judge(
+    words: list[str],
+    options: tuple[Option, ...],
+    request_of: Callable[[Parsed], Request],
+    prepared: Callable[[Request, Parsed], Request] | None = None,
+) -> int:
+    """Judge what a command line asks for; every error is one line on standard error.
+
+    Args:
+        words: the command line.
+        options: those it may have.
+        request_of: what it asks for.
+        prepared: the same with what takes time, once the command line is known to be
+            right.
+
+    Returns:
+        The exit code.
+
+    """
     outputs: list[Output] = [Output("text", None)]
     try:
-        parsed = parse(words)
+        parsed = parse(words, options)
         outputs = outputs_of(parsed, FORMATS)
         request = request_of(parsed)
         fail_on = one_of(parsed, "fail_on", FAIL_ON)
@@ -40,6 +68,8 @@ def judge_files(words: list[str]) -> int:
         if "show_files" in parsed.values:
             return _show_files(request)
         context_facts(request.context)  # refuses unknown names before any work
+        if prepared is not None:
+            request = prepared(request, parsed)
         found = run(request)
         summary = summarize(found.plans)
         ending = exit_of(found, summary, fail_on, skip_unknown=request.skip_unknown)

@@ -54,13 +54,10 @@ class Output(Record):
     path: str | None
 
 
-def request_of(parsed: Parsed) -> Request:
-    """What is to be judged; raises UsageError."""
+def request_of(parsed: Parsed, use: str = "ci") -> Request:
+    """What is to be judged, for that use if no other is named; raises UsageError."""
     values = parsed.values
-    if not parsed.files:
-        message = "no file given: speccheck FILE|FOLDER|- ..."
-        raise UsageError(message)
-    use, profiles = _profiles(_list(values, "profile"))
+    use, profiles = _profiles(_list(values, "profile"), use)
     role = _text(values, "role")
     if role is not None and role not in ROLES:
         message = f"--role {role}: must be one of {', '.join(ROLES)}"
@@ -101,6 +98,14 @@ def request_of(parsed: Parsed) -> Request:
     )
 
 
+def files_request(parsed: Parsed) -> Request:
+    """What of the files that must be given is to be judged; raises UsageError."""
+    if not parsed.files:
+        message = "no file given: speccheck FILE|FOLDER|- ..."
+        raise UsageError(message)
+    return request_of(parsed)
+
+
 def _verify_version(text: str) -> None:
     try:
         parse_version(text)
@@ -109,9 +114,9 @@ def _verify_version(text: str) -> None:
         raise UsageError(message) from error
 
 
-def _profiles(names: list[str]) -> tuple[str, tuple[str, ...]]:
-    """The use among the profiles, and the others."""
-    use, others = "ci", []
+def _profiles(names: list[str], use: str) -> tuple[str, tuple[str, ...]]:
+    """The use among the profiles, or that by default, and the others."""
+    others: list[str] = []
     for name in _names(names):
         bare = name.removeprefix("use/")
         if bare in USES:

@@ -8,9 +8,9 @@ from speccheck.validator.cli.request import (
     REFUSALS,
     Output,
     bug_message,
+    files_request,
     list_of,
     outputs_of,
-    request_of,
     style_of,
     wants_traceback,
 )
@@ -33,7 +33,7 @@ def show_plan(words: list[str]) -> int:
     try:
         parsed = parse(words)
         outputs = outputs_of(parsed, _FORMATS)
-        request = request_of(parsed)
+        request = files_request(parsed)
         context_facts(request.context)  # refuses unknown names before any work
         view = plan_view(request, assignments(list_of(parsed, "what_if")))
         for output in outputs:

@@ -4,22 +4,35 @@ import json
 import os
 import secrets
 import sys
+from collections.abc import Sequence
 
 from speccheck.validator.cli.options import Option, Parsed, UsageError, parse
 from speccheck.validator.cli.request import BUG, bug_message, wants_traceback
 from speccheck.validator.report.write import WriteError, write
 
-OPTIONS: tuple[Option, ...] = (
-    Option("--out", "write the snapshot to a file", "text", "FILE"),
-    Option("--budget", "stop after so long (default 10s)", "text", "SECONDS"),
-    Option("--sysroot", "read copied files, and a tape, in DIR", "text", "DIR"),
-    Option("--record", "keep a tape of all calls of NVML there", "text", "DIR"),
-    Option("--imds", "ask the cloud's metadata service for the instance", "switch"),
-    Option("--salt", "of the digests of serials and UUIDs", "text", "TEXT"),
-    Option("--keep-identifiers", "leave serials and UUIDs as they are", "switch"),
-)
+_GROUP = "Machine"
+
+
+def _option(flag: str, text: str, metavar: str = "") -> Option:
+    return Option(flag, text, "text" if metavar else "switch", metavar, group=_GROUP)
+
+
+def options(budget: str) -> tuple[Option, ...]:
+    """The options of a snapshot; budget: the one by default, as people write it."""
+    return (
+        _option("--out", "write the snapshot to a file", "FILE"),
+        _option("--budget", f"stop after so long (default {budget})", "SECONDS"),
+        _option("--sysroot", "read copied files, and a tape, in DIR", "DIR"),
+        _option("--record", "keep a tape of all calls of NVML there", "DIR"),
+        _option("--imds", "ask the cloud's metadata service for the instance"),
+        _option("--salt", "of the digests of serials and UUIDs", "TEXT"),
+        _option("--keep-identifiers", "leave serials and UUIDs as they are"),
+    )
+
+
+_BUDGET = "10s"
+OPTIONS = options(_BUDGET)
 _USAGE = 2
-_BUDGET_SECONDS = 10.0
 _SALT_BYTES = 16
 _SALT_VARIABLE = "SPECCHECK_SALT"
 HELP = """\
@@ -29,7 +42,6 @@ Reads what this machine is and how it is, and changes nothing. Judge the snapsho
 `speccheck node.json`, or at once with `speccheck probe | speccheck -`. Serial numbers,
 UUIDs and addresses become digests; their salt is --salt, or the variable
 SPECCHECK_SALT, or a new one each time.
-
 
 `--record DIR` writes what NVML answered to DIR, to be sent to somebody else: with
 `--sysroot DIR` the same snapshot can be taken of it anywhere.
@@ -45,7 +57,8 @@ def take_snapshot(words: list[str]) -> int:
         return 0
     try:
         parsed = parse(words, OPTIONS)
-        write(_snapshot(parsed), _text(parsed, "out"))
+        _take_no_file(parsed)
+        write(snapshot_text(parsed, _BUDGET), _text(parsed, "out"))
     except (UsageError, WriteError) as error:
         sys.stderr.write(f"speccheck: {error}\n")
         return _USAGE
@@ -57,31 +70,62 @@ def take_snapshot(words: list[str]) -> int:
     return 0
 
 
+def _take_no_file(parsed: Parsed) -> None:
+    if parsed.files:
+        message = f"probe takes no file: {parsed.files[0]}; see --out and --sysroot"
+        raise UsageError(message)
+
+
 def _options_help() -> str:
     rows = (f"  {one.flag} {one.metavar}".ljust(28) + one.help for one in OPTIONS)
     return "\n".join(rows) + "\n"
 
 
-def _snapshot(parsed: Parsed) -> str:
-    from speccheck.probes.collect import snapshot  # noqa: PLC0415 - no other command
+def snapshot_text(
+    parsed: Parsed,
+    budget: str,
+    topology_file: str = "",
+    paths: Sequence[tuple[str, str]] = (),
+) -> str:
+    """A snapshot of this machine, or of its copied files; raises UsageError.
+
+    Args:
+        parsed: the command line.
+        budget: how long it may take, if the command line does not say it.
+        topology_file: the file of NCCL_TOPO_FILE that the job names, if it names one.
+        paths: role and path of what else the job names: then they are looked at.
+
+    """
+    from speccheck.probes.collect import (  # noqa: PLC0415 - no other command
+        OF_A_JOB,
+        PROBES,
+        snapshot,
+    )
     from speccheck.probes.instance import SERVICE  # noqa: PLC0415
     from speccheck.probes.specimens import (  # noqa: PLC0415
         without_credentials,
         without_specimens,
     )
 
-    if parsed.files:
-        message = f"probe takes no file: {parsed.files[0]}; see --out and --sysroot"
-        raise UsageError(message)
     folder = _text(parsed, "sysroot") or "/"
     if not os.path.isdir(folder):
         message = f"--sysroot {folder}: no such folder"
         raise UsageError(message)
     keep = "keep_identifiers" in parsed.values
-    arguments = {"gpu": _record(parsed, folder, keep=keep)}
+    arguments: dict[str, tuple[str, ...]] = {
+        "gpu": _record(parsed, folder, keep=keep),
+        "driver": (topology_file,),
+        OF_A_JOB: tuple(word for pair in paths for word in pair),
+    }
     if "imds" in parsed.values:
         arguments["instance"] = (SERVICE,)
-    found = snapshot(root=folder, budget_seconds=_budget(parsed), arguments=arguments)
+    seconds = _seconds(_text(parsed, "budget") or budget)
+    found = snapshot(
+        root=folder,
+        budget_seconds=seconds,
+        probes=(*PROBES, OF_A_JOB) if paths else PROBES,
+        arguments=arguments,
+    )
     found = without_credentials(found)
     if not keep:
         found = without_specimens(found, _salt(parsed))
@@ -109,10 +153,7 @@ def _record(parsed: Parsed, root: str, *, keep: bool) -> tuple[str, ...]:
     return os.path.abspath(folder), KEEP if keep else ""
 
 
-def _budget(parsed: Parsed) -> float:
-    text = _text(parsed, "budget")
-    if text is None:
-        return _BUDGET_SECONDS
+def _seconds(text: str) -> float:
     try:
         seconds = float(text.removesuffix("s"))
     except ValueError:

@@ -247,6 +247,8 @@ class Recovery(Section):
     """What happens after a fault."""
 
     launcher: Value[str] = Value("recovery.launcher")
+    # the job runs in an image, or loads modules: its libraries are not the node's
+    has_own_libraries: Value[bool] = Value("recovery.has_own_libraries")
     launch_configuration: Value[str] = Value("recovery.launch_configuration")  # a file
     max_restarts: Value[int] = Value("recovery.max_restarts")
     requeue: Value[bool] = Value("recovery.requeue")
@@ -287,6 +289,8 @@ class Data(Section):
     group_by_length: Value[bool] = Value("data.group_by_length")
     seed: Value[int] = Value("data.seed")
     shards: Value[int] = Value("data.shards")  # each read by one loader worker
+    # files and folders to train on, or what the names of such files begin with
+    paths: Value[tuple[str, ...]] = Value("data.paths")
 
 
 class Telemetry(Section):
@@ -345,6 +349,8 @@ class Run(Section):
     deterministic: Value[bool] = Value("run.deterministic")
     uses_torch: Value[bool] = Value("run.uses_torch")
     shared_capacity: Value[bool] = Value("run.shared_capacity")
+    # processes see the files of an image and what is mounted, not those of the node
+    in_container: Value[bool] = Value("run.in_container")
     generations_per_prompt: Value[int] = Value("run.generations_per_prompt")
 
 

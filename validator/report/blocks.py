@@ -4,8 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from speccheck.validator.report.frame import frames
 from speccheck.validator.report.merge_findings import Shown
+from speccheck.validator.report.node_text import (
+    SECTIONS,
+    is_leaf,
+    section_of,
+    section_title,
+)
 from speccheck.validator.report.style import Style, printable, wrap
-from speccheck.validator.report.subjects import folded_subjects
+from speccheck.validator.report.subjects import folded_subjects, with_numbers
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 _UNFOLDED_WARNINGS = 8
@@ -15,31 +21,59 @@ _UNFOLDED_INFOS = 0
 def finding_blocks(
     shown: Sequence[Shown], style: Style, *, full: bool, many: bool
 ) -> Iterator[str]:
-    """Errors first; beyond a screen of warnings, one line each unless `full`."""
+    """Errors first; beyond a screen of warnings, one line each unless `full`.
+
+    Those of a machine stand by its parts.
+    """
     limits = {"warning": _UNFOLDED_WARNINGS, "info": _UNFOLDED_INFOS}
     counts = dict.fromkeys(_ORDER, 0)
     folded: list[Shown] = []
-    for group in _by_cause(sorted(shown, key=lambda one: _ORDER[one.finding.level])):
-        level = group[0].finding.level
-        counts[level] += 1
-        if full or counts[level] <= limits.get(level, len(shown)):
-            yield _block(group, style, many=many)
-        else:
-            folded.extend(group)
+    for title, ranked in _sections(shown, style):
+        blocks: list[str] = [title] if title else []
+        for group in _by_cause(ranked):
+            level = group[0].finding.level
+            counts[level] += 1
+            if full or counts[level] <= limits.get(level, len(shown)):
+                blocks.append(_block(group, style, many=many))
+            else:
+                folded.extend(group)
+        if blocks != [title]:
+            yield from blocks
     if folded:
         yield "\n".join(_folded(folded, style))
+
+
+def _sections(
+    shown: Sequence[Shown], style: Style
+) -> Iterator[tuple[str, Sequence[Shown]]]:
+    """The findings in the order of a report; with titles where a machine has some."""
+    ranked = sorted(shown, key=lambda one: _ORDER[one.finding.level])
+    if not any(one.subjects for one in ranked):
+        yield "", ranked
+        return
+    by_section: dict[str, list[Shown]] = {name: [] for name in SECTIONS}
+    for one in ranked:
+        by_section[section_of(one)].append(one)
+    for name, found in by_section.items():
+        if found:
+            yield section_title(name, found, style), found
 
 
 def _by_cause(ranked: Sequence[Shown]) -> list[list[Shown]]:
     """Findings of one level on the same places, or on the same unstated default.
 
-    They say several things of one fact, so they share a block.
+    They say several things of one fact, so they share a block. Those of a machine do
+    where one rule asks for one remedy.
     """
     groups: dict[object, list[Shown]] = {}
     for one in ranked:
         places = tuple((at.file, at.key, at.line) for at in one.locations)
         key: object = (one.finding.level, places, one.finding.note, one.plan_name)
-        if not places and not one.finding.note:
+        if one.subjects:
+            key = one.finding._replace(
+                message="", places=(), measured=None, required=None, subject=""
+            )
+        elif not places and not one.finding.note:
             key = id(one)
         groups.setdefault(key, []).append(one)
     return list(groups.values())
@@ -49,6 +83,8 @@ def _folded(folded: Sequence[Shown], style: Style) -> Iterator[str]:
     for one in folded:
         finding = one.finding
         place = next((f"{at.file}:{at.line} " for at in one.locations if at.line), "")
+        if one.subjects:
+            place = f"{folded_subjects(one.subjects)}: "
         line = f"{finding.level} {finding.clause} {finding.rule}  {place}"
         line += printable(finding.message)
         if len(line) > style.width:
@@ -59,11 +95,14 @@ def _folded(folded: Sequence[Shown], style: Style) -> Iterator[str]:
 
 def _block(group: Sequence[Shown], style: Style, *, many: bool) -> str:
     first = group[0]
-    lines = [line for one in group for line in _statement(one, style)]
     if first.subjects:
-        lines.extend(_leaves(first, style))
+        lines = [
+            *_statements_of_parts(group, style),
+            *_evidence(group, style, many=many),
+        ]
     else:
-        lines.extend(frames(first.locations, style))
+        lines = [line for one in group for line in _statement(one, style)]
+        lines.extend(_frames(first, style))
     if many and not any(location.line for location in first.locations):
         lines.append(f"    in {first.plan_name}")
     if first.finding.note:
@@ -85,28 +124,62 @@ def _statement(one: Shown, style: Style) -> Iterator[str]:
     finding = one.finding
     word = finding.level if finding.outcome == "fail" else "broken"
     head = f"{style.paint(word, finding.level)} {finding.clause} "
-    of = f"  {folded_subjects(one.subjects)}" if one.subjects else ""
-    yield head + style.paint(finding.rule or finding.title, "bold") + of
+    yield head + style.paint(finding.rule or finding.title, "bold")
     yield wrap(printable(finding.message), style.width, "  ")
 
 
-def _leaves(one: Shown, style: Style) -> Iterator[str]:
-    """The leaves of a snapshot: nobody writes one, so that their lines help nobody."""
-    keys: dict[str, list[str]] = {}
-    for location in one.locations:
-        keys.setdefault(location.file, []).append(location.key)
-    for file, names in keys.items():
-        yield wrap(f"{file} {', '.join(dict.fromkeys(names))}", style.width, "    ")
+def _statements_of_parts(group: Sequence[Shown], style: Style) -> Iterator[str]:
+    """What one rule says of parts of a machine, each thing with the parts it is of."""
+    subjects = [subject for one in group for subject in one.subjects]
+    (head, _) = _statement(group[0], style)
+    yield f"{head}  {folded_subjects(subjects)}"
+    for one in group:
+        is_of_all = set(one.subjects) == {*subjects}
+        of = "" if is_of_all else f"{folded_subjects(one.subjects)}: "
+        yield wrap(of + printable(one.finding.message), style.width, "  ")
+
+
+def _frames(one: Shown, style: Style) -> Iterator[str]:
+    """Lines of files, and leaves of a snapshot by their names alone."""
+    taken = tuple(at for at in one.locations if at.file in one.snapshots)
+    written = tuple(at for at in one.locations if at not in taken)
+    yield from frames(written, style)
+    names = ", ".join(dict.fromkeys(at.key for at in taken))
+    if names:
+        yield _labelled_line("at", names, style)
+
+
+def _evidence(group: Sequence[Shown], style: Style, *, many: bool) -> Iterator[str]:
+    """Lines of the files of the job, and leaves of a snapshot by their names.
+
+    Nobody writes a snapshot, so that lines of it help nobody.
+    """
+    first = group[0]
+    locations = [at for one in group for at in one.locations]
+    if section_of(first) == "job":
+        written = tuple(at for at in locations if not is_leaf(at.key))
+        yield from frames(written, style)
+        locations = [at for at in locations if is_leaf(at.key)]
+    files = dict.fromkeys(at.file for at in locations)
+    for file in files:
+        names = dict.fromkeys(at.key for at in locations if at.file == file)
+        of = f"{file} " if many or len(files) > 1 else ""
+        yield _labelled_line("at", of + ", ".join(names), style)
 
 
 def _labelled(group: Sequence[Shown], style: Style) -> Iterator[str]:
     """One cost and one remedy: the last clause is the narrowest, its remedy too."""
     finding = group[-1].finding
+    subjects = [subject for one in group for subject in one.subjects]
     for label, text in (
         ("cost", finding.cost),
         ("do", finding.action or ""),
-        ("fix", finding.remedy),
+        ("fix", with_numbers(finding.remedy, subjects)),
     ):
         if text:
-            wrapped = wrap(printable(text), style.width, " " * 8)
-            yield f"  {style.paint(label.ljust(5), 'dim')} {wrapped.lstrip()}"
+            yield _labelled_line(label, printable(text), style)
+
+
+def _labelled_line(label: str, text: str, style: Style) -> str:
+    wrapped = wrap(text, style.width, " " * 8)
+    return f"  {style.paint(label.ljust(5), 'dim')} {wrapped.lstrip()}"

@@ -26,7 +26,13 @@ def _lines(run: Run, ending: Exit, style: Style) -> Iterator[str]:
         for located in failed:
             finding = located.finding
             place = f"{plan.files[0].path}: "
+            snapshots = [one.path for one in plan.files if one.format == "snapshot"]
             for location in located.locations:
+                if location.file in snapshots:
+                    # Nobody wrote a snapshot: which part it is tells more than a line.
+                    of = f"{finding.subject}: " if finding.subject else ""
+                    place = f"{location.file}: {of}"
+                    break
                 if location.line:
                     place = f"{location.file}:{location.line}:{location.column}: "
                     break

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from speccheck.validator import VERSION
 from speccheck.validator.locate import LocatedFinding, Location
+from speccheck.validator.report.subjects import with_numbers
 from speccheck.validator.report.summary import Exit, Summary, summarize
 from speccheck.validator.run import JudgedPlan, Run
 from speccheck.validator.sources.files import FileStatus
@@ -142,7 +143,7 @@ def _finding(located: LocatedFinding, edition: str) -> dict[str, object]:
         "outcome": finding.outcome,
         "message": finding.message,
         "cost": finding.cost or None,
-        "remedy": finding.remedy or None,
+        "remedy": with_numbers(finding.remedy, (finding.subject,)) or None,
         "subject": finding.subject or None,
         "action": finding.action,
         "note": finding.note or None,

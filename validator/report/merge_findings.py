@@ -16,6 +16,7 @@ class Shown(Record):
     """A finding as a reader meets it: once, with all its places.
 
     subjects: the parts of a node of which it is said.
+    snapshots: the files of its plan that nobody wrote by hand.
     """
 
     finding: Finding
@@ -25,12 +26,14 @@ class Shown(Record):
     repeats: int  # plans without a place of their own that say the same
     proposals: "tuple[Proposal, ...] | None" = ()
     subjects: tuple[str, ...] = ()
+    snapshots: tuple[str, ...] = ()
 
 
 def shown_findings(plans: Iterable[JudgedPlan]) -> list[Shown]:
     """Failed and broken findings, the same rule and message joined over plans."""
     joined: dict[tuple[str, str, str], Shown] = {}
     for plan in plans:
+        snapshots = tuple(one.path for one in plan.files if one.format == "snapshot")
         for located in plan.findings:
             finding = located.finding
             if finding.outcome not in {"fail", "error"} or finding.waived:
@@ -47,6 +50,7 @@ def shown_findings(plans: Iterable[JudgedPlan]) -> list[Shown]:
                     0,
                     located.proposals,
                     (finding.subject,) if finding.subject else (),
+                    snapshots,
                 )
             elif finding.subject:
                 joined[key] = _with_subject(known, finding, located.locations)

@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
+_GPU = "GPU "
+_OPEN = "-i N"  # as remedies name a GPU of any number
+
 
 def folded_subjects(subjects: Iterable[str]) -> str:
     """The names in their order; those that end in a number share a beginning."""
@@ -16,6 +19,14 @@ def folded_subjects(subjects: Iterable[str]) -> str:
         f"{start} {_ranges(found)}" if found else start
         for start, found in numbers.items()
     )
+
+
+def with_numbers(text: str, subjects: Iterable[str]) -> str:
+    """A command for a GPU (`-i N`) as one for these GPUs (`-i 3,4`)."""
+    numbers = dict.fromkeys(
+        one.removeprefix(_GPU) for one in subjects if one.startswith(_GPU)
+    )
+    return text.replace(_OPEN, f"-i {','.join(numbers)}") if numbers else text
 
 
 def _ranges(numbers: Sequence[int]) -> str:

@@ -10,14 +10,19 @@ from speccheck.validator.run import JudgedPlan, Run
 
 LEVELS = ("must", "should", "may")
 OUTCOMES = ("pass", "fail", "unknown", "not_applicable", "error", "waived")
+_GPUS = "gpus"  # of a machine, as a list
 _WEIGHTS = {"info": 1, "warning": 2, "error": 3}
 
 
 class Summary(Record):
-    """Clauses by level and outcome, and findings that failed by their level."""
+    """Clauses by level and outcome, and findings that failed by their level.
+
+    unwritten: musts that no rule judges yet, so that no evidence would settle them.
+    """
 
     clauses: dict[str, dict[str, int]]
     failed: dict[str, int]
+    unwritten: int = 0
 
     @property
     def judged_musts(self) -> int:
@@ -45,6 +50,7 @@ def summarize(plans: Sequence[JudgedPlan]) -> Summary:
     """Count the clauses of all plans; a clause counts once in each plan."""
     clauses: dict[str, dict[str, int]] = {level: _zeros(OUTCOMES) for level in LEVELS}
     failed = _zeros(("error", "warning", "info"))
+    unwritten = 0
     for plan in plans:
         findings = [located.finding for located in plan.findings]
         for clause in by_clause(findings):
@@ -52,7 +58,13 @@ def summarize(plans: Sequence[JudgedPlan]) -> Summary:
             clauses[clause.clause_level][outcome] += 1
         for finding in _failed(findings):
             failed[finding.level] += 1
-    return Summary(clauses, failed)
+        unwritten += sum(_is_unwritten(one) for one in findings)
+    return Summary(clauses, failed, unwritten)
+
+
+def _is_unwritten(finding: Finding) -> bool:
+    is_open = finding.outcome == "unknown" and finding.clause_level == "must"
+    return is_open and not finding.rule and not finding.missing
 
 
 def _zeros(names: Iterable[str]) -> dict[str, int]:
@@ -80,7 +92,9 @@ def exit_of(
         _bad_input(run, skip_unknown=skip_unknown)
         or _findings(summary, fail_on)
         or _inconclusive(run, summary)
-        or Exit(0, "pass", "every must that was judged holds")
+        or Exit(
+            0, "pass", f"every must that was judged holds{_unwritten(run, summary)}"
+        )
     )
 
 
@@ -115,13 +129,34 @@ def _findings(summary: Summary, fail_on: str) -> Exit | None:
 def _inconclusive(run: Run, summary: Summary) -> Exit | None:
     if not run.plans:
         return Exit(3, "inconclusive", "nothing to judge")
+    if any(map(_has_unlisted_gpus, run.plans)):
+        return Exit(3, "inconclusive", "the GPUs of the machine could not be listed")
     missing = summary.clauses["must"]["unknown"]
     if not summary.judged_musts and (missing or not any(summary.failed.values())):
         return Exit(3, "inconclusive", "no must could be judged")
+    if run.use == "preflight":
+        missing -= summary.unwritten
     if run.use != "ci" and missing:
         reason = f"{counted(missing, 'must')} without the evidence that {run.use} needs"
         return Exit(3, "inconclusive", reason)
     return None
+
+
+def _has_unlisted_gpus(plan: JudgedPlan) -> bool:
+    """Whether a probe looked for GPUs and could not say which there are.
+
+    A capture of another tool need not show them: it is judged by what it shows.
+    """
+    return any(file.format == "snapshot" for file in plan.files) and any(
+        one.finding.missing == (_GPUS,) and one.finding.clause_level == "must"
+        for one in plan.findings
+    )
+
+
+def _unwritten(run: Run, summary: Summary) -> str:
+    if run.use != "preflight" or not summary.unwritten:
+        return ""
+    return f"; {counted(summary.unwritten, 'must')} without a rule yet"
 
 
 def _is_bad_input(state: str, *, named: bool) -> bool:

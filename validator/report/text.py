@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.report.blocks import finding_blocks
 from speccheck.validator.report.merge_findings import shown_findings
+from speccheck.validator.report.node_text import what_to_do
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
 from speccheck.validator.report.summary import LEVELS, Exit, Summary
 from speccheck.validator.report.unknowns import unknown_lines
@@ -22,9 +23,11 @@ def text_report(
     blocks.append("\n".join((_header(run, style), *_groups(run, style, full=full))))
     blocks.append("\n".join(_folded_files(run, full=full)))
     many = len(run.plans) > 1
-    blocks.extend(
-        finding_blocks(shown_findings(run.plans), style, full=full, many=many)
-    )
+    shown = shown_findings(run.plans)
+    if any(one.subjects for one in shown):
+        todo = what_to_do(shown, style, many=many)
+        blocks.append("\n".join(filter(None, (_verdict(ending, style), todo))))
+    blocks.extend(finding_blocks(shown, style, full=full, many=many))
     blocks.append(_unsought(run, style))
     blocks.append("\n".join(unknown_lines(run.plans, style, full=full)))
     if full:
@@ -58,7 +61,7 @@ def _header(run: Run, style: Style) -> str:
 
 def _gpus(plan: JudgedPlan, style: Style) -> str:
     if all(file.format == "snapshot" for file in plan.files):
-        return counted(plan.plan.value("cluster.gpus_per_node").or_else(0), "GPU")
+        return _gpus_of_node(plan, style)
     world = plan.plan.value("cluster.world_size")
     nodes = plan.plan.value("cluster.nodes").value
     local = plan.plan.value("cluster.gpus_per_node").value
@@ -68,6 +71,16 @@ def _gpus(plan: JudgedPlan, style: Style) -> str:
     if nodes and local:
         text += f" ({counted(nodes, 'node')} {style.times} {local})"
     return text
+
+
+def _gpus_of_node(plan: JudgedPlan, style: Style) -> str:
+    """What a machine has, by its snapshot alone."""
+    found = plan.plan.value("cluster.gpus_per_node")
+    number = found.value
+    if number is None or all(place.key != "gpus" for place in found.places):
+        return "GPUs not listed"
+    name = plan.plan.value("cluster.accelerator").value
+    return f"{number} {style.times} {name}" if name else counted(number, "GPU")
 
 
 def _groups(run: Run, style: Style, *, full: bool) -> Iterator[str]:
@@ -175,11 +188,16 @@ def _totals(summary: Summary, ending: Exit, style: Style) -> str:
         if level == "must" and summary.coverage is not None:
             line += f"      coverage {summary.coverage:.0%}"
         lines.append(line)
-    words = {0: "go", 1: "no-go", 3: "inconclusive"}
-    word = words.get(ending.code, "not complete")
-    colour = {0: "good", 3: "unknown"}.get(ending.code, "error")
-    last = f"{style.paint(word, colour)}: {ending.reason}"
-    lines.append(
-        f"{last}{' ' * max(2, 60 - len(word) - len(ending.reason))}exit {ending.code}"
-    )
+    gap = " " * max(2, 60 - len(_word(ending)) - len(ending.reason))
+    lines.append(f"{_verdict(ending, style)}{gap}exit {ending.code}")
     return "\n".join(lines)
+
+
+def _verdict(ending: Exit, style: Style) -> str:
+    colour = {0: "good", 3: "unknown"}.get(ending.code, "error")
+    return f"{style.paint(_word(ending), colour)}: {ending.reason}"
+
+
+def _word(ending: Exit) -> str:
+    words = {0: "go", 1: "no-go", 3: "inconclusive"}
+    return words.get(ending.code, "not complete")

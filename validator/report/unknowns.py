@@ -1,5 +1,6 @@
 """What could not be judged, by what would let it be judged."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from speccheck.validator.report.style import Style, counted, wrap
@@ -35,6 +36,7 @@ _FILES = {
     "checkpoint": "the file that states how checkpoints are saved",
 }
 _MOST_GROUPS = 5
+_NUMBER = re.compile(r"\[\d+\]")  # of a part among several: gpus[3].name
 
 
 def unknown_lines(
@@ -84,6 +86,13 @@ def ways_to_know(missing: tuple[str, ...], message: str, *, knows_scale: bool) -
             wanted[f"add {option}"] = None
         elif section in _FILES:
             wanted[f"pass {_FILES[section]} as well"] = None
+        elif len(missing) == 1 and _is_whole_list(name):
+            return message  # it says why there is none
         else:
-            wanted[f"needs {name}"] = None
+            wanted[f"needs {_NUMBER.sub('', name)}"] = None
     return ", ".join(wanted) or message
+
+
+def _is_whole_list(name: str) -> bool:
+    """Whether it is no leaf of the plan or of a part: `gpus` of a machine."""
+    return "." not in name and name.islower()

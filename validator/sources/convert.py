@@ -99,6 +99,15 @@ def text(value: object) -> object:
     return Unusable(f"a {type(value).__name__} is not a text")
 
 
+def texts(value: object) -> object:
+    """One text, or a list of them."""
+    every = value if isinstance(value, list) else [value]
+    found = tuple(one for one in every if isinstance(one, str) and one)
+    if not every or len(found) != len(every):
+        return Unusable(f"{value!r:.60} is neither a text nor a list of texts")
+    return next(filter(None, map(placeholder, found)), found)
+
+
 def lower_text(value: object) -> object:
     """A text in lower case, for names that frameworks compare so."""
     converted = text(value)

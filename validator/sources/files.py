@@ -137,17 +137,19 @@ def read_file(
     format_id: str | None = None,
     stdin_name: str | None = None,
     readers: Readers | None = None,
+    text: str | None = None,
 ) -> tuple[FileStatus, list[ReadFile]]:
     """Read one file; a file that cannot be read or is not known gives its status only.
 
     A YAML file of several documents gives one ReadFile for each that is recognised.
+    With a text, `path` is what it is called, and nothing is opened.
     Raises UnknownFormat for a `format_id` that no reader has.
     """
     readers = readers or Readers()
     name = (stdin_name or "stdin") if path == "-" else path
     source: Source | None = None
     try:
-        source = Source(name, _text(path, name))
+        source = Source(name, _text(path, name) if text is None else text)
         found = _read(source, readers, format_id)
     except ReadError as error:
         is_printed = format_id is None and name.endswith(_PRINTED_SUFFIXES)

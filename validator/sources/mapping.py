@@ -12,7 +12,7 @@ from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.framework_version import FrameworkVersion
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import LoadedAs, StatedKey
-from speccheck.validator.evidence.value import KeyPath
+from speccheck.validator.evidence.value import KeyPath, Place
 from speccheck.validator.sources.convert import (
     FALSE_TEXTS,
     TRUE_TEXTS,
@@ -81,7 +81,7 @@ def apply(
             weak_default(sheet, leaf, converted, key, (*at, key))
 
 
-def put(sheet: FactSheet, leaf: str, converted: object, at: KeyPath) -> None:
+def put(sheet: FactSheet, leaf: str, converted: object, at: KeyPath | Place) -> None:
     """State what a conversion gave: the value, or that it is of no use."""
     if isinstance(converted, Unusable):
         sheet.unusable(leaf, converted.reason, at)
@@ -90,7 +90,7 @@ def put(sheet: FactSheet, leaf: str, converted: object, at: KeyPath) -> None:
 
 
 def derive_switch(
-    sheet: FactSheet, leaf: str, note: str, at: KeyPath, *, is_on: bool = True
+    sheet: FactSheet, leaf: str, note: str, at: KeyPath | Place, *, is_on: bool = True
 ) -> None:
     """Derive that something is on, or off."""
     sheet.derive(leaf, is_on, note, at)

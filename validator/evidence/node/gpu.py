@@ -58,6 +58,8 @@ class Gpu(Part):
     mig_is_pending: Value[bool]
     compute_processes: Value[int]
     graphics_processes: Value[int]
+    auto_boost_is_on: Value[bool]  # boards before Pascal set it by itself
+    auto_boost_is_on_by_default: Value[bool]
 
     # memory
     memory_total_bytes: Value[int]
@@ -86,6 +88,8 @@ class Gpu(Part):
 
     # clocks, power, temperature
     clock_event_reasons: Value[int]  # bits of nvml.h: 0x8 slowdown, 0x40 thermal
+    thermal_slowdown_nanoseconds: Value[int]  # by the hardware, since driver load
+    power_brake_nanoseconds: Value[int]  # since the driver was loaded
     performance_state: Value[int]  # 0 is the fastest
     sm_clock_mhz: Value[int]
     sm_clock_maximum_mhz: Value[int]
@@ -115,6 +119,9 @@ class Gpu(Part):
     pcie_correctable_errors: Value[int]
     pcie_non_fatal_errors: Value[int]
     pcie_fatal_errors: Value[int]
+    # bits of nvml.h, NVML_PCIE_ATOMICS_CAP: operations that the path carries
+    pcie_atomics_to_gpu: Value[int]
+    pcie_atomics_from_gpu: Value[int]
 
     # NVLink, by link
     nvlink_is_active: Value[Flags]

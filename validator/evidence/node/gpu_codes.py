@@ -28,10 +28,18 @@ BANKS = ("maximal", "high", "partial", "low", "none")
 COMPUTE_MODES = {1: "exclusive thread", 2: "prohibited", 3: "exclusive process"}
 BANDWIDTH_MODES = {1: "off", 2: "least", 3: "half", 4: "three quarters"}
 
+# Generation by the code of a link's version: 2.2 is of generation 2, 3.1 of 3.
+LINK_GENERATIONS = {1: 1, 2: 2, 3: 2, 4: 3, 5: 3, 6: 4, 7: 5, 8: 6}
+NVLINK_5 = 5  # it corrects errors, and counts and tells otherwise than those before
+# nvmlDeviceGetNvlinkBwMode: the mode in bits 0 to 2; mode 5 counts links above them.
+# Source: open-gpu-kernel-modules, GPU_NVLINK_BW_MODE.
+_MODE_MASK, _LINK_COUNT_MODE, _LINK_COUNT_AT = 0b111, 5, 3
+
 LINK_TO_SWITCH = 2
 UNKNOWN_LINK_END = 255
 
 PEER_OK = 0
+PEER_SWITCHED_OFF = 4  # by a key of the driver
 PEER_STATUSES = {
     1: "the chipset does not support it",
     2: "the GPU does not support it",
@@ -43,6 +51,7 @@ PEER_STATUSES = {
 FABRIC_UNSUPPORTED = 0
 FABRIC_DONE = 3
 FABRIC_STATES = {1: "not started", 2: "in progress"}
+FABRIC_HEALTHY = 1
 FABRIC_UNHEALTHY = {2: "unhealthy", 3: "of limited capacity"}
 _TRUE = 1
 # Two bits each, from this bit on: 1 is true, 2 is false, 0 is not supported.
@@ -63,6 +72,7 @@ _MISCONFIGURATIONS = {
     8: "invalid state of the GPU",
 }
 
+_NANO = 1e9
 # A bit error rate is a mantissa in bits 8 to 11 and a negative power of ten below.
 _MANTISSA_AT, _MANTISSA_MASK, _EXPONENT_MASK = 8, 0xF, 0xFF
 
@@ -82,6 +92,25 @@ def bit_error_rate(coded: int) -> float:
     """Errors for each bit."""
     mantissa = coded >> _MANTISSA_AT & _MANTISSA_MASK
     return mantissa * 10.0 ** -(coded & _EXPONENT_MASK)
+
+
+def is_fabric_health_told(mask: int) -> bool:
+    """Whether the driver says of each of these faults that it is there or not."""
+    return all(mask >> at & 0b11 for at, _ in _FABRIC_FAULTS)
+
+
+def reduced_bandwidth(mode: int) -> str | None:
+    """How a GPU's mode reduces the bandwidth of its NVLinks; None for codes unknown."""
+    if mode in BANDWIDTH_MODES:
+        return BANDWIDTH_MODES[mode]
+    if mode & _MODE_MASK == _LINK_COUNT_MODE:
+        return f"{mode >> _LINK_COUNT_AT} links"
+    return None
+
+
+def seconds(nanoseconds: int) -> float:
+    """The unit of times, for people."""
+    return nanoseconds / _NANO
 
 
 def is_one_node_fabric(cluster: str) -> bool:

@@ -65,6 +65,8 @@ class Host(Part):
     root_used_share: Value[float]  # of what users may fill
     kernel_arguments: Value[Texts]  # of devices, memory and processors
     iommu_units: Value[int]
-    degraded_arrays: Value[Texts]  # of /proc/mdstat
+    degraded_arrays: Value[Texts]  # of /proc/mdstat, and pools of ZFS
     slurm_daemon_is_running: Value[bool]
     kubelet_is_running: Value[bool]
+    # programs of services whose files are there: slurmd, kubelet, nv-hostengine
+    services_installed: Value[Texts]

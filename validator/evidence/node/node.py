@@ -6,8 +6,15 @@ from typing import TypeVar
 from speccheck.validator.evidence.node.driver import Driver
 from speccheck.validator.evidence.node.gpu import Gpus
 from speccheck.validator.evidence.node.host import Host
+from speccheck.validator.evidence.node.job_path import JobPaths
 from speccheck.validator.evidence.node.kernel_log import KernelEvents, KernelLog
-from speccheck.validator.evidence.node.part import Part, Parts, SnapshotFile, absence
+from speccheck.validator.evidence.node.part import (
+    NOT_IN_SNAPSHOT,
+    Part,
+    Parts,
+    SnapshotFile,
+    absence,
+)
 from speccheck.validator.evidence.node.pci import PciDevices
 from speccheck.validator.evidence.node.rdma import (
     NetworkInterfaces,
@@ -26,6 +33,7 @@ SEVERAL: tuple[type[Parts[Part]], ...] = (
     NetworkInterfaces,
     NodeVariables,
     KernelEvents,
+    JobPaths,
 )
 KINDS: dict[str, type[Part]] = {
     **{one.kind: one for one in SINGLES},
@@ -113,7 +121,7 @@ def _parts(
     found = data.get(kind)
     place = (file.place((kind,)),)
     if found is None:
-        reason = file.cut_short.get(kind, "not in the snapshot")
+        reason = file.cut_short.get(kind, NOT_IN_SNAPSHOT)
         return several((), Value(kind, note=reason))
     if isinstance(found, Mapping):
         return several((), absence(kind, found, place))

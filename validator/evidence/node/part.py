@@ -28,6 +28,7 @@ _ABSENCES: dict[object, Status] = {
 }
 _WORDS = {"not_supported": "not supported", "not_permitted": "not permitted"}
 _NOTHING = object()
+NOT_IN_SNAPSHOT = "not in the snapshot"
 
 
 class SnapshotFile(Record):
@@ -57,7 +58,8 @@ class Part:
     is_single: whether a node has one of it at most.
     """
 
-    __slots__ = ("_file", "_leaves", "path", "title")
+    # Leaves are read when they are first asked for, and kept in the dictionary.
+    __slots__ = ("__dict__", "_file", "_leaves", "path", "title")
     kind = ""
     is_single = False
     scope = "node"
@@ -94,7 +96,8 @@ class Part:
         if kind is None:
             message = f"{type(self).__name__} has no {field}"
             raise AttributeError(message)
-        return self._leaf(field, kind.__args__[0])
+        leaf = self.__dict__[field] = self._leaf(field, kind.__args__[0])
+        return leaf
 
     @property
     def leaves(self) -> Mapping[str, object]:
@@ -107,7 +110,7 @@ class Part:
         place = (self._file.place(path),)
         found = self._leaves.get(field, _NOTHING)
         if found is _NOTHING:
-            reason = self._file.cut_short.get(self.kind, "not in the snapshot")
+            reason = self._file.cut_short.get(self.kind, NOT_IN_SNAPSHOT)
             return Value(name, note=reason)
         if isinstance(found, Mapping):
             return absence(name, found, place, self._source(field))
@@ -191,11 +194,13 @@ def typed(found: object, kind: object) -> object:
     if not isinstance(found, list):
         message = f"is {_shown(found)}, not {word}"
         raise TypeError(message)
+    if _ACCEPTED.get(element, _NONE).issuperset(map(type, found)):
+        return tuple(found)
     return tuple(None if _is_absence(one) else typed(one, element) for one in found)
 
 
 def _is_absence(found: object) -> bool:
-    return found is None or isinstance(found, Mapping)
+    return found is None or isinstance(found, dict)
 
 
 def _shown(found: object) -> str:
@@ -213,4 +218,9 @@ _TYPES: dict[object, tuple[str, tuple[type, ...], object]] = {
     tuple[float | None, ...]: ("a list of numbers", (), float),
     tuple[str | None, ...]: ("a list of texts", (), str),
     tuple[bool | None, ...]: ("a list of true and false", (), bool),
+}
+# Of the elements of a list: most lists hold nothing else, and need no second look.
+_NONE: frozenset[type] = frozenset()
+_ACCEPTED: dict[object, frozenset[type]] = {
+    one: frozenset({one}) for one in (int, str, bool)
 }

@@ -3,6 +3,18 @@
 from speccheck.validator.evidence.node.part import Part, Parts
 from speccheck.validator.evidence.value import Value
 
+# Beginnings of class codes (PCI Code and ID Assignment Specification).
+BRIDGE_CLASS = "0x0604"
+NVME_CLASS = "0x010802"
+NVSWITCH_CLASS = "0x0680"  # of NVIDIA's vendor; else other bridges of the board
+NVIDIA_VENDOR = "0x10de"
+# Bits of access control that send traffic between peers through the root complex:
+# redirection of requests and of completions (PCI_ACS_RR and PCI_ACS_CR in
+# include/uapi/linux/pci_regs.h).
+ACCESS_REDIRECTIONS = 0x0C
+# What an IOMMU does for a group: nothing, in the words of the kernel.
+UNTRANSLATED = "identity"
+
 Texts = tuple[str | None, ...]
 
 
@@ -25,6 +37,7 @@ class PciDevice(Part):
     width: Value[int]
     width_maximum: Value[int]
     iommu_group: Value[str]
+    iommu_domain: Value[str]  # of its group: identity, DMA, DMA-FQ
     correctable_errors: Value[int]  # AER, since boot
     non_fatal_errors: Value[int]
     fatal_errors: Value[int]

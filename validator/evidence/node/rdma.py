@@ -4,6 +4,7 @@ from speccheck.validator.evidence.node.part import Part, Parts
 from speccheck.validator.evidence.value import Value
 
 Texts = tuple[str | None, ...]
+Numbers = tuple[int | None, ...]
 
 
 class RdmaDevice(Part):
@@ -69,6 +70,7 @@ class RdmaPort(Part):
     efa_receive_drops: Value[int]
     efa_retransmit_timeouts: Value[int]
     efa_command_errors: Value[int]
+    efa_commands_unanswered: Value[int]
 
 
 class RdmaPorts(Parts[RdmaPort]):
@@ -94,6 +96,9 @@ class NetworkInterface(Part):
     has_ipv4: Value[bool]
     has_ipv6: Value[bool]  # other than link-local
     address: Value[str]  # of the specimen
+    # priorities for which it answers marked packets, and slows down on such answers
+    congestion_answered_priorities: Value[Numbers]
+    congestion_heeded_priorities: Value[Numbers]
 
 
 class NetworkInterfaces(Parts[NetworkInterface]):

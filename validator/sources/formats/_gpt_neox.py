@@ -16,6 +16,7 @@ from speccheck.validator.sources.convert import (
     number,
     one_of,
     text,
+    texts,
 )
 from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.mapping import (
@@ -101,6 +102,7 @@ _FIELDS: Fields = {
     "no_save_optim": ("checkpoint.save_optimizer", negation),
     "no_save_rng": ("checkpoint.save_random_state", negation),
     "eval_interval": ("checkpoint.evaluation_interval_steps", integer),
+    "data_path": ("data.paths", texts),
     "num_workers": ("data.workers", integer),
     "log_interval": ("telemetry.log_interval_steps", integer),
     "num_layers": ("model.layers", integer),

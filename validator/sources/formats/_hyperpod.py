@@ -30,6 +30,7 @@ from speccheck.validator.sources.mapping import (
     Fields,
     add_defaults,
     apply,
+    derive_switch,
     fixed_defaults,
     put_numbers,
     section,
@@ -228,6 +229,8 @@ def state_launcher(reading: Reading, document: Document) -> Reading:
         except UnknownName as error:
             outer.unusable("cluster.instance_type", str(error), place)
     _restarts(outer, section(data, "cluster"))
+    if isinstance(data.get("container"), str):
+        derive_switch(outer, "run.in_container", "container is set", ("container",))
     reading.facts.facts.extend(outer.facts)
     return reading._replace(
         variables=(*reading.variables, *_variables(document, data)),

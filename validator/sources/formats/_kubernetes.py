@@ -32,7 +32,7 @@ from speccheck.validator.sources.formats._kubernetes_pods import (
 from speccheck.validator.sources.formats._kubernetes_resources import state_resources
 from speccheck.validator.sources.launching.embedded_script import embedded_script
 from speccheck.validator.sources.launching.launch_commands import launches
-from speccheck.validator.sources.mapping import put, weak_default
+from speccheck.validator.sources.mapping import derive_switch, put, weak_default
 from speccheck.validator.sources.reader import Reading
 from speccheck.validator.sources.source import Source
 
@@ -144,6 +144,10 @@ class Job:
 
     def reading(self, format_id: str) -> Reading:
         """All that was read."""
+        if self.containers:
+            note = "pods have the files of their images, and what is mounted"
+            path = self.containers[0].path
+            derive_switch(self.sheet, "run.in_container", note, path)
         return Reading(
             self.sheet,
             keyed(self.document, format_id, self.containers),

@@ -13,6 +13,7 @@ from speccheck.validator.sources.convert import (
     number,
     one_of,
     text,
+    texts,
 )
 from speccheck.validator.sources.formats._huggingface import sinks
 from speccheck.validator.sources.mapping import (
@@ -56,6 +57,7 @@ TRAINING_FIELDS: Fields = {
     "save_total_limit": ("checkpoint.keep_last", integer_text),
     "save_only_model": ("checkpoint.save_optimizer", negation),
     "load_best_model_at_end": ("checkpoint.saves_best_model", boolean),
+    "dataset_dir": ("data.paths", texts),
     "dataloader_num_workers": ("data.workers", integer_text),
     "dataloader_pin_memory": ("data.pin_memory", boolean),
     "dataloader_prefetch_factor": ("data.prefetch_factor", integer_text),

@@ -8,12 +8,18 @@ from collections.abc import Mapping
 
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.models.parameters import megatron_feed_forward_size
-from speccheck.validator.sources.convert import integer_text, one_of, text
+from speccheck.validator.sources.convert import (
+    integer_text,
+    one_of,
+    parse_number,
+    text,
+    texts,
+)
 from speccheck.validator.sources.facts import Fact, FactSheet
 from speccheck.validator.sources.formats._megatron import TIMEOUT, TIMEOUT_AFTER
 from speccheck.validator.sources.formats._megatron_flags import Given, state_flag
 from speccheck.validator.sources.launching.script_options import Leaf
-from speccheck.validator.sources.mapping import without_place
+from speccheck.validator.sources.mapping import put, without_place
 
 _HYBRID = ("--hybrid-override-pattern", "--hybrid-layer-pattern", "--is-hybrid-model")
 _RECOMPUTE = (
@@ -58,6 +64,7 @@ def state_combinations(sheet: FactSheet, given: Given, *, is_whole: bool) -> Non
         is_whole: there are no others, so that the lack of one means something.
     """
     _choose_recompute(sheet, given)
+    _state_data(sheet, given)
     if "--fp4-format" in given:
         note = "--fp4-format asks for NVFP4"
         sheet.derive(
@@ -294,6 +301,19 @@ def _state_sinks(sheet: FactSheet, given: Given) -> None:
         sheet.state(leaf, names, _places(given, *sinks)[0])
     elif named:
         sheet.unusable(leaf, given[named[0]].doubt, given[named[0]].named_at)
+
+
+def _state_data(sheet: FactSheet, given: Given) -> None:
+    """`PATH ...`, or `WEIGHT PATH ...`; a path is what the names of files begin with.
+
+    Megatron-LM takes one of these options, or makes data up.
+    """
+    flag = given.get("--data-path") or given.get("--train-data-path")
+    if flag is None or flag.doubt or flag.unknown or "--mock-data" in given:
+        return
+    paths = tuple(one for one in flag.texts if parse_number(one) is None)
+    if paths:
+        put(sheet, "data.paths", texts([*paths]), flag.place)
 
 
 def _state_gradients(sheet: FactSheet, given: Given) -> None:

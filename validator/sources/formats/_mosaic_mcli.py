@@ -12,7 +12,13 @@ from speccheck.validator.sources.convert import boolean, integer, number
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.launching.embedded_script import embedded_script
-from speccheck.validator.sources.mapping import Fields, apply, items, section
+from speccheck.validator.sources.mapping import (
+    Fields,
+    apply,
+    derive_switch,
+    items,
+    section,
+)
 from speccheck.validator.sources.reader import Reading
 from speccheck.validator.sources.versions.container_image import versions_of_image
 from speccheck.validator.spec.names import UnknownName
@@ -46,6 +52,8 @@ def add_run(document: Document, reading: Reading) -> Reading:
     apply(sheet, data, _FIELDS)
     compute = section(data, "compute")
     _machine(sheet, compute)
+    if isinstance(data.get("image"), str):
+        derive_switch(sheet, "run.in_container", "image is set", ("image",))
     reading.facts.facts.extend(sheet.facts)
     script = embedded_script(document, ("command",))
     return reading._replace(

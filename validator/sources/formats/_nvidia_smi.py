@@ -20,6 +20,7 @@ from speccheck.validator.sources.capture import (
 from speccheck.validator.sources.documents.xml_elements import Element
 
 _SWITCH = word({"enabled": True, "disabled": False})
+_BOOST = word({"on": True, "off": False})
 _ANSWER = word({"yes": True, "no": False})
 # nvml.h, nvmlComputeMode_t
 _COMPUTE_MODES = {
@@ -58,6 +59,16 @@ REASONS = {
     "hw_power_brake_slowdown": 0x80,
     "display_clocks_setting": 0x100,
 }
+# nvml.h, NVML_PCIE_ATOMICS_CAP_*
+_ATOMICS = {
+    "FETCHADD_32": 0x1,
+    "FETCHADD_64": 0x2,
+    "SWAP_32": 0x4,
+    "SWAP_64": 0x8,
+    "CAS_32": 0x10,
+    "CAS_64": 0x20,
+    "CAS_128": 0x40,
+}
 # nvml.h, NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_*: of two bits, 1 true and 2 false.
 HEALTH_BITS = {
     "bandwidth": 0,
@@ -70,6 +81,13 @@ _HEALTH_WORDS = {"degraded": 1, "true": 1, "full": 2, "false": 2}
 
 def _device_id(text: str) -> Found:
     return f"0x{int(text.removeprefix('0x'), 16):08x}"
+
+
+def _atomics(text: str) -> Found:
+    names = set(text.split())
+    if not names <= _ATOMICS.keys():
+        raise ValueError(text)
+    return sum(_ATOMICS[name] for name in names)
 
 
 def _lanes(text: str) -> Found:
@@ -227,6 +245,10 @@ SIMPLE: tuple[tuple[str, tuple[str, ...], Convert], ...] = (
         _lanes,
     ),
     ("pcie_replays", ("pci/replay_counter",), whole),
+    ("pcie_atomics_to_gpu", ("pci/atomic_caps_inbound",), _atomics),
+    ("pcie_atomics_from_gpu", ("pci/atomic_caps_outbound",), _atomics),
+    ("auto_boost_is_on", ("clock_policy/auto_boost",), _BOOST),
+    ("auto_boost_is_on_by_default", ("clock_policy/auto_boost_default",), _BOOST),
     ("fabric_state", ("fabric/state",), word(_FABRIC_STATES)),
     ("fabric_status", ("fabric/status",), word({"success": 0})),
     ("fabric_cluster", ("fabric/clusterUuid",), _cluster),

@@ -13,6 +13,7 @@ from speccheck.validator.sources.convert import (
     number,
     one_of,
     text,
+    texts,
 )
 from speccheck.validator.sources.formats._huggingface import DTYPES, attention
 from speccheck.validator.sources.mapping import (
@@ -58,6 +59,7 @@ FIELDS: Fields = {
         "rollout": {"n": ("run.generations_per_prompt", integer_text)},
     },
     "data": {
+        "train_files": ("data.paths", texts),
         "dataloader_num_workers": ("data.workers", integer_text),
         "seed": ("data.seed", integer_text),
     },

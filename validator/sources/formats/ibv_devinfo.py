@@ -1,8 +1,7 @@
 """What `ibv_devinfo` and `ibv_devinfo -v` print: RDMA devices, ports, addresses."""
 
-import ipaddress
-
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
+from speccheck.validator.evidence.node.gid_kind import kind_of_gid
 from speccheck.validator.evidence.value import Span
 from speccheck.validator.sources.capture import (
     Capture,
@@ -125,7 +124,7 @@ def _of_port(capture: Capture, port: _Port, text: str, span: Span) -> None:
     if match := _GID.match(text):
         index = int(match[1])
         if index < _MOST_GIDS:
-            port.gids[index] = _kind(match[2]), match[3] or ""
+            port.gids[index] = kind_of_gid(match[2]), match[3] or ""
             port.gids_at = port.gids_at or span
         return
     key, _, value = text.partition(":")
@@ -156,19 +155,6 @@ def _end(capture: Capture, port: _Port) -> None:
 
 
 _TYPES = {"RoCE v1": "IB/RoCE v1"}  # as sysfs names it
-
-
-def _kind(text: str) -> str:
-    """unset, link_local, ipv4 or global."""
-    try:
-        address = ipaddress.IPv6Address(text)
-    except ValueError:
-        return "unset"
-    if address.packed[8:] == bytes(8):
-        return "unset"
-    if address.ipv4_mapped:
-        return "ipv4"
-    return "link_local" if address.is_link_local else "global"
 
 
 READER = CaptureReader("ibv-devinfo", ("hca_id:",), _detect, _read)

@@ -17,6 +17,7 @@ from speccheck.validator.sources.formats._megatron_flags import (
     flag_of_option,
     refused_text,
 )
+from speccheck.validator.sources.launching.containers import state_container
 from speccheck.validator.sources.launching.launch_commands import (
     base_name,
     launch_of,
@@ -92,6 +93,7 @@ def read(source: Source) -> Reading:
         return Reading(sheet)
     parts = [_facts(source.name, arguments) for arguments in found]
     sheet.facts.extend(shared_facts(parts, "training commands"))
+    state_container(sheet, source)
     keyed = _keyed(source.name, found, catalogue)
     return Reading(sheet, keyed, references=references(source))
 

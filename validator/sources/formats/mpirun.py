@@ -33,6 +33,26 @@ _WORLD, _PROCESSES = "cluster.world_size", "recovery.processes_per_node"
 _TASKS = "recovery.tasks_per_node"
 
 
+# What runs programs in an image, and what changes where libraries are looked for.
+_OWN_LIBRARIES = (
+    "--container-image",
+    "apptainer",
+    "ch-run",
+    "docker",
+    "enroot",
+    "nerdctl",
+    "podman",
+    "shifter",
+    "singularity",
+    "module load",
+    "module add",
+    "ml load",
+    "spack load",
+    "activate",
+    "hpcx_load",
+    "LD_LIBRARY_PATH=",
+)
+_DOCUMENTS = (".yaml", ".yml", ".json", ".toml")
 _WORDS = ("mpi", "orterun", "prterun", HOROVODRUN)
 
 
@@ -74,6 +94,7 @@ def _facts(source: Source, found: MpiRun, *, by_launcher: bool) -> list[Fact]:
     else:
         place = word_place(source.name, found.name, found.word)
         sheet.state("recovery.launcher", found.name, place)
+        _state_libraries(sheet, source, place)
         _state_restarts(sheet, found)
         _state_ranks(sheet, source, found)
     _state_nodes(sheet, found)
@@ -92,6 +113,18 @@ def _state_count(sheet: FactSheet, leaf: str, count: Count | None) -> None:
 
 def _place(sheet: FactSheet, count: Count) -> Place:
     return word_place(sheet.file, count.flag, count.word)
+
+
+def _state_libraries(sheet: FactSheet, source: Source, place: Place) -> None:
+    """Whether programs have the libraries of the node, or their own.
+
+    A script inside a document of a scheduler is mostly run in an image.
+    """
+    if source.name.lower().endswith(_DOCUMENTS):
+        return
+    found = next((word for word in _OWN_LIBRARIES if word in source.text), "")
+    note = f"{found} in the script" if found else "no image and no modules"
+    sheet.derive("recovery.has_own_libraries", bool(found), note, place)
 
 
 def _state_restarts(sheet: FactSheet, found: MpiRun) -> None:

@@ -11,6 +11,7 @@ from speccheck.validator.sources.convert import (
     number,
     one_of,
     text,
+    texts,
 )
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
@@ -93,6 +94,7 @@ _FIELDS: Fields = {
     },
     "scheduler": {"name": ("optimizer.schedule", lower_text)},
     "data": {
+        "paths": ("data.paths", texts),
         "num_workers": ("data.workers", integer_text),
         "pin_memory": ("data.pin_memory", boolean),
         "prefetch_factor": ("data.prefetch_factor", integer_text),

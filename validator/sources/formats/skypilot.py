@@ -19,7 +19,13 @@ from speccheck.validator.sources.launching.embedded_script import (
     Variables,
     embedded_script,
 )
-from speccheck.validator.sources.mapping import items, put, section, without_place
+from speccheck.validator.sources.mapping import (
+    derive_switch,
+    items,
+    put,
+    section,
+    without_place,
+)
 from speccheck.validator.sources.reader import Reader, Reading
 from speccheck.validator.sources.versions.container_image import versions_of_image
 from speccheck.validator.spec.frameworks import load_framework
@@ -57,6 +63,9 @@ def read(document: Document) -> Reading:
     _state_nodes(sheet, data)
     _state_accelerators(sheet, resources)
     _state_recovery(sheet, resources)
+    if str(resources.get("image_id")).startswith(_IMAGE):
+        at = ("resources", "image_id")
+        derive_switch(sheet, "run.in_container", "image_id names a container", at)
     variables = tuple(_variables(sheet, data))
     known = _known(sheet, variables)
     scripts = (embedded_script(document, (name,), known) for name in _SCRIPTS)

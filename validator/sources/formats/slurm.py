@@ -15,6 +15,7 @@ from speccheck.validator.sources.formats._slurm import (
     request_of,
     tasks_per_node,
 )
+from speccheck.validator.sources.launching.containers import state_container
 from speccheck.validator.sources.launching.launch_commands import (
     launches,
     mentions_only,
@@ -89,6 +90,7 @@ def read(source: Source) -> Reading:
     _state_processors(sheet, source, request)
     _state_time(sheet, request)
     _state_placement(sheet, request)
+    state_container(sheet, source)
     named = references(source)
     if not source.script.directives and request.job:
         named = tuple(_submitted(one, sheet) for one in named)

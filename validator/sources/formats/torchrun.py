@@ -17,6 +17,7 @@ from speccheck.validator.sources.convert import (
 from speccheck.validator.sources.facts import Fact, FactSheet
 from speccheck.validator.sources.formats._huggingface import SHARDING_STAGES
 from speccheck.validator.sources.formats._slurm import tasks_per_node
+from speccheck.validator.sources.launching.containers import state_container
 from speccheck.validator.sources.launching.launch_commands import (
     ACCELERATE,
     DEEPSPEED,
@@ -139,6 +140,7 @@ def read(source: Source) -> Reading:
     sheet = FactSheet(source.name)
     parts = [_facts(source.name, launch) for launch in found]
     sheet.facts.extend(shared_facts(parts, "launch commands"))
+    state_container(sheet, source)
     named = references(source)
     if len(found) == 1:
         _state_gpus(sheet, source, found[0])

@@ -12,6 +12,7 @@ from speccheck.validator.sources.convert import (
     lower_text,
     number,
     text,
+    texts,
 )
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
@@ -71,6 +72,7 @@ _SFT_SECTIONS = frozenset({"data", "model", "optim", "trainer"})
 
 _SFT_FIELDS: Fields = {
     "data": {
+        "train_files": ("data.paths", texts),
         "train_batch_size": ("batch.global_batch_size", integer_text),
         "micro_batch_size_per_gpu": ("batch.micro_batch_size", integer_text),
         "max_length": ("batch.sequence_length", integer_text),

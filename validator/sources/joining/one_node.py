@@ -23,6 +23,7 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "rdma_ports": ("device", "number"),
     "network_interfaces": ("name",),
     "variables": ("layer", "name"),
+    "job_paths": ("role", "name"),
 }
 # What does not change while a machine is the same.
 _IDENTITY = SPECIMENS | {

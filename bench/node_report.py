@@ -1,0 +1,54 @@
+"""Draws docs/node-report.svg: what a terminal shows of a faulty machine.
+
+It ends before what could not be judged, and the totals: these change with each rule.
+"""
+
+import io
+import os
+import re
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from speccheck.validator.report.style import Style
+from speccheck.validator.report.summary import exit_of, summarize
+from speccheck.validator.report.text import text_report
+from speccheck.validator.run import Request, run
+
+ROOT = Path(__file__).resolve().parents[1]
+PICTURE = ROOT / "docs" / "node-report.svg"
+FOLDER = "fixtures/examples/faulty-node"
+_WIDTH = 100
+# The picture takes nothing from elsewhere: a monospaced font of the reader will do.
+_FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
+
+
+def report() -> str:
+    """The report with the colours of a terminal, as far as it is shown."""
+    before = Path.cwd()
+    os.chdir(ROOT / FOLDER)
+    try:
+        found = run(Request(arguments=("node.json",)))
+    finally:
+        os.chdir(before)
+    summary = summarize(found.plans)
+    ending = exit_of(found, summary, "error")
+    style = Style(colour=True, unicode=True, width=_WIDTH)
+    text = text_report(found, summary, ending, style, full=False)
+    return text.partition(style.paint("unknown", "unknown"))[0].rstrip("\n")
+
+
+def picture() -> str:
+    """The same as SVG."""
+    console = Console(
+        record=True, width=_WIDTH, file=io.StringIO(), force_terminal=True
+    )
+    console.print(Text.from_ansi(report()))
+    drawn = console.export_svg(title="speccheck node.json", unique_id="report")
+    lines = _FONT.sub("", drawn).splitlines()
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+if __name__ == "__main__":
+    PICTURE.write_text(picture(), encoding="utf-8")

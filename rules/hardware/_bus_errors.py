@@ -1,0 +1,68 @@
+"""The counters of PCIe errors of GPUs and adapters."""
+
+from speccheck.validator.evidence.finding import Action
+from speccheck.validator.evidence.node.gpu import Gpus
+from speccheck.validator.evidence.node.pci import PciDevices
+from speccheck.validator.evidence.node.rdma import RdmaDevices
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import MissingEvidence, Value
+from speccheck.validator.rule import Numbers, Verdict, fail
+
+_NO_COUNTER = {"absent", "not_supported"}  # the kernel or the GPU counts none
+
+
+class Errors(Numbers):
+    """How many there may be."""
+
+    errors_max: int
+
+
+class Counters(Record):
+    """found: with the title of the device; without: devices that are not on the bus."""
+
+    found: tuple[tuple[str, Value[int]], ...]
+    without: tuple[str, ...]
+
+    def need(self) -> bool:
+        """Whether there is one; raises MissingEvidence where one is not known."""
+        for _, leaf in self.found:
+            leaf.need()
+        if self.without:
+            name = "pci_devices"
+            reason = f"{', '.join(self.without)} not in the list"
+            raise MissingEvidence(name, reason)
+        return bool(self.found)
+
+
+def counters(
+    gpus: Gpus, adapters: RdmaDevices, devices: PciDevices, kind: str
+) -> Counters:
+    """Of the driver for each GPU, and of the kernel for each GPU and RDMA device."""
+    known = {one.address.value: one for one in devices.shown if one.address.is_known}
+    pairs: list[tuple[str, Value[int]]] = [
+        (gpu.title, getattr(gpu, f"pcie_{kind}_errors")) for gpu in gpus.shown
+    ]
+    without: list[str] = []
+    for part in (*gpus.shown, *adapters.shown):
+        device = known.get(part.pci_address.or_else(""))
+        if device is None:
+            without.append(part.title)
+        else:
+            pairs.append((part.title, getattr(device, f"{kind}_errors")))
+    found = ((title, leaf) for title, leaf in pairs if leaf.status not in _NO_COUNTER)
+    return Counters(tuple(found), tuple(without))
+
+
+def found_in(title: str, leaf: Value[int], kind: str, action: Action) -> Verdict:
+    """A failure: so many errors of a device."""
+    return fail(
+        f"{title} has counted {leaf.value:,} {kind} PCIe errors since boot; there "
+        "should be none",
+        at=leaf,
+        measured=leaf.value,
+        required=0,
+        cost="the link fails again under load, and the job with it",
+        remedy="See dmesg for AER lines of that address, and lspci -vv (UESta); drain "
+        "the node, power cycle it and read again; then reseat or replace the card.",
+        action=action,
+    )

@@ -1,0 +1,102 @@
+"""What rules on the NVLinks of a GPU share."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from speccheck.validator.evidence.node.gpu import Gpu, Gpus
+from speccheck.validator.evidence.node.gpu_codes import (
+    LINK_TO_SWITCH,
+    NVLINK_5,
+    UNKNOWN_LINK_END,
+)
+from speccheck.validator.evidence.node.profile import GpuProfiles, InstanceProfile
+from speccheck.validator.evidence.value import MissingEvidence, Value
+
+
+def links_up(gpu: Gpu) -> tuple[int, ...]:
+    """The numbers of its links that are up; raises MissingEvidence without states."""
+    states = gpu.nvlink_is_active.need()
+    return tuple(link for link, is_up in enumerate(states) if is_up)
+
+
+def has_no_links(gpu: Gpu, profiles: GpuProfiles) -> bool:
+    """Whether it is sure that no link is up, so that there is nothing to judge."""
+    states = gpu.nvlink_is_active
+    if states.status == "not_supported":
+        return True
+    if states.value is None and profiles.of(gpu).has_nvlink.value is False:
+        return True
+    return states.value is not None and not any(
+        one is not False for one in states.value
+    )
+
+
+def counts_as_before(gpu: Gpu, leaf: Value[Any], profiles: GpuProfiles) -> bool:
+    """Whether a leaf of NVLink 5 is missing of a GPU that is known to be older."""
+    generation = profiles.of(gpu).nvlink_generation
+    return not leaf.is_known and generation.or_else(NVLINK_5) < NVLINK_5
+
+
+def seen(gpu: Gpu, leaf: Value[tuple[int | None, ...]]) -> dict[int, int]:
+    """What is known of links that are up, by link; of all where no state is known.
+
+    The library counts from zero: a number below is none.
+    """
+    found = {
+        link: number
+        for link, number in enumerate(leaf.or_else(()))
+        if number is not None and number >= 0
+    }
+    states = gpu.nvlink_is_active.value
+    if states is None:
+        return found
+    up = {link for link, is_up in enumerate(states) if is_up}
+    return {link: number for link, number in found.items() if link in up}
+
+
+def need_all(gpu: Gpu, leaf: Value[tuple[int | None, ...]]) -> dict[int, int]:
+    """What is known of each link that is up; raises MissingEvidence for one unknown."""
+    found = seen(gpu, leaf)
+    leaf.need()
+    states = gpu.nvlink_is_active.need()
+    for link, is_up in enumerate(states):
+        if is_up is None:
+            raise MissingEvidence(gpu.nvlink_is_active.name, f"link {link} not known")
+        if is_up and link not in found:
+            raise MissingEvidence(leaf.name, f"link {link} not known")
+    return found
+
+
+def need_type(gpu: Gpu) -> None:
+    """Ask for the device id: where it disagrees with the name, no profile is sure."""
+    if gpu.pci_device_id.status != "not_supported":
+        gpu.pci_device_id.need()
+
+
+def ends(gpu: Gpu) -> dict[int, int]:
+    """By link that is up, what it ends at, where that is known."""
+    found = seen(gpu, gpu.nvlink_remote_type)
+    return {link: end for link, end in found.items() if end != UNKNOWN_LINK_END}
+
+
+def ends_at_switch(gpu: Gpu) -> bool:
+    """Whether a link of it is known to end at a switch."""
+    return LINK_TO_SWITCH in ends(gpu).values()
+
+
+def is_of_rack(gpus: Gpus, instance: InstanceProfile) -> bool:
+    """Whether its links should reach GPUs of other nodes; raises where it is unsure."""
+    size = instance.nvlink_domain_size
+    if not size.is_known or size.need() <= len(gpus.shown):
+        return False
+    of_node = instance.gpus
+    if of_node.is_known and size.need() <= of_node.need():
+        return False
+    size.need_stated()
+    return True
+
+
+def listed(links: Iterable[int]) -> str:
+    """Numbers of links, in words."""
+    numbers = [str(link) for link in sorted(links)]
+    return f"link{'s' if numbers[1:] else ''} {', '.join(numbers)}"

@@ -1,0 +1,62 @@
+"""PCIe errors and lost links in the kernel log.
+
+Why it hurts: a link that has lost a transaction or went down does so again under load:
+GPUs fall off the bus, adapters lose their connections.
+
+What passes: no uncorrected error and no link that went down in a log that reaches back
+far enough. Errors that the link has corrected are no fault by themselves; in a virtual
+machine a link goes down when a volume is detached.
+
+Where it does not apply: nowhere; without access to the log it is unknown.
+
+Source: messages of the Linux kernel (drivers/pci/pcie/aer.c, drivers/pci/hotplug);
+NVIDIA/NVSentinel.
+
+Bad::
+
+    dmesg   # pcieport 0000:17:00.0: PCIe Bus Error: severity=Uncorrectable (Fatal)
+
+Good::
+
+    dmesg   # no PCIe Bus Error
+"""
+
+from speccheck.rules.hardware._kernel_log import Reach, need_reach, times
+from speccheck.validator.evidence.node.host import Host
+from speccheck.validator.evidence.node.kernel_log import KernelEvents, KernelLog
+from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+_ERROR, _DOWN = "pcie_bus_error", "pcie_link_down"
+_BAD = {_ERROR: "an uncorrected PCIe error", _DOWN: "a PCIe link that went down"}
+
+
+@rule(clause="HW-092")
+def bus_error_logged(
+    log: KernelLog, events: KernelEvents, host: Host, limit: Reach
+) -> Verdicts:
+    """Judge what the kernel has logged of the bus."""
+    bad = [one for one in events.shown if one.event.value == _ERROR]
+    downs = [one for one in events.shown if one.event.value == _DOWN]
+    if downs:
+        guest = host.virtualisation
+        bad += downs if (guest.value if bad else guest.need()) == "none" else []
+    for one in bad:
+        where = one.pci_address.or_else("a device that the line does not name")
+        grade = ", fatal" if one.is_fatal.value else ""
+        yield fail(
+            f"{where}: {_BAD[one.event.need()]}{grade}, logged {times(one)}; there "
+            "should be none",
+            at=one.event,
+            measured=one.count.or_else(1),
+            required=limit.xid_max,
+            cost="the device falls off the bus under load, and the job ends",
+            remedy=f"See dmesg and lspci -vv -s {where}; reseat the card or cable and "
+            "power cycle; replace card or riser if it comes back.",
+            action="ISOLATE",
+        )
+    if bad:
+        return
+    for one in events.each():
+        one.event.need()
+    need_reach(log, limit)
+    yield passed(at=events.count, measured=0, required=limit.xid_max)

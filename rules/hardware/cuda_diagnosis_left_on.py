@@ -1,0 +1,63 @@
+"""A profiler or debugger of CUDA that the environment switches on.
+
+Why it hurts: each launch is recorded, or a GPU waits at its first fault for a debugger
+that nobody started; a dump of its memory takes minutes on every rank.
+
+What passes: none of the variables of the clause is set, or each is 0.
+
+Where it does not apply: nodes without GPU.
+
+Source: NVIDIA/DCGM, error 28 (environment).
+
+Bad::
+
+    CUDA_DEVICE_WAITS_ON_EXCEPTION=1
+
+Good::
+
+    unset CUDA_DEVICE_WAITS_ON_EXCEPTION
+"""
+
+from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.nccl_text import integer_seen
+from speccheck.validator.evidence.node.gpu import Gpus
+from speccheck.validator.evidence.node.settings import NodeVariables
+from speccheck.validator.evidence.value import MissingEvidence
+from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
+
+
+class Harmful(Numbers):
+    """The variables that slow or stop programs of CUDA."""
+
+    variables: tuple[str, ...]
+
+
+@rule(clause="HW-127")
+def cuda_diagnosis_left_on(
+    environment: Environment, variables: NodeVariables, gpus: Gpus, wanted: Harmful
+) -> Verdicts:
+    """Judge each of the variables."""
+    if gpus.count.is_known and not gpus.each():
+        return
+    stated = [environment.find(name) for name in wanted.variables]
+    found = [one for one in stated if one is not None and one.value != ""]
+    on = [one for one in found if one.value and integer_seen(one.value) != 0]
+    for one in on:
+        yield fail(
+            f"{one.name}={one.value} is set; it should not be outside a diagnosis",
+            at=one.place,
+            measured=one.value,
+            required="not set",
+            cost="launches are recorded, or a fault waits for a debugger",
+            remedy=f"Unset {one.name}.",
+            action="FIX_CONFIG",
+        )
+    if on:
+        return
+    for one in found:
+        if one.value is None:
+            raise MissingEvidence(one.name, "its value is not told")
+    for listed in variables.each():
+        listed.name.need()
+    gpus.each()
+    yield passed(at=variables.count)

@@ -1,0 +1,62 @@
+"""A machine check or an uncorrected memory error in the kernel log.
+
+Why it hurts: processor, memory or a bus of the host has given wrong data and known it;
+the next time it ends the job, or the node.
+
+What passes: no such line in the log. Errors that were corrected count elsewhere.
+
+Where it does not apply: nowhere; a log that cannot be read is unknown, and so is an
+error that the firmware calls recoverable: it may be of a PCIe device. A line of the
+boot about the boot before counts: the cause is still in the machine.
+
+Source: mej/nhc (check_hw_mcelog); kernel.org, EDAC and machine checks.
+
+Bad::
+
+    dmesg    # EDAC MC0: 1 UE memory read error on CPU_SrcID#0_MC#1
+
+Good::
+
+    dmesg    # nothing of EDAC UE, Machine Check, Hardware Error
+"""
+
+from speccheck.validator.evidence.node.kernel_log import KernelEvents, KernelLog
+from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
+
+
+class Errors(Numbers):
+    """Kinds of lines of uncorrected errors, and words of survived ones."""
+
+    events: tuple[str, ...]
+    survived: str
+
+
+@rule(clause="HW-132")
+def hardware_error_logged(
+    events: KernelEvents, log: KernelLog, limit: Errors
+) -> Verdicts:
+    """Judge each line of these kinds."""
+    found = [one for one in events.each() if one.event.need() in limit.events]
+    for one in found:
+        if limit.survived in one.text.or_else("") and not one.is_fatal.value:
+            yield unknown(
+                f"{one.count.or_else(1)} times in the kernel log: {one.text.value}: "
+                "the lines after it name the part",
+                missing=["the record of the error (dmesg)"],
+                at=one.event,
+            )
+            continue
+        yield fail(
+            f"{one.count.or_else(1)} times in the kernel log: "
+            f"{one.event.need().replace('_', ' ')}: {one.text.or_else('')}",
+            at=one.event,
+            measured=one.count.value,
+            required=0,
+            cost="the next one ends the job, or the node",
+            remedy="Read the event log of the board (ipmitool sel elist); replace the "
+            "memory module or processor that it names.",
+            action="ISOLATE",
+        )
+    if not found:
+        log.lines.need()
+        yield passed(at=log.lines, measured=0, required=0)

@@ -1,0 +1,44 @@
+"""A GPU or an adapter that lost PCIe transactions since boot.
+
+Why it hurts: such an error is not repaired by the link. The driver may retry, or the
+program may have read something that was never written.
+
+What passes: no uncorrected error that was not fatal, by the counters of the driver and
+of the kernel.
+
+Where it does not apply: GPUs that count none; of adapters, those whose kernel counts
+none. Fatal errors have a clause of their own.
+
+Source: NVML field 179; Documentation/ABI/testing/sysfs-bus-pci-devices-aer;
+NVIDIA/DCGM.
+
+Bad::
+
+    cat /sys/bus/pci/devices/0000:1b:00.0/aer_dev_nonfatal   # TOTAL_ERR_NONFATAL 12
+
+Good::
+
+    cat /sys/bus/pci/devices/0000:1b:00.0/aer_dev_nonfatal   # TOTAL_ERR_NONFATAL 0
+"""
+
+from speccheck.rules.hardware._bus_errors import Errors, counters, found_in
+from speccheck.validator.evidence.node.gpu import Gpus
+from speccheck.validator.evidence.node.pci import PciDevices
+from speccheck.validator.evidence.node.rdma import RdmaDevices
+from speccheck.validator.rule import Verdicts, passed, rule
+
+
+@rule(clause="HW-091")
+def pcie_error_uncorrected(
+    gpus: Gpus, adapters: RdmaDevices, devices: PciDevices, limit: Errors
+) -> Verdicts:
+    """Judge the counters of GPUs and RDMA devices."""
+    counts = counters(gpus, adapters, devices, "non_fatal")
+    is_well = True
+    for title, leaf in counts.found:
+        if leaf.or_else(0) > limit.errors_max:
+            is_well = False
+            yield found_in(title, leaf, "uncorrected", "MONITOR")
+    if is_well and gpus.each() and adapters.count.need() >= 0 and counts.need():
+        at = [leaf for _, leaf in counts.found]
+        yield passed(at=at, measured=0, required=limit.errors_max)

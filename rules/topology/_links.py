@@ -1,0 +1,80 @@
+"""What rules on PCIe links share: which ports are above a device, and what they can do.
+
+Both ends of a link tell the same speed and width of now, and each its own maximum: the
+link can do what the lesser end can.
+"""
+
+from speccheck.validator.evidence.node.pci import BRIDGE_CLASS, PciDevice, PciDevices
+from speccheck.validator.evidence.value import MissingEvidence
+from speccheck.validator.rule import Verdict, fail, passed
+
+NO_PORT = "the port above the device is not in the snapshot"
+
+
+def by_address(devices: PciDevices) -> dict[str, PciDevice]:
+    """The devices that tell their address."""
+    return {one.address.need(): one for one in devices.shown if one.address.is_known}
+
+
+def above(device: PciDevice) -> tuple[str, ...]:
+    """The addresses above a device, from the root port down."""
+    return tuple(one for one in device.ancestors.need() if one)
+
+
+def port_above(device: PciDevice, known: dict[str, PciDevice]) -> PciDevice | None:
+    """The other end of the link of a device; None where nobody tells."""
+    found = device.ancestors.or_else(())
+    return known.get(found[-1] or "") if found else None
+
+
+def is_bridge(device: PciDevice) -> bool:
+    """Whether it has links below it."""
+    return device.pci_class.need().startswith(BRIDGE_CLASS)
+
+
+def judged(device: PciDevice, port: PciDevice | None, what: str, cost: str) -> Verdict:
+    """A link of now against the most that both of its ends can do."""
+    pairs = (
+        (
+            device.speed_gigatransfers_per_second,
+            device.speed_maximum_gigatransfers_per_second,
+            port.speed_maximum_gigatransfers_per_second if port else None,
+        ),
+        (device.width, device.width_maximum, port.width_maximum if port else None),
+    )
+    at = [leaf for found, most, _ in pairs for leaf in (found, most)]
+    is_short = False
+    for found, most, of_port in pairs:
+        if found.need() < most.need():
+            if of_port is None:
+                raise MissingEvidence(device.ancestors.name, NO_PORT)
+            is_short |= found.need() < min(most.need(), of_port.need())
+    text = shown(device)
+    if not is_short:
+        return passed(f"{device.title} runs at {text}", at=at)
+    wanted = best(device, port)
+    return fail(
+        f"{what} {device.title} runs at {text}; it and its slot can do {wanted}",
+        at=at,
+        measured=text,
+        required=wanted,
+        cost=cost,
+        remedy=f"See lspci -vv -s {device.title} (LnkSta, LnkCap) and dmesg for its "
+        "address; reseat the card or cable and power cycle, then replace the riser "
+        "or the card.",
+    )
+
+
+def best(device: PciDevice, port: PciDevice | None) -> str:
+    """The most that both ends of a link can do."""
+    ends = [device, port] if port else [device]
+    speeds = [one.speed_maximum_gigatransfers_per_second.value for one in ends]
+    widths = [one.width_maximum.value for one in ends]
+    speed = min(one for one in speeds if one is not None)
+    return f"{speed:g} GT/s x{min(one for one in widths if one is not None)}"
+
+
+def shown(device: PciDevice) -> str:
+    """The link of now: 16 GT/s x8."""
+    speed = device.speed_gigatransfers_per_second.need()
+    return f"{speed:g} GT/s x{device.width.need()}"

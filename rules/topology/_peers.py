@@ -1,0 +1,32 @@
+"""What rules on the access of GPUs to their peers share."""
+
+from collections.abc import Iterator
+
+from speccheck.validator.evidence.node.gpu import Gpu, Gpus
+from speccheck.validator.evidence.node.gpu_codes import PEER_STATUSES
+from speccheck.validator.evidence.value import MissingEvidence, Value
+
+
+def statuses(
+    leaf: Value[tuple[int | None, ...]], gpu: Gpu, gpus: Gpus
+) -> Iterator[tuple[Gpu, int]]:
+    """Each peer with what the driver says of the way to it; unknown where it is not."""
+    found = leaf.need()
+    each = gpus.each()
+    if len(found) != len(each):
+        reason = f"it is of {len(found)} GPUs; the node has {len(each)}"
+        raise MissingEvidence(leaf.name, reason)
+    for peer, status in zip(each, found, strict=True):
+        if peer.path == gpu.path:
+            continue
+        if status is None:
+            raise MissingEvidence(leaf.name, f"not known for {peer.title}")
+        yield peer, status
+
+
+def told(found: dict[str, int]) -> str:
+    """GPU 3: it is switched off in the driver."""
+    return "; ".join(
+        f"{title}: {PEER_STATUSES.get(status, f'status {status}')}"
+        for title, status in found.items()
+    )

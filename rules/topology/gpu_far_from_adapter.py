@@ -1,0 +1,92 @@
+"""A GPU that reaches every RDMA device across the processor, or across sockets.
+
+Why it hurts: GPUDirect over the path between sockets gets half the rate or less, and
+the traffic of several GPUs meets on it.
+
+What passes: a GPU that shares a PCIe switch with an RDMA device.
+
+Where it does not apply: machines without RDMA devices, virtual machines, processors of
+ARM, and machines none of whose GPUs shares a switch with a device, as long as each has
+an RDMA device on its own NUMA node: they were built so.
+
+Source: NVIDIA/nccl docs, path types; NVIDIA/nccl-tests issue 232.
+
+Bad::
+
+    nvidia-smi topo -m   # GPU 3: SYS to each NIC
+
+Good::
+
+    nvidia-smi topo -m   # GPU 3: PXB to NIC3
+"""
+
+from speccheck.rules.topology._links import above, by_address
+from speccheck.rules.topology._placement import is_bare_server
+from speccheck.validator.evidence.node.gpu import Gpus
+from speccheck.validator.evidence.node.host import Host
+from speccheck.validator.evidence.node.pci import PciDevice, PciDevices
+from speccheck.validator.evidence.node.rdma import RdmaDevices
+from speccheck.validator.evidence.value import MissingEvidence
+from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
+
+_SOCKETS, _HOST = "across sockets (SYS)", "across the host (PHB or NODE)"
+
+
+class Path(Numbers):
+    """The longest path, in the words of nvidia-smi topo -m."""
+
+    max_path: str
+
+
+@rule(clause="TOPO-005")
+def gpu_far_from_adapter(
+    gpus: Gpus,
+    adapters: RdmaDevices,
+    devices: PciDevices,
+    host: Host,
+    limit: Path,
+) -> Verdicts:
+    """Judge the nearest RDMA device of each GPU."""
+    listed = adapters.each()
+    if not listed or not gpus.each() or not is_bare_server(host):
+        return
+    known = by_address(devices)
+    mine = {gpu.title: _found(known, gpu.pci_address.need()) for gpu in gpus.each()}
+    others = [_found(known, one.pci_address.need()) for one in listed]
+    near = {title for title, one in mine.items() if _shares(one, others)}
+    far = {title: one for title, one in mine.items() if title not in near}
+    if not far:
+        at = [one.ancestors for one in (*mine.values(), *others)]
+        yield passed(at=at, measured=limit.max_path, required=limit.max_path)
+    nodes = {other.numa_node.need() for other in others}
+    by_path: dict[str, list[str]] = {}
+    for title, one in far.items():
+        is_across = one.numa_node.need() not in nodes and min(nodes) >= 0
+        if one.numa_node.need() >= 0 and (near or is_across):
+            by_path.setdefault(_SOCKETS if is_across else _HOST, []).append(title)
+    for path, titles in by_path.items():
+        yield fail(
+            f"{', '.join(titles)} {'reaches' if len(titles) == 1 else 'reach'} the "
+            f"RDMA devices ({len(others)}) only {path}; "
+            + (f"{len(near)} of their peers share" if near else "each should share")
+            + f" a PCIe switch with one ({limit.max_path} or better)",
+            at=[far[title].ancestors for title in titles],
+            required=limit.max_path,
+            cost="GPUDirect of these GPUs is slow, and each collective waits for it",
+            remedy="See nvidia-smi topo -m; where an adapter is missing or sits in the "
+            "wrong slot, mend that; else bind the rank to the nearest adapter.",
+            action="FIX_CONFIG",
+        )
+
+
+def _found(known: dict[str, PciDevice], address: str) -> PciDevice:
+    if address not in known:
+        name = "pci_devices"
+        raise MissingEvidence(name, f"{address} is not in the list")
+    return known[address]
+
+
+def _shares(device: PciDevice, others: list[PciDevice]) -> bool:
+    """Whether another device sits below a switch that it sits below as well."""
+    mine = {*above(device)}
+    return any(mine & {*above(other)} for other in others)

@@ -1,0 +1,65 @@
+"""A GPU or an adapter of which the firmware does not say to which socket it belongs.
+
+Why it hurts: launchers and NCCL place ranks, memory and proxy threads by the NUMA node
+of the device. Without it they take any, half of the time the far one.
+
+What passes: a NUMA node for each GPU and RDMA device.
+
+Where it does not apply: hosts with one NUMA node, virtual machines, which often have no
+topology: there NCCL_TOPO_FILE says it.
+
+Source: Azure/azurehpc-health-checks; Documentation/ABI/testing/sysfs-bus-pci.
+
+Bad::
+
+    cat /sys/bus/pci/devices/0000:1b:00.0/numa_node   # -1
+
+Good::
+
+    cat /sys/bus/pci/devices/0000:1b:00.0/numa_node   # 0
+"""
+
+from speccheck.validator.evidence.node.gpu import Gpus
+from speccheck.validator.evidence.node.host import Host
+from speccheck.validator.evidence.node.pci import PciDevices
+from speccheck.validator.evidence.node.rdma import RdmaDevices
+from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
+
+
+class First(Numbers):
+    """The least number of a NUMA node."""
+
+    first_node: int
+
+
+@rule(clause="TOPO-055")
+def numa_node_unknown(
+    gpus: Gpus, adapters: RdmaDevices, devices: PciDevices, host: Host, limit: First
+) -> Verdicts:
+    """Judge what the kernel tells of each GPU and RDMA device."""
+    if host.virtualisation.need() != "none" or host.numa_nodes.need() <= 1:
+        return
+    places = {one.pci_address.need() for one in (*gpus.each(), *adapters.each())}
+    mine = [one for one in devices.each() if one.address.need() in places]
+    if not mine:
+        return
+    first = limit.first_node
+    lost = [one for one in mine if one.numa_node.or_else(first) < first]
+    if lost:
+        yield fail(
+            f"{len(lost)} of {len(mine)} GPUs and adapters have no NUMA node: "
+            f"{', '.join(one.title for one in lost)}; each should have one",
+            at=[one.numa_node for one in lost],
+            measured=len(lost),
+            required=0,
+            cost="ranks and their memory are placed on any socket",
+            remedy="Update the firmware or switch NUMA reporting on in it (ACPI _PXM); "
+            "until then name the places in a file for NCCL_TOPO_FILE and bind ranks "
+            "with numactl.",
+            action="FIX_CONFIG",
+        )
+        return
+    nodes = [one.numa_node for one in mine]
+    for one in nodes:
+        one.need()
+    yield passed(at=nodes)

@@ -1,0 +1,204 @@
+"""What may change on a machine when something goes wrong."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+Snapshot = dict[str, Any]
+Change = Callable[[Snapshot], object]
+
+
+def gpu_with(number: int, **leaves: object) -> Change:
+    return lambda node: node["gpus"][number].update(leaves)
+
+
+def all_gpus_with(**leaves: object) -> Change:
+    return lambda node: [gpu.update(leaves) for gpu in node["gpus"]]
+
+
+def port_with(number: int, **leaves: object) -> Change:
+    return lambda node: node["rdma_ports"][number].update(leaves)
+
+
+def interface_with(number: int, **leaves: object) -> Change:
+    return lambda node: node["network_interfaces"][number].update(leaves)
+
+
+def part_with(kind: str, **leaves: object) -> Change:
+    return lambda node: node[kind].update(leaves)
+
+
+def variable_set(name: str, value: str) -> Change:
+    leaves = {"name": name, "value": value, "layer": "environment"}
+    return lambda node: node["variables"].append(leaves)
+
+
+def log_line(node: Snapshot, address: str, **leaves: object) -> None:
+    known = deepcopy(node["kernel_events"][0])
+    node["kernel_events"].append({**known, "pci_address": address, **leaves})
+
+
+def fallen_off_the_bus(node: Snapshot) -> None:
+    gpu = node["gpus"][3]
+    gpu.update(is_lost=True, recovery_action=2)
+    text = f"Xid (PCI:{gpu['pci_address']}): 79, GPU has fallen off the bus."
+    log_line(
+        node,
+        gpu["pci_address"],
+        event="xid",
+        code=79,
+        text=text,
+        is_of_application=False,
+    )
+
+
+def switch_fault(node: Snapshot) -> None:
+    text = "SXid (PCI:0000:c0:00.0): 20034, Fatal, Link 30 LTSSM Fault Up"
+    leaves = {"event": "sxid", "code": 20034, "is_fatal": True, "text": text}
+    leaves["is_of_application"] = False
+    # A driver that does not tell whether the GPUs have recovered.
+    for gpu in node["gpus"]:
+        gpu["recovery_action"] = {"status": "not_supported", "source": "NVML"}
+    log_line(node, "0000:c0:00.0", **leaves)
+
+
+def gpu_gone(node: Snapshot) -> None:
+    """One GPU less than the type has: the driver does not list it any more."""
+    node["gpus"].pop()
+    for gpu in node["gpus"]:
+        for leaf in ("common_ancestors", "peer_read_status", "peer_nvlink_status"):
+            gpu[leaf].pop()
+
+
+def link_down(node: Snapshot) -> None:
+    gpu = node["gpus"][5]
+    gpu["nvlink_is_active"][17] = False
+    for leaf, found in gpu.items():
+        if leaf.startswith("nvlink_") and isinstance(found, list) and len(found) > 17:
+            found[17] = None if leaf != "nvlink_is_active" else found[17]
+
+
+def link_with(number: int, link: int, **leaves: object) -> Change:
+    """One link of one GPU with other readings."""
+
+    def change(node: Snapshot) -> None:
+        for leaf, found in leaves.items():
+            node["gpus"][number][leaf][link] = found
+
+    return change
+
+
+def imex_down(node: Snapshot) -> None:
+    """No scheduler starts it with a job."""
+    node["driver"].update(imex_is_running=False, imex_channels=0)
+    node["host"].update(slurm_daemon_is_running=False, kubelet_is_running=False)
+    node["host"]["services_installed"] = []
+
+
+def switches_out_of_reach(node: Snapshot) -> None:
+    node["driver"]["modules"].remove("ib_umad")
+    for gpu in node["gpus"]:
+        gpu.update(fabric_state=1)
+
+
+def adapter_gone(node: Snapshot) -> None:
+    lost = node["rdma_devices"].pop()["pci_address"]
+    node["rdma_ports"].pop()
+    by_address = (("network_interfaces", "pci_address"), ("pci_devices", "address"))
+    for kind, leaf in by_address:
+        node[kind] = [one for one in node[kind] if one[leaf] != lost]
+
+
+def topology_file_of_others(node: Snapshot) -> None:
+    node["driver"]["topology_file_addresses"] = ["000b:00:00.0"]
+    variable_set("NCCL_TOPO_FILE", node["driver"]["topology_file"])(node)
+
+
+def without_module(name: str) -> Change:
+    def change(node: Snapshot) -> None:
+        node["driver"]["modules"].remove(name)
+        node["driver"]["dma_buf_is_exported"] = False
+
+    return change
+
+
+def pci_with(address: str, **leaves: object) -> Change:
+    """A change of the device at that address."""
+
+    def change(node: Snapshot) -> None:
+        (device,) = (one for one in node["pci_devices"] if one["address"] == address)
+        device.update(leaves)
+
+    return change
+
+
+def pci_of_class_with(pci_class: str, **leaves: object) -> Change:
+    """A change of the first device of a class."""
+
+    def change(node: Snapshot) -> None:
+        all_devices = node["pci_devices"]
+        next(one for one in all_devices if one["pci_class"] == pci_class).update(leaves)
+
+    return change
+
+
+def all_pci_with(**leaves: object) -> Change:
+    return lambda node: [device.update(leaves) for device in node["pci_devices"]]
+
+
+def switch_gone(node: Snapshot) -> None:
+    devices = node["pci_devices"]
+    devices.remove(next(one for one in devices if one["pci_class"] == "0x068000"))
+
+
+def bus_error(node: Snapshot) -> None:
+    text = "pcieport 0000:08:01.0: PCIe Bus Error: severity=Uncorrectable (Fatal)"
+    leaves = {"event": "pcie_bus_error", "is_fatal": True, "text": text}
+    log_line(node, "0000:08:01.0", **leaves, code={"status": "absent"})
+
+
+def peer_out_of_reach(node: Snapshot) -> None:
+    node["gpus"][2]["peer_nvlink_status"][6] = 5
+    node["gpus"][6]["peer_nvlink_status"][2] = 5
+
+
+LIBRARIES = ["libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2"]
+
+
+def memory_error(node: Snapshot) -> None:
+    text = "EDAC MC0: 1 UE memory read error on CPU_SrcID#0_MC#1_Chan#0_DIMM#0"
+    leaves = {"event": "memory_error", "code": None, "text": text}
+    log_line(node, "0000:00:00.0", **leaves, is_of_application=False)
+
+
+def without_aperture_devices(node: Snapshot) -> None:
+    node["driver"]["device_nodes"].remove("aperture_devices")
+
+
+def flapping(node: Snapshot) -> None:
+    name = node["rdma_ports"][2]["network_interface"]
+    for one in node["network_interfaces"]:
+        if one["name"] == name:
+            one["carrier_changes"] = 214
+
+
+def reduction_without_plugin(node: Snapshot) -> None:
+    variable_set("NCCL_COLLNET_ENABLE", "1")(node)
+    node["driver"].update(nccl_plugins=[], nccl_plugin_releases=[])
+
+
+def unregistered_module(node: Snapshot) -> None:
+    """It is loaded beside the kernel's own RDMA core, and NCCL is old."""
+    node["driver"].update(
+        peer_memory_is_registered=False,
+        dma_buf_is_exported=False,
+        nccl_version="2.21.5",
+        nccl_versions=["2.21.5"],
+    )
+
+
+def unknown_hardware(node: Snapshot) -> None:
+    """A machine that nobody has a profile of: nothing is wrong, and nothing is sure."""
+    node["host"]["instance_type"] = "sun-ultra-5"
+    for gpu in node["gpus"]:
+        gpu.update(name="NVIDIA Graphics Device", pci_device_id="0x777710de")

@@ -1,0 +1,55 @@
+"""README and docs/nodes.md show what the program really says of a machine."""
+
+import re
+from collections import defaultdict
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from node_report import FOLDER, PICTURE, report
+from speccheck.validator.cli.main import main
+from speccheck.validator.cli.preflight import OPTIONS
+
+ROOT = Path(__file__).resolve().parents[1]
+NODES = ROOT / "docs" / "nodes.md"
+_COLOUR = re.compile(r"\x1b\[[\d;]*m")
+_TEXT = re.compile(r"<text [^>]*#report-line-(\d+)\)[^>]*>(.*?)</text>")
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", NODES], ids=lambda one: one.name)
+def test_the_report_is_the_real_one(
+    page: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pattern = rf"```text\n\$ speccheck ({FOLDER} .*)\n((?s:.*?))```\n"
+    shown = re.search(pattern, page.read_text("utf-8"))
+    assert shown is not None
+    monkeypatch.chdir(ROOT)
+    assert main(shown[1].split()) == 1
+    printed = capsys.readouterr().out
+    for piece in shown[2].split("...\n"):
+        assert piece in printed
+
+
+def test_the_picture_shows_the_report() -> None:
+    """But for blanks, which are drawn as places."""
+    drawn: defaultdict[int, str] = defaultdict(str)
+    for line, text in _TEXT.findall(PICTURE.read_text("utf-8")):
+        drawn[int(line)] += unescape(text)
+    lines = ["".join(drawn[number].split()) for number in sorted(drawn)]
+    told = [_COLOUR.sub("", "".join(line.split())) for line in report().splitlines()]
+    assert [line for line in lines if line] == [line for line in told if line], (
+        "run make node-report"
+    )
+
+
+def test_every_option_that_the_page_names_exists() -> None:
+    flags = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", NODES.read_text("utf-8")))
+    others = {"--node", "--record"}
+    assert flags <= {one.flag for one in OPTIONS} | others
+
+
+def test_every_exit_code_is_explained() -> None:
+    page = NODES.read_text("utf-8")
+    for code in (0, 1, 2, 3, 4, 130):
+        assert f"\n| {code} | " in page
