@@ -6,7 +6,7 @@ from speccheck.validator.evidence.node.pci import PciDevices
 from speccheck.validator.evidence.node.rdma import RdmaDevices
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import MissingEvidence, Value
-from speccheck.validator.rule import Numbers, Verdict, fail
+from speccheck.validator.rule import Numbers, Verdict, Verdicts, fail, passed
 
 _NO_COUNTER = {"absent", "not_supported"}  # the kernel or the GPU counts none
 
@@ -34,7 +34,7 @@ class Counters(Record):
         return bool(self.found)
 
 
-def counters(
+def _counters(
     gpus: Gpus, adapters: RdmaDevices, devices: PciDevices, kind: str
 ) -> Counters:
     """Of the driver for each GPU, and of the kernel for each GPU and RDMA device."""
@@ -53,7 +53,7 @@ def counters(
     return Counters(tuple(found), tuple(without))
 
 
-def found_in(title: str, leaf: Value[int], kind: str, action: Action) -> Verdict:
+def _found_in(title: str, leaf: Value[int], kind: str, action: Action) -> Verdict:
     """A failure: so many errors of a device."""
     return fail(
         f"{title} has counted {leaf.value:,} {kind} PCIe errors since boot; there "
@@ -66,3 +66,25 @@ def found_in(title: str, leaf: Value[int], kind: str, action: Action) -> Verdict
         "the node, power cycle it and read again; then reseat or replace the card.",
         action=action,
     )
+
+
+def judged(
+    gpus: Gpus,
+    adapters: RdmaDevices,
+    devices: PciDevices,
+    limit: Errors,
+    *,
+    kind: str,
+    action: Action,
+) -> Verdicts:
+    """Judge the counters of one kind, `fatal` or `non_fatal`."""
+    counts = _counters(gpus, adapters, devices, kind)
+    word = "fatal" if kind == "fatal" else "uncorrected"
+    is_well = True
+    for title, leaf in counts.found:
+        if leaf.or_else(0) > limit.errors_max:
+            is_well = False
+            yield _found_in(title, leaf, word, action)
+    if is_well and gpus.each() and adapters.count.need() >= 0 and counts.need():
+        at = [leaf for _, leaf in counts.found]
+        yield passed(at=at, measured=0, required=limit.errors_max)

@@ -9,9 +9,8 @@ from speccheck.validator.evidence.node.kernel_log import (
     KernelLog,
 )
 from speccheck.validator.evidence.value import MissingEvidence
-from speccheck.validator.rule import Numbers, Verdict, fail, unknown
-
-_SECONDS_AN_HOUR = 60 * 60
+from speccheck.validator.models.durations import hours_in
+from speccheck.validator.rule import Numbers, Verdict, fail, passed, unknown
 
 
 class Reach(Numbers):
@@ -28,7 +27,7 @@ def need_reach(log: KernelLog, limit: Reach) -> None:
     Its buffer is a ring: on a node that logs much, the first days are gone.
     """
     first, last = log.first_seconds.need(), log.last_seconds.need()
-    hours = (last - first) / _SECONDS_AN_HOUR
+    hours = hours_in(last - first)
     if first > limit.start_seconds and hours < limit.reach:
         reason = (
             f"the log reaches back {hours:.1f} h and not to the start of the node; "
@@ -42,6 +41,14 @@ def need_codes(events: KernelEvents, kind: str) -> None:
     for event in events.each():
         if event.event.need() == kind:
             event.code.need()
+
+
+def none_logged(log: KernelLog, events: KernelEvents, limit: Reach) -> Verdict:
+    """A pass: all lines could be read, and the log reaches back far enough."""
+    for event in events.each():
+        event.event.need()
+    need_reach(log, limit)
+    return passed(at=events.count, measured=0, required=limit.xid_max)
 
 
 def gpu_of(event: KernelEvent, gpus: Gpus) -> Gpu | None:

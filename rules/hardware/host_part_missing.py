@@ -47,25 +47,28 @@ def host_part_missing(host: Host, devices: PciDevices, wanted: OfType) -> Verdic
         (host.cores, wanted.cores, "cores"),
     ):
         if number is not None:
-            yield _judged(found, found.need(), number, f"{number} {what}")
+            has = f"{found.need()} {what}"
+            yield _judged(found, has, found.need(), number, f"{number} {what}")
     if wanted.memory_bytes is not None:
         found, least = (
             host.memory_total_bytes,
             wanted.memory_bytes * wanted.memory_share,
         )
-        text = f"at least {gigabytes(least)} of memory"
-        yield _judged(found, found.need(), least, text)
+        has = f"{gigabytes(found.need())} of memory"
+        yield _judged(found, has, found.need(), least, f"at least {gigabytes(least)}")
     if wanted.drives is not None:
         drives = [one for one in devices.each() if one.pci_class.value == _NVME_CLASS]
-        text = f"{wanted.drives} NVMe drives"
-        yield _judged(devices.count, len(drives), wanted.drives, text)
+        has, text = f"{len(drives)} NVMe drives", f"{wanted.drives}"
+        yield _judged(devices.count, has, len(drives), wanted.drives, text)
 
 
-def _judged(leaf: Value[int], found: float, least: float, text: str) -> Verdict:
+def _judged(
+    leaf: Value[int], has: str, found: float, least: float, text: str
+) -> Verdict:
     if found >= least:
         return passed(at=leaf, measured=found, required=least)
     return fail(
-        f"{found:,.0f} found; this type of machine has {text}",
+        f"{has} found; this type of machine has {text}",
         at=leaf,
         measured=found,
         required=least,

@@ -21,11 +21,11 @@ Good::
     cat /sys/bus/pci/devices/0000:1b:00.0/aer_dev_fatal   # TOTAL_ERR_FATAL 0
 """
 
-from speccheck.rules.hardware._bus_errors import Errors, counters, found_in
+from speccheck.rules.hardware._bus_errors import Errors, judged
 from speccheck.validator.evidence.node.gpu import Gpus
 from speccheck.validator.evidence.node.pci import PciDevices
 from speccheck.validator.evidence.node.rdma import RdmaDevices
-from speccheck.validator.rule import Verdicts, passed, rule
+from speccheck.validator.rule import Verdicts, rule
 
 
 @rule(clause="HW-090")
@@ -33,12 +33,4 @@ def pcie_error_fatal(
     gpus: Gpus, adapters: RdmaDevices, devices: PciDevices, limit: Errors
 ) -> Verdicts:
     """Judge the counters of GPUs and RDMA devices."""
-    counts = counters(gpus, adapters, devices, "fatal")
-    is_well = True
-    for title, leaf in counts.found:
-        if leaf.or_else(0) > limit.errors_max:
-            is_well = False
-            yield found_in(title, leaf, "fatal", "ISOLATE")
-    if is_well and gpus.each() and adapters.count.need() >= 0 and counts.need():
-        at = [leaf for _, leaf in counts.found]
-        yield passed(at=at, measured=0, required=limit.errors_max)
+    return judged(gpus, adapters, devices, limit, kind="fatal", action="ISOLATE")
