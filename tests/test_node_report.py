@@ -179,3 +179,19 @@ def test_one_line_a_finding_names_the_part(
         f"{path}: GPU 3: error HW-002 memory_fault_pending: "
         "a memory row waits to be remapped"
     )
+
+
+def test_the_header_names_the_type_that_somebody_named(
+    snapshot: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(snapshot), "--instance", "dgx-h100"]) == 1
+    assert "snapshot · as dgx-h100 · edition" in capsys.readouterr().out
+
+
+def test_what_holds_is_told_once_for_all_parts(
+    snapshot: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main([str(snapshot), "--full"])
+    text = capsys.readouterr().out
+    assert text.count("holds HW-002 memory_fault_pending  GPU 0-2, 5") == 1
+    assert "add --instance: " in text

@@ -1,15 +1,14 @@
 """One run: files in, judged plans out, positions worked out only for findings."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from speccheck.validator.assemble import PlanEvidence, assemble
 from speccheck.validator.engine import Judge
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.training_plan import TrainingPlan
-from speccheck.validator.evidence.value import Value
 from speccheck.validator.gate import plan_size_class
+from speccheck.validator.job_scale import JobScale
 from speccheck.validator.locate import (
     LocatedFinding,
     located,
@@ -47,22 +46,6 @@ NODE_EVIDENCE = (
 # one is sought: each costs up to as much as judging a hundred plans.
 MENDED = frozenset({"MEM-001", "MEM-002", "MEM-020", "BATCH-001", "BATCH-003"})
 MOST_SOUGHT = 20
-
-
-class JobScale:
-    """The leaves of a plan that reports show; the others go when it is judged."""
-
-    __slots__ = ("_leaves",)
-
-    def __init__(self, plan: TrainingPlan) -> None:
-        """Keep the numbers of nodes and GPUs, and what these are."""
-        scale = ("nodes", "gpus_per_node", "world_size", "accelerator")
-        names = [f"cluster.{name}" for name in scale]
-        self._leaves = {name: plan.value(name) for name in names}
-
-    def value(self, name: str) -> Value[Any]:
-        """The leaf of that name; raises KeyError for one that is not kept."""
-        return self._leaves[name]
 
 
 class JudgedPlan(Record):

@@ -129,7 +129,7 @@ def _findings(summary: Summary, fail_on: str) -> Exit | None:
 def _inconclusive(run: Run, summary: Summary) -> Exit | None:
     if not run.plans:
         return Exit(3, "inconclusive", "nothing to judge")
-    if any(map(_has_unlisted_gpus, run.plans)):
+    if any(map(has_unlisted_gpus, run.plans)):
         return Exit(3, "inconclusive", "the GPUs of the machine could not be listed")
     missing = summary.clauses["must"]["unknown"]
     if not summary.judged_musts and (missing or not any(summary.failed.values())):
@@ -142,7 +142,7 @@ def _inconclusive(run: Run, summary: Summary) -> Exit | None:
     return None
 
 
-def _has_unlisted_gpus(plan: JudgedPlan) -> bool:
+def has_unlisted_gpus(plan: JudgedPlan) -> bool:
     """Whether a probe looked for GPUs and could not say which there are.
 
     A capture of another tool need not show them: it is judged by what it shows.

@@ -7,7 +7,8 @@ from speccheck.validator.report.blocks import finding_blocks
 from speccheck.validator.report.merge_findings import shown_findings
 from speccheck.validator.report.node_text import what_to_do
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
-from speccheck.validator.report.summary import LEVELS, Exit, Summary
+from speccheck.validator.report.subjects import folded_subjects
+from speccheck.validator.report.summary import LEVELS, Exit, Summary, has_unlisted_gpus
 from speccheck.validator.report.unknowns import unknown_lines
 from speccheck.validator.run import MOST_SOUGHT, JudgedPlan, Run
 from speccheck.validator.sources.files import FileStatus
@@ -74,11 +75,13 @@ def _gpus(plan: JudgedPlan, style: Style) -> str:
 
 
 def _gpus_of_node(plan: JudgedPlan, style: Style) -> str:
-    """What a machine has, by its snapshot alone."""
+    """What a machine has, by its snapshot; else the type that somebody named."""
     found = plan.plan.value("cluster.gpus_per_node")
     number = found.value
-    if number is None or all(place.key != "gpus" for place in found.places):
+    if number is None or has_unlisted_gpus(plan):
         return "GPUs not listed"
+    if all(place.key != "gpus" for place in found.places):
+        return f"as {plan.plan.value('cluster.instance_type').value or 'stated'}"
     name = plan.plan.value("cluster.accelerator").value
     return f"{number} {style.times} {name}" if name else counted(number, "GPU")
 
@@ -146,19 +149,25 @@ def _unsought(run: Run, style: Style) -> str:
 
 
 def _passes(plans: Iterable[JudgedPlan]) -> Iterator[str]:
+    """What holds, and what does not apply; parts of a machine in one line."""
     for plan in plans:
+        lines: dict[str, list[str]] = {}
         for located in plan.findings:
             finding = located.finding
             if finding.outcome == "pass":
-                yield _held(finding)
+                lines.setdefault(_held(finding), []).append(finding.subject)
             elif finding.outcome == "not_applicable":
                 name = finding.rule or finding.title
                 reason = f": {finding.message}" if finding.message else ""
-                yield f"not applicable {finding.clause} {name}{reason}"
+                lines[f"not applicable {finding.clause} {name}{{}}{reason}"] = []
+        for line, subjects in lines.items():
+            of = f"  {folded_subjects(subjects)}" if any(subjects) else ""
+            yield line.replace("{}", of, 1)
 
 
 def _held(finding: Finding) -> str:
-    line = f"holds {finding.clause} {finding.rule}"
+    """With a place for the parts that it is said of."""
+    line = f"holds {finding.clause} {finding.rule}{{}}"
     if finding.message:
         return f"{line}: {printable(finding.message)}"
     if finding.measured is not None and finding.required is not None:

@@ -28,6 +28,11 @@ _OPTIONS = {
     "cluster.nic_bits_per_second_per_gpu": "--instance",
     "cluster.nvlink_domain_size": "--nvlink-domain or --instance",
 }
+# What a type of machine has: of one that is known, the catalogue may lack it.
+_OF_TYPE = {
+    f"profile.{name}"
+    for name in ("gpu", "gpus", "network_adapters", "network_kind", "network_names")
+}
 _FILES = {
     "environment": "the launch script or environment file",
     "parallelism": "the file that states the parallel sizes",
@@ -47,12 +52,16 @@ def unknown_lines(
     levels: dict[str, str] = {}
     for plan in plans:
         knows_scale = plan.plan.value("cluster.world_size").value is not None
+        knows_type = plan.plan.value("cluster.instance_type").value is not None
         for located in plan.findings:
             finding = located.finding
             if finding.outcome == "unknown":
                 levels[finding.clause] = finding.clause_level
                 need = ways_to_know(
-                    finding.missing, finding.message, knows_scale=knows_scale
+                    finding.missing,
+                    finding.message,
+                    knows_scale=knows_scale,
+                    knows_type=knows_type,
                 )
                 groups.setdefault(need, set()).add(finding.clause)
     if not groups:
@@ -74,11 +83,19 @@ def _others(groups: Mapping[str, set[str]]) -> str:
     return f"  {counted(len(clauses), 'clause')} for {reasons}: --full"
 
 
-def ways_to_know(missing: tuple[str, ...], message: str, *, knows_scale: bool) -> str:
+def ways_to_know(
+    missing: tuple[str, ...],
+    message: str,
+    *,
+    knows_scale: bool,
+    knows_type: bool = True,
+) -> str:
     """What would give missing leaves: options, files, or the leaves themselves."""
     wanted: dict[str, None] = {}
     for name in missing:
         option = _OPTIONS.get(name)
+        if name in _OF_TYPE and not knows_type:
+            option = "--instance"
         if option == _SCALE and knows_scale:
             option = "--nodes" if name == "cluster.nodes" else None
         section = name.partition(".")[0]
