@@ -61,7 +61,9 @@ class Judge:
         # Clauses of which no plan changes what is said stand here as their findings.
         self._clauses: list[_ClauseJudge | list[Finding]] = []
         for judged in edition.clauses:
-            if judged.is_selected:
+            # Without a rule nothing is told of a clause that needs a live machine.
+            is_told = not judged.live_only or judged.clause.id in rules
+            if judged.is_selected and is_told:
                 self._add(_ClauseJudge(judged, edition, rules))
 
     def _add(self, clause: "_ClauseJudge") -> None:
@@ -159,6 +161,7 @@ class _ClauseJudge:
         "_judged",
         "_rules",
         "_rules_by_clause",
+        "_unjudged",
         "always_closed",
         "applies_when",
     )
@@ -177,6 +180,7 @@ class _ClauseJudge:
         self._rules_by_clause = rules
         self._rules: list[_RuleJudge] | None = None  # until the clause first applies
         self._closed: dict[Gate, list[Finding]] = {}
+        self._unjudged: list[Finding] | None = None  # what is said without a rule
 
     def closed(self, gate: Gate) -> list[Finding]:
         """What is said of a plan to which the clause does not, or may not, apply."""
@@ -202,8 +206,9 @@ class _ClauseJudge:
                 _RuleJudge(one, self._judged, self._edition) for one in self._listed()
             ]
         if not self._rules:
-            none_yet = [_finding(self._judged, None, _NO_RULE)]
-            return self._kept(none_yet) if self._judged.live_only else none_yet
+            if self._unjudged is None:
+                self._unjudged = [_finding(self._judged, None, _NO_RULE)]
+            return self._unjudged
         found: list[Finding] = []
         for rule in self._rules:
             is_for_it = not rule.frameworks or about.framework in rule.frameworks
