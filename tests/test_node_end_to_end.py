@@ -85,6 +85,38 @@ FAULTS: dict[str, tuple[tuple[str, ...], Found]] = {
         (f"{GPU}.uuid=GPU-00000002-aaaa-bbbb-cccc-000000000002",),
         {("identity_repeated", "node", "MONITOR")},
     ),
+    "link that is down": (
+        (f"{GPU}.nvlink.7.active=0",),
+        {("nvlink_down", "GPU 3", "RESET_GPU")},
+    ),
+    "link of another generation": (
+        (f"{GPU}.nvlink.7.version=2",),
+        {("nvlink_of_other_generation", "GPU 3", "MONITOR")},
+    ),
+    "fabric that is still being joined": (
+        (f"{GPU}.fabric_state=2",),
+        {("fabric_not_registered", "GPU 3", "RESET_GPU")},
+    ),
+    "fabric that refused": (
+        (f"{GPU}.fabric_status=999",),
+        {("fabric_not_registered", "GPU 3", "RESET_GPU")},
+    ),
+    "peer out of reach": (
+        (f"{GPU}.peer_nvlink=5",),
+        {("gpus_apart", "GPU 3", "ISOLATE")},
+    ),
+    "PCIe link of fewer lanes": (
+        (f"{GPU}.pcie_width=8",),
+        {("gpu_link_below_slot", "GPU 3", "ISOLATE")},
+    ),
+    "slower board": (
+        (f"{GPU}.sm_clock_maximum=1755",),
+        {("maximum_clocks_differ", "GPU 3", "FIX_CONFIG")},
+    ),
+    "less memory": (
+        (f"{GPU}.memory_bytes=75161927680",),
+        {("gpus_differ", "GPU 3", "ISOLATE")},
+    ),
     "NVLink bandwidth reduced": (
         ("system.nvlink_bandwidth_mode=3",),
         {("peers_slowed_by_setting", "node", "FIX_CONFIG")},

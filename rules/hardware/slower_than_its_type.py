@@ -6,7 +6,8 @@ comparison among them shows it.
 
 What passes: highest clocks of SM and memory and default power as such a GPU shows.
 
-Where it does not apply: nowhere; numbers that the catalogue does not have, or of which
+Where it does not apply: a clock that other GPUs of the node exceed, of which
+maximum_clocks_differ tells; numbers that the catalogue does not have, or of which
 its sources disagree, are unknown.
 
 Source: nvidia-smi -q captures in NVIDIA/k8s-test-infra and NVIDIA/aicr; NVIDIA/DCGM
@@ -22,7 +23,7 @@ Good::
 """
 
 from speccheck.rules.hardware._leaves import supported
-from speccheck.validator.evidence.node.gpu import Gpu
+from speccheck.validator.evidence.node.gpu import Gpu, Gpus
 from speccheck.validator.evidence.node.profile import GpuProfiles
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
@@ -33,53 +34,58 @@ class Share(Numbers):
     least_share: float
 
 
+_JUDGED = (
+    ("sm_clock_maximum_mhz", "highest SM clock", "MHz"),
+    ("memory_clock_maximum_mhz", "highest memory clock", "MHz"),
+    ("power_limit_default_watts", "default power limit", "W"),
+)
+# Where a peer reaches more, maximum_clocks_differ tells of it.
+_AMONG_PEERS = {"sm_clock_maximum_mhz", "memory_clock_maximum_mhz"}
+
+
 @rule(clause="HW-087")
-def slower_than_its_type(gpu: Gpu, profiles: GpuProfiles, limit: Share) -> Verdicts:
+def slower_than_its_type(
+    gpu: Gpu, gpus: Gpus, profiles: GpuProfiles, limit: Share
+) -> Verdicts:
     """Judge each number of which the catalogue is sure."""
     profile = profiles.of(gpu)
-    pairs = (
-        (
-            gpu.sm_clock_maximum_mhz,
-            profile.sm_clock_maximum_mhz,
-            "highest SM clock",
-            "MHz",
-        ),
-        (
-            gpu.memory_clock_maximum_mhz,
-            profile.memory_clock_maximum_mhz,
-            "highest memory clock",
-            "MHz",
-        ),
-        (
-            gpu.power_limit_default_watts,
-            profile.power_limit_default_watts,
-            "default power limit",
-            "W",
-        ),
-    )
     is_slow = False
-    for leaf, usual, what, unit in pairs:
+    for field, what, unit in _JUDGED:
+        leaf, usual = getattr(gpu, field), getattr(profile, field)
         if usual.status not in {"stated", "derived"} or not leaf.is_known:
             continue
         found, wanted = leaf.need(), usual.need()
-        if found < wanted * limit.least_share:
-            is_slow = True
-            yield fail(
-                f"the {what} is {found:,.0f} {unit}; a GPU of this type has "
-                f"{wanted:,.0f} {unit}",
-                at=leaf,
-                measured=found,
-                required=wanted,
-                cost="each step takes longer than planned",
-                remedy="Compare VBIOS and part number with a node that is well "
-                "(nvidia-smi -q -i N); ask the vendor for the firmware of the type.",
-                action="FIX_CONFIG",
-            )
+        if found >= wanted * limit.least_share:
+            continue
+        is_slow = True
+        if field in _AMONG_PEERS and _is_exceeded(gpu, gpus, field):
+            continue
+        yield fail(
+            f"the {what} is {found:,.0f} {unit}; a GPU of this type has "
+            f"{wanted:,.0f} {unit}",
+            at=leaf,
+            measured=found,
+            required=wanted,
+            cost="each step takes longer than planned",
+            remedy="Compare VBIOS and part number with a node that is well "
+            "(nvidia-smi -q -i N); ask the vendor for the firmware of the type.",
+            action="FIX_CONFIG",
+        )
     if is_slow:
         return
-    known = [pair for pair in pairs if supported(pair[0])]
-    for leaf, usual, _, _ in known:
-        if leaf.need() < usual.need():
+    known = [field for field, _, _ in _JUDGED if supported(getattr(gpu, field))]
+    for field in known:
+        usual = getattr(profile, field)
+        if getattr(gpu, field).need() < usual.need():
             usual.need_stated()
     if known:
-        yield passed(at=[leaf for leaf, _, _, _ in known])
+        yield passed(at=[getattr(gpu, field) for field in known])
+
+
+def _is_exceeded(gpu: Gpu, gpus: Gpus, field: str) -> bool:
+    """Whether a GPU of the same name reaches more."""
+    found = getattr(gpu, field).need()
+    return any(
+        one.name.value == gpu.name.value and getattr(one, field).or_else(0) > found
+        for one in gpus.shown
+    )
