@@ -1,14 +1,20 @@
 """Judges snapshots that exist in memory only: what each rule says of each part."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from copy import deepcopy
 from functools import cache
 from typing import Any
 
+import pytest
+
 from speccheck.validator.assemble import assemble
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.node.node import KINDS
+from speccheck.validator.evidence.node.part import Part
+from speccheck.validator.evidence.value import Value
+from speccheck.validator.rule_index import rule_entries
 from speccheck.validator.run import PlanJudge, Request
 from speccheck.validator.selection import Selection
 from speccheck.validator.sources.context import Context
@@ -19,6 +25,8 @@ from speccheck.validator.sources.source import Source
 
 Snapshot = dict[str, Any]
 Verdict = tuple[str, str, str]  # clause, rule, outcome
+Leaf = tuple[str, str]  # kind, name
+_LOOKS_AT_NOTHING = "secret_in_file"  # a rule on texts of files
 NAME = "node.json"
 
 
@@ -102,3 +110,44 @@ def _copied(
     found = deepcopy(snapshot[kind])
     parts = found if isinstance(found, list) else [found]
     return {**snapshot, kind: found}, parts if of_all else parts[:1]
+
+
+class Readers:
+    """Which rules look at which leaf of a machine: no other can change its mind."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._common: set[Leaf] = set()
+        self._of_rule: dict[str, set[Leaf]] = {}
+        with _looks() as seen:
+            findings(snapshot, (_LOOKS_AT_NOTHING,))
+            self._common.update(seen)  # what every judgement reads before its rules
+        for rule in rule_entries():
+            if rule.scope != "plan":
+                with _looks() as seen:
+                    findings(snapshot, (rule.name,))
+                    self._of_rule[rule.name] = seen - self._common
+
+    def of(self, kind: str, leaf: str) -> tuple[str, ...] | None:
+        """The rules that look at a leaf; all of them, (), where facts follow from it.
+
+        None where nobody does.
+        """
+        if (kind, leaf) in self._common:
+            return ()
+        found = (rule for rule, seen in self._of_rule.items() if (kind, leaf) in seen)
+        return tuple(sorted(found)) or None
+
+
+@contextmanager
+def _looks() -> Generator[set[Leaf]]:
+    """The leaves that are read meanwhile."""
+    seen: set[Leaf] = set()
+    read = Part.__getattr__  # of each leaf once: it is kept then
+
+    def watched(part: Part, field: str) -> Value[Any]:
+        seen.add((part.kind, field))
+        return read(part, field)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Part, "__getattr__", watched)
+        yield seen
