@@ -9,8 +9,7 @@ import pytest
 from rule_fixtures import all_fixtures, load
 from speccheck.validator.assemble import PlanEvidence, assemble
 from speccheck.validator.engine import Judge
-from speccheck.validator.evidence.doubt import Doubts, with_doubts
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.doubt import plan_evidence, with_doubts
 from speccheck.validator.evidence.value import Place, Span, Value
 from speccheck.validator.rule_index import built_in_rules
 from speccheck.validator.sources.context import Context
@@ -52,10 +51,7 @@ def _doubting(
 ) -> dict[type, object]:
     """The evidence of a plan of which a template still fills in one leaf."""
     stated = leaves[name]._replace(value=None, status="unknown", note="a template")
-    watched, doubts = with_doubts({**leaves, name: stated})
-    plan = TrainingPlan(watched)
-    changed = {type(part): part for part in plan.sections()}
-    return {**evidence.by_type, **changed, TrainingPlan: plan, Doubts: doubts}
+    return {**evidence.by_type, **plan_evidence({**leaves, name: stated})[1]}
 
 
 @pytest.mark.parametrize("rule", sorted({path.parent.name for path in FAILING}))

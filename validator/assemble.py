@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from speccheck.validator.evidence.doubt import Doubts, with_doubts
+from speccheck.validator.evidence.doubt import plan_evidence
 from speccheck.validator.evidence.environment import Environment, Variable
 from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.evidence.record import Record
@@ -74,12 +74,7 @@ def evidence_of(files: Sequence[ReadFile], merged: Leaves) -> PlanEvidence:
     leaves = with_reasons(derive(merged), gaps)
     versions = stated_versions(files)
     keyed = _keyed(readings, leaves, versions)
-    watched, doubts = with_doubts(leaves)
-    plan = TrainingPlan(watched)
-    by_type: dict[type, object] = {type(part): part for part in plan.sections()}
-    if doubts is not None:
-        by_type[Doubts] = doubts
-    by_type[TrainingPlan] = plan
+    plan, by_type = plan_evidence(leaves)
     environment = by_type[Environment] = _environment(files)
     by_type[StatedKeys] = StatedKeys(keyed)
     by_type[NcclVariables] = nccl_variables()

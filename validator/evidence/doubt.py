@@ -8,6 +8,7 @@ about, has no value either, and is stated. Who judges by such a leaf has not see
 from collections.abc import Mapping
 from typing import Any
 
+from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import Value
 
 
@@ -49,3 +50,13 @@ def with_doubts(
         watched[leaf.name] = one = DoubtfulValue._make(leaf)
         one.doubts = doubts
     return watched, doubts
+
+
+def plan_evidence(
+    leaves: Mapping[str, Value[Any]],
+) -> tuple[TrainingPlan, dict[type, object]]:
+    """The plan of these leaves; it with its sections, and what tells of doubt."""
+    watched, doubts = with_doubts(leaves)
+    plan = TrainingPlan(watched)
+    sections: dict[type, object] = {type(part): part for part in plan.sections()}
+    return plan, {**sections, TrainingPlan: plan, Doubts: doubts}

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from speccheck.validator.assemble import PlanEvidence, evidence_of, merged_leaves
 from speccheck.validator.engine import Judge
+from speccheck.validator.evidence.doubt import plan_evidence
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import StatedKeys
@@ -166,9 +167,8 @@ class _Mending:
 
     def _said(self, leaves: Leaves) -> list[Finding]:
         """What the clauses of the subject say of other leaves, all else being equal."""
-        plan = TrainingPlan(derive(leaves))
-        by_type: dict[type, object] = {type(part): part for part in plan.sections()}
-        by_type = {**self.evidence.by_type, **by_type, TrainingPlan: plan}
+        plan, of_plan = plan_evidence(derive(leaves))
+        by_type = {**self.evidence.by_type, **of_plan}
         found = self.judge_of(plan, self.subject.clauses)(by_type)
         return [one for one in found if one.outcome != "not_applicable"]
 
