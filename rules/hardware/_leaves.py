@@ -38,11 +38,15 @@ def short_banks(banks: Value[Numbers]) -> tuple[int, int]:
     return found[-2], found[-1]
 
 
+def is_gpu_function(device: PciDevice) -> bool:
+    """Whether a function on the bus is a GPU of NVIDIA, whatever drives it."""
+    is_display = device.pci_class.or_else("").startswith(_DISPLAY)
+    return is_display and device.vendor.value == NVIDIA_VENDOR
+
+
 def is_gpu(device: PciDevice) -> bool:
     """Whether a function on the bus is a GPU that the driver has, or should have."""
-    if device.vendor.value != NVIDIA_VENDOR or device.is_virtual_function.value:
-        return False
-    if not (device.pci_class.value or "").startswith(_DISPLAY):
+    if not is_gpu_function(device) or device.is_virtual_function.value:
         return False
     return device.driver.or_else(_DRIVER) == _DRIVER
 

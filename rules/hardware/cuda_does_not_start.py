@@ -20,6 +20,7 @@ Good::
     systemctl is-active nvidia-fabricmanager      # active
 """
 
+from speccheck.rules.hardware._leaves import is_gpu_function
 from speccheck.validator.evidence.node.cuda_codes import (
     NO_DEVICE,
     STARTED,
@@ -31,18 +32,11 @@ from speccheck.validator.evidence.node.pci import PciDevices
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
-_NVIDIA = "0x10de"
-_GPU_CLASSES = ("0x0300", "0x0302")
-
 
 @rule(clause="HW-140")
 def cuda_does_not_start(driver: Driver, gpus: Gpus, devices: PciDevices) -> Verdicts:
     """Judge what CUDA's start returned."""
-    if not gpus.shown and not any(
-        one.vendor.value == _NVIDIA
-        and one.pci_class.or_else("").startswith(_GPU_CLASSES)
-        for one in devices.each()
-    ):
+    if not gpus.shown and not any(is_gpu_function(one) for one in devices.each()):
         return
     status = driver.cuda_start_status
     code = status.need()

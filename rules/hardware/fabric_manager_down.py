@@ -25,13 +25,16 @@ from speccheck.rules.hardware._links import ends, ends_at_switch, has_no_links
 from speccheck.validator.evidence.node.driver import Driver
 from speccheck.validator.evidence.node.gpu import Gpus
 from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.pci import PciDevices
+from speccheck.validator.evidence.node.pci import (
+    NVIDIA_VENDOR,
+    NVSWITCH_CLASS,
+    PciDevices,
+)
 from speccheck.validator.evidence.node.profile import GpuProfiles
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _BOARD = "sxm"
-_NVIDIA, _BRIDGE = "0x10de", "0x0680"  # PCI: vendor, class of an NVSwitch
 
 
 @rule(clause="TOPO-010")
@@ -75,6 +78,7 @@ def fabric_manager_down(
 def _has_switch(devices: PciDevices) -> bool:
     """Whether a switch is a device of this machine, as those before NVLink 5 are."""
     return any(
-        one.vendor.value == _NVIDIA and one.pci_class.or_else("").startswith(_BRIDGE)
+        one.vendor.value == NVIDIA_VENDOR
+        and one.pci_class.or_else("").startswith(NVSWITCH_CLASS)
         for one in devices.shown
     )

@@ -17,22 +17,16 @@ Good::
     echo 'blacklist nouveau' > /etc/modprobe.d/nouveau.conf
 """
 
+from speccheck.rules.hardware._leaves import is_gpu_function
 from speccheck.validator.evidence.node.driver import Driver
 from speccheck.validator.evidence.node.pci import PciDevices
 from speccheck.validator.rule import Verdicts, fail, passed, rule
-
-_NVIDIA = "0x10de"
-_GPU_CLASSES = ("0x0300", "0x0302")
 
 
 @rule(clause="HW-063")
 def nouveau_loaded(devices: PciDevices, driver: Driver) -> Verdicts:
     """Judge the loaded modules."""
-    if not any(
-        one.vendor.value == _NVIDIA
-        and one.pci_class.or_else("").startswith(_GPU_CLASSES)
-        for one in devices.each()
-    ):
+    if not any(is_gpu_function(one) for one in devices.each()):
         return
     if "nouveau" not in driver.modules.need():
         yield passed(at=driver.modules)
