@@ -50,7 +50,9 @@ def findings(snapshot: Mapping[str, Any], rules: tuple[str, ...] = ()) -> list[F
         FileStatus(NAME), _source(), READER.format, "node", (READER.read(document),)
     )
     evidence = assemble([file], Context())
-    judge = _judge(rules).judge_of(evidence.plan, scopes=evidence.scopes)
+    judge = _judge(rules).judge_of(
+        evidence.plan, scopes=evidence.scopes, measured=evidence.measured
+    )
     return judge(evidence.by_type)
 
 

@@ -36,16 +36,21 @@ _SHARED_OUT = {
 }
 
 
+_LIVE = ("node", "measurement")
+
+
 class PlanEvidence(Record):
     """All evidence of one plan, and the files it comes from.
 
     scopes: of the rules that can judge it.
+    measured: the kinds of measurements at hand.
     """
 
     files: tuple[ReadFile, ...]
     plan: TrainingPlan
     by_type: Mapping[type, object]
     scopes: tuple[Scope, ...] = OF_FILES
+    measured: tuple[str, ...] = ()
 
 
 def assemble(files: Sequence[ReadFile], context: Context) -> PlanEvidence:
@@ -55,8 +60,8 @@ def assemble(files: Sequence[ReadFile], context: Context) -> PlanEvidence:
 
 def merged_leaves(files: Sequence[ReadFile], context: Context) -> Leaves:
     """What files and command line say together, before anything follows from it."""
-    nodes = [file for file in files if file.role == "node"]
-    others = [file for file in files if file.role != "node"]
+    nodes = [file for file in files if file.role in _LIVE]
+    others = [file for file in files if file.role not in _LIVE]
     told = [*_facts(others), *context_facts(context).facts]
     if not nodes:
         return merge(told)
@@ -81,17 +86,20 @@ def evidence_of(files: Sequence[ReadFile], merged: Leaves) -> PlanEvidence:
     by_type[Conflicts] = Conflicts(tuple(_conflicts(leaves, keyed, versions)))
     if environment.variables:
         _add_related(by_type, environment, plan)
-    scopes = _add_node(by_type, files, plan)
-    return PlanEvidence(tuple(files), plan, by_type, scopes)
+    scopes, measured = _add_node(by_type, files, plan)
+    return PlanEvidence(tuple(files), plan, by_type, scopes, measured)
 
 
 def _add_node(
     by_type: dict[type, object], files: Sequence[ReadFile], plan: TrainingPlan
-) -> tuple[Scope, ...]:
-    """Add the parts of a snapshot; returns the scopes of the rules that can judge."""
+) -> tuple[tuple[Scope, ...], tuple[str, ...]]:
+    """Add the parts of snapshots and measurements.
+
+    Returns the scopes of the rules that can judge, and the kinds of measurements.
+    """
     nodes = [one.node for file in files for one in file.readings if one.node]
     if not nodes:
-        return OF_FILES
+        return OF_FILES, ()
     from speccheck.validator.evidence.node.profile import (  # noqa: PLC0415 - seldom
         GpuProfiles,
         InstanceProfile,
@@ -110,13 +118,17 @@ def _add_node(
         xid_catalogue,
     )
 
-    by_type.update(joined(nodes).by_type())
+    node = joined(nodes)
+    by_type.update(node.by_type())
     by_type[XidCatalogue] = xid_catalogue()
     by_type[GpuProfiles] = gpu_profiles()
     by_type[InstanceProfile] = instance_profile(plan.value("cluster.instance_type"))
-    if all(file.role == "node" for file in files):
-        return "node", "environment"
-    return "plan", "node", "environment"
+    scopes: list[Scope] = [] if all(file.role in _LIVE for file in files) else ["plan"]
+    if any(file.role == "node" for file in files):
+        scopes.append("node")
+    if scopes:
+        scopes.append("environment")
+    return (*scopes, *(("measurement",) if node.measured else ())), node.measured
 
 
 def _add_related(

@@ -17,7 +17,8 @@ from speccheck.validator.evidence.value import Place, Value
 Outcome = Literal["pass", "fail", "unknown", "not_applicable", "error"]
 Confidence = Literal["exact", "calibrated", "lower_bound", "advisory"]
 # node: what a machine is, by a snapshot. environment: variables, of files or of a node.
-Scope = Literal["plan", "node", "environment"]
+# measurement: what was measured under load, or told by the log of a run.
+Scope = Literal["plan", "node", "environment", "measurement"]
 OF_FILES: tuple[Scope, ...] = ("plan", "environment")
 _OF_THE_ENVIRONMENT = {"Environment", "NcclVariables", "RelatedVariables"}
 Where = Place | Value[Any] | Iterable[Place | Value[Any]]
@@ -179,7 +180,10 @@ def rule(
 
 def _scope(evidence: Iterable[type]) -> Scope:
     kinds = tuple(evidence)
-    if any(getattr(kind, "scope", "") == "node" for kind in kinds):
+    scopes = {getattr(kind, "scope", "") for kind in kinds}
+    if "measurement" in scopes:
+        return "measurement"
+    if "node" in scopes:
         return "node"
     if all(kind.__name__ in _OF_THE_ENVIRONMENT for kind in kinds):
         return "environment"

@@ -32,7 +32,7 @@ from speccheck.validator.spec.compose import JudgedClause, compose
 from speccheck.validator.spec.edition import Edition, load_edition
 
 # Kinds of evidence, in the words of the edition, that a snapshot gives.
-NODE_EVIDENCE = (
+NODE_EVIDENCE: tuple[str, ...] = (
     "node.gpus",
     "node.nvlink",
     "node.pcie",
@@ -248,7 +248,9 @@ class PlanJudge:
     def judged(self, group: PlanFiles, evidence: PlanEvidence) -> JudgedPlan:
         """Judge the evidence of a plan, as it was read or as it was changed."""
         files = group.files
-        judge = self.judge_of(evidence.plan, scopes=evidence.scopes)
+        judge = self.judge_of(
+            evidence.plan, scopes=evidence.scopes, measured=evidence.measured
+        )
         findings = judge(evidence.by_type)
         by_name = sources_of(files)
         return JudgedPlan(
@@ -328,6 +330,7 @@ class PlanJudge:
         plan: TrainingPlan,
         clauses: Sequence[str] = (),
         scopes: tuple[Scope, ...] = OF_FILES,
+        measured: tuple[str, ...] = (),
     ) -> Judge:
         """The judge by the profiles that fit a plan, by some clauses or by all.
 
@@ -335,6 +338,7 @@ class PlanJudge:
             plan: tells the profiles.
             clauses: the only ones to judge by; none for all.
             scopes: of the rules for which there is evidence.
+            measured: kinds of measurements at hand.
 
         Raises what `compose` raises.
         """
@@ -344,7 +348,8 @@ class PlanJudge:
             plan.value("cluster.accelerator").value,
             plan.value("cluster.instance_type").value,
         )
-        judge = self._judges.get((key, scopes, *clauses))
+        named = (key, scopes, measured, *clauses)
+        judge = self._judges.get(named)
         if judge is None:
             size, fabric, accelerator, instance = key
             composed = compose(
@@ -355,15 +360,17 @@ class PlanJudge:
                 accelerator=accelerator,
                 instance=instance,
                 profiles=self.request.profiles,
-                evidence=NODE_EVIDENCE if "node" in scopes else (),
+                evidence=(at_hand := _at_hand(scopes, measured)),
             )
             narrowed = self.request.selection.narrow(composed, self.entries)
             if clauses:
                 narrowed = narrowed.selecting(lambda one: one.clause.id in clauses)
             if "plan" not in scopes:
-                narrowed = narrowed.selecting(self._concerns_nodes)
+                narrowed = narrowed.selecting(
+                    lambda one: self._concerns_live(one, at_hand)
+                )
             judge = Judge(narrowed, self._rules_of(scopes))
-            self._judges[(key, scopes, *clauses)] = judge
+            self._judges[named] = judge
         return judge
 
     def _rules_of(self, scopes: tuple[Scope, ...]) -> RulesByClause:
@@ -372,10 +379,20 @@ class PlanJudge:
             self._rules[scopes] = RulesByClause(entries)
         return self._rules[scopes]
 
-    def _concerns_nodes(self, judged: JudgedClause) -> bool:
-        """Whether a clause is judged where a machine alone is at hand."""
+    def _concerns_live(self, judged: JudgedClause, at_hand: tuple[str, ...]) -> bool:
+        """Whether a clause is judged where no file of a job is at hand."""
         clause = judged.clause
-        if not judged.is_selected or set(NODE_EVIDENCE).isdisjoint(clause.evidence):
+        if not judged.is_selected or set(at_hand).isdisjoint(clause.evidence):
             return False
         scopes = {one.scope for one in self.entries if one.clause == clause.id}
         return scopes != {"plan"}
+
+
+def _at_hand(scopes: tuple[Scope, ...], measured: tuple[str, ...]) -> tuple[str, ...]:
+    """The kinds of live evidence at hand, in the words of the edition."""
+    found: dict[str, None] = dict.fromkeys(NODE_EVIDENCE if "node" in scopes else ())
+    if measured:
+        from speccheck.validator.evidence.node.node import MEASURED  # noqa: PLC0415
+
+        found.update(dict.fromkeys(one for kind in measured for one in MEASURED[kind]))
+    return (*found,)

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from speccheck.validator.evidence.node.node import Node
 
 # engine: a file that another one names for its training engine (DeepSpeed JSON).
-# node: a snapshot or a capture of a machine.
-Role = Literal["config", "engine", "launcher", "environment", "model", "node"]
+# node: a snapshot or a capture of a machine. measurement: what was measured under load,
+# or the log of a run.
+Role = Literal[
+    "config", "engine", "launcher", "environment", "model", "node", "measurement"
+]
 
 
 class Reference(Record):

@@ -3,6 +3,15 @@
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
+from speccheck.validator.evidence.measurement.collective import CollectiveRuns
+from speccheck.validator.evidence.measurement.communicator import (
+    Communicators,
+    VariablesInForce,
+)
+from speccheck.validator.evidence.measurement.copying import CopyTests
+from speccheck.validator.evidence.measurement.diagnosis import DiagnosticResults
+from speccheck.validator.evidence.measurement.multiplication import MatrixProducts
+from speccheck.validator.evidence.measurement.transfer import RdmaTransfers
 from speccheck.validator.evidence.node.driver import Driver
 from speccheck.validator.evidence.node.gpu import Gpus
 from speccheck.validator.evidence.node.host import Host
@@ -34,10 +43,27 @@ SEVERAL: tuple[type[Parts[Part]], ...] = (
     NodeVariables,
     KernelEvents,
     JobPaths,
+    CollectiveRuns,
+    CopyTests,
+    MatrixProducts,
+    RdmaTransfers,
+    DiagnosticResults,
+    Communicators,
+    VariablesInForce,
 )
 KINDS: dict[str, type[Part]] = {
     **{one.kind: one for one in SINGLES},
     **{one.part.kind: one.part for one in SEVERAL},
+}
+# Kinds that were measured under load, and the words of the edition for such evidence.
+MEASURED: dict[str, tuple[str, ...]] = {
+    "collective_runs": ("bench.allreduce", "bench.collectives"),
+    "copy_tests": ("bench.memcpy",),
+    "matrix_products": ("bench.gemm",),
+    "rdma_transfers": ("bench.fabric",),
+    "diagnostic_results": ("bench.diagnosis",),
+    "communicators": ("log.nccl",),
+    "variables_in_force": ("log.nccl",),
 }
 # Leaves that name one specimen. They are replaced by a salted digest unless the user
 # asks for them: equal within a site, and telling nobody else anything.
@@ -102,6 +128,16 @@ class Node:
             raise TypeError(kind)
         return found
 
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The kinds of measurements that it holds."""
+        return tuple(kind for kind in MEASURED if kind in self.data)
+
+    @property
+    def is_of_machine(self) -> bool:
+        """Whether it tells anything of a machine, beside what was measured."""
+        return any(kind not in MEASURED for kind in self.data)
+
     def by_type(self) -> Iterator[tuple[type, Part | Parts[Part]]]:
         """Each kind of evidence: one part under its own type, several under both."""
         for kind, found in self._parts.items():
@@ -154,5 +190,7 @@ def _title(
         return f"GPU {address or index}"
     if kind == "rdma_ports":
         return f"{leaves.get('device')} port {leaves.get('number')}"
+    if kind == "collective_runs":
+        return f"{leaves.get('collective') or 'collective'} run {index}"
     name = leaves.get("name") or leaves.get("address") or leaves.get("event")
     return str(name) if name else f"{kind} {index}"

@@ -6,7 +6,7 @@ from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.node.driver import Driver
 from speccheck.validator.evidence.node.gpu import Gpus
 from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.node import Node
+from speccheck.validator.evidence.node.node import KINDS, MEASURED, Node
 from speccheck.validator.evidence.node.part import SnapshotFile
 from speccheck.validator.evidence.node.settings import NodeVariables
 from speccheck.validator.evidence.value import Value
@@ -25,9 +25,21 @@ _TELL_THE_TYPE = ("Amazon EC2", "NVIDIA")
 _LAYERS = ("system_file", "user_file", "environment")
 
 
+def is_snapshot(data: object) -> bool:
+    """Whether a document says that it is one, of any version."""
+    told = data.get("schema") if isinstance(data, dict) else None
+    return isinstance(told, str) and told.startswith(f"{_FAMILY}/")
+
+
+def is_measurement(data: object) -> bool:
+    """Whether a snapshot holds measurements and nothing else of a machine."""
+    kinds = KINDS.keys() & data.keys() if isinstance(data, dict) else set()
+    return is_snapshot(data) and bool(kinds) and kinds <= MEASURED.keys()
+
+
 def _detect(document: Document) -> float:
-    told = document.data.get("schema") if isinstance(document.data, dict) else None
-    return 1.0 if isinstance(told, str) and told.startswith(f"{_FAMILY}/") else 0.0
+    data = document.data
+    return 1.0 if is_snapshot(data) and not is_measurement(data) else 0.0
 
 
 def _read(document: Document) -> Reading:

@@ -266,9 +266,11 @@ def _joined_by_role(
         members = {position for draft in inside for position in draft.members}
         if sum(len(draft.members) for draft in inside) > len(members):
             continue  # they share files: nothing is unclear about them
+        # Of measurements there may be any number: runs are repeated.
         kinds = [
             _kind(files[position]) if kind == "role" else files[position].format
             for position in members
+            if files[position].role != "measurement"
         ]
         if len(set(kinds)) < len(kinds) or not _one_machine(files, members):
             continue

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 from speccheck.validator.evidence.node.node import (
+    MEASURED,
     SEVERAL,
     SINGLES,
     SPECIMENS,
@@ -49,7 +50,7 @@ def _differ(left: Node, right: Node) -> bool:
     for several in SEVERAL:
         kind = several.part.kind
         mine, other = _list(left, kind), _list(right, kind)
-        if mine is None or other is None:
+        if mine is None or other is None or kind in MEASURED:
             continue
         keys, other_keys = _by_key(kind, mine), _by_key(kind, other)
         if keys is None or other_keys is None:
@@ -143,6 +144,11 @@ class _Join:
         self, kind: str, mine: list[dict[str, object]], listed: list[Leaves]
     ) -> Iterator[tuple[int, int]]:
         """Of each part of the list its number, and that of the same part here."""
+        if kind in MEASURED:  # each is another one, also of the same
+            for number in range(len(listed)):
+                mine.append({})
+                yield number, len(mine) - 1
+            return
         known, keys = _by_key(kind, mine), _by_key(kind, listed)
         by_number = known is None or keys is None
         for number, leaves in enumerate(listed):

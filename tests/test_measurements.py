@@ -1,0 +1,48 @@
+"""Measurements in the form of a snapshot: what is judged by them, and what is not."""
+
+import json
+from pathlib import Path
+
+from speccheck.validator.evidence.measurement.collective import CollectiveRuns
+from speccheck.validator.run import Request, run
+from speccheck.validator.sources.files import read_file
+from speccheck.validator.sources.joining.one_node import joined
+
+
+def measured(folder: Path, name: str, **kinds: object) -> str:
+    """The path of a file of measurements."""
+    path = folder / name
+    path.write_text(json.dumps({"schema": "speccheck-snapshot/1", **kinds}), "utf-8")
+    return str(path)
+
+
+def a_run(**leaves: object) -> dict[str, object]:
+    return {"collective": "all_reduce", "ranks": 8, "gpu": "NVIDIA H100 SXM5", **leaves}
+
+
+def test_a_file_of_measurements_is_no_snapshot_of_a_machine(tmp_path: Path) -> None:
+    path = measured(tmp_path, "run.json", collective_runs=[a_run()])
+    status, (file,) = read_file(path)
+    assert (status.format, file.role) == ("measurement", "measurement")
+    both = measured(tmp_path, "node.json", collective_runs=[a_run()], host={})
+    status, (file,) = read_file(both)
+    assert (status.format, file.role) == ("snapshot", "node")
+
+
+def test_repeated_runs_are_one_plan_and_each_stays_its_own(tmp_path: Path) -> None:
+    paths = [
+        measured(tmp_path, f"{number}.json", collective_runs=[a_run(round=number)])
+        for number in range(3)
+    ]
+    (plan,) = run(Request(arguments=(*paths,))).plans
+    assert len(plan.files) == len(paths)
+    nodes = [read_file(path)[1][0].readings[0].node for path in paths]
+    whole = joined([one for one in nodes if one])
+    rounds = [one.round.value for one in whole.several(CollectiveRuns).each()]
+    assert rounds == [0, 1, 2]
+
+
+def test_of_measurements_only_what_they_can_tell_is_judged(tmp_path: Path) -> None:
+    path = measured(tmp_path, "run.json", matrix_products=[{"gpu_index": 0}])
+    (plan,) = run(Request(arguments=(path,))).plans
+    assert {one.finding.clause for one in plan.findings} <= {"KERN-004"}

@@ -1,0 +1,1 @@
+"""What was measured under load, and which path the bytes took, as snapshots hold it."""
