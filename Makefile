@@ -114,5 +114,5 @@ $(INSTALLED_FOR_DEVELOPMENT): pyproject.toml
 
 $(INSTALLED_FOR_PLOTS): pyproject.toml
 	$(create_environment)
-	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m pip install --quiet --editable '.[plot]'
 	@touch $(INSTALLED) $@
