@@ -1,8 +1,8 @@
 """What a curve of bandwidth over message size says, beside its largest number.
 
-One number hides what small and middling messages cost: how long the smallest takes, from
-which size on half of the peak is reached, and where bandwidth falls although messages
-grow, which is where a library changes algorithm or protocol, or where a buffer is full.
+One number hides what small and middling messages cost: how long the smallest takes,
+from which size on half of the peak is reached, and where bandwidth falls although
+messages grow: there a library changes algorithm or protocol, or a buffer is full.
 """
 
 import math
@@ -48,7 +48,7 @@ class Curve(Record):
         """From this size on half of the peak is reached, and by all larger messages.
 
         Between two points bandwidth is taken to grow with the logarithm of the size.
-        None where already the smallest message reaches it: nothing shows where it began.
+        None where already the smallest message reaches it: where it began is not shown.
         """
         peak = self.peak
         if peak is None:
