@@ -1,0 +1,112 @@
+"""What was measured, as curves for reports: repeated runs of one kind together."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from speccheck.validator.evidence.measurement.collective import (
+    CollectiveRun,
+    CollectiveRuns,
+)
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.models.curve import Curve, Point, curve
+
+_Key = tuple[object, ...]
+
+
+class MeasuredCurve(Record):
+    """Runs of one collective over the same ranks with the same placement of buffers.
+
+    Attributes:
+        collective: all_reduce, ...; empty where no tool told it.
+        placement: out_of_place, in_place; empty where nobody told.
+        ranks, nodes: None where they are not known.
+        hosts: of the ranks, where they were told.
+        gpu, tool: as they were told; empty where they were not.
+        runs: how many there are of the kind.
+        unfinished: why a run did not end as it should; empty where all did.
+        files: that they stand in.
+        curve: medians over the runs.
+
+    """
+
+    collective: str
+    placement: str
+    ranks: int | None
+    nodes: int | None
+    hosts: tuple[str, ...]
+    gpu: str
+    tool: str
+    runs: int
+    unfinished: str
+    files: tuple[str, ...]
+    curve: Curve
+
+
+def measured_curves(by_type: Mapping[type, object]) -> tuple[MeasuredCurve, ...]:
+    """The curves of all collectives that were measured, in the order of their runs."""
+    found = by_type.get(CollectiveRuns)
+    if not isinstance(found, CollectiveRuns):
+        return ()
+    groups: dict[_Key, list[CollectiveRun]] = {}
+    for run in found.shown:
+        groups.setdefault(_key(run), []).append(run)
+    return tuple(_measured(runs) for runs in groups.values())
+
+
+def _key(run: CollectiveRun) -> _Key:
+    leaves = (
+        run.collective,
+        run.placement,
+        run.ranks,
+        run.nodes,
+        run.hosts,
+        run.gpu,
+        run.algorithm,
+        run.data_type,
+        run.backend,
+        run.tool,
+    )
+    return tuple(one.value for one in leaves)
+
+
+def _measured(runs: list[CollectiveRun]) -> MeasuredCurve:
+    first = runs[0]
+    return MeasuredCurve(
+        collective=first.collective.value or "",
+        placement=first.placement.value or "",
+        ranks=first.ranks.value,
+        nodes=first.nodes.value,
+        hosts=tuple(one for one in first.hosts.value or () if one),
+        gpu=first.gpu.value or "",
+        tool=first.tool.value or "",
+        runs=len(runs),
+        unfinished=next(filter(None, map(_unfinished, runs)), ""),
+        files=tuple(dict.fromkeys(_files(runs))),
+        curve=curve(point for run in runs for point in points(run)),
+    )
+
+
+def points(run: CollectiveRun) -> Iterator[Point]:
+    """The points of a run whose size and bandwidth are known.
+
+    Lists of different lengths tell nothing, and a time of zero is no measurement.
+    """
+    sizes, rates = run.size_bytes.value, run.bus_bytes_per_second.value
+    if sizes is None or rates is None or len(sizes) != len(rates):
+        return
+    times = run.seconds.value
+    if times is None or len(times) != len(sizes):
+        times = (None,) * len(sizes)
+    for size, rate, seconds in zip(sizes, rates, times, strict=True):
+        if size is not None and rate is not None and seconds != 0:
+            yield Point(size, seconds, rate)
+
+
+def _unfinished(run: CollectiveRun) -> str:
+    if run.is_complete.value is not False:
+        return ""
+    return run.ended_by.value or "it ended before its end"
+
+
+def _files(runs: Iterable[CollectiveRun]) -> Iterator[str]:
+    for run in runs:
+        yield from (place.file for place in run.size_bytes.places)

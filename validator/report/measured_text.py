@@ -1,0 +1,96 @@
+"""What the text report says of measured curves: a few lines for each."""
+
+from collections.abc import Iterator, Sequence
+
+from speccheck.validator.measured_curves import MeasuredCurve
+from speccheck.validator.report.quantities import amount
+from speccheck.validator.report.style import Style, counted, printable, wrap
+
+_MOST_CURVES = 6  # more fold away: a plan of rounds has hundreds
+_BARS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
+_INDENT = "    "
+_BINARY = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+
+
+def measured_lines(
+    curves: Sequence[MeasuredCurve], style: Style, *, full: bool
+) -> Iterator[str]:
+    """The lines of all curves; those with one message size alone say it in one line."""
+    shown = curves if full else curves[:_MOST_CURVES]
+    for one in shown:
+        yield from _curve_lines(one, style)
+    if len(shown) < len(curves):
+        more = counted(len(curves) - len(shown), "more measured curve")
+        yield f"  {more} (--full lists them)"
+
+
+def _curve_lines(one: MeasuredCurve, style: Style) -> Iterator[str]:
+    dot = f" {style.dot} "
+    head = style.paint(one.collective or "collective", "bold")
+    yield wrap(dot.join((head, *_conditions(one))), style.width, "  ")
+    if not one.curve.points:
+        yield f"{_INDENT}no size was measured"
+        return
+    yield wrap(dot.join(_numbers(one, style)), style.width, _INDENT)
+    if style.unicode and len(one.curve.points) > 2:  # noqa: PLR2004 - else no curve
+        yield _INDENT + _bars(one)
+    for knee in one.curve.knees:
+        yield (
+            f"{_INDENT}falls from {_rate(knee.before)} to {_rate(knee.after)} at "
+            f"{binary(knee.size_bytes)}"
+        )
+    if one.unfinished:
+        last = binary(one.curve.points[-1].size_bytes)
+        yield wrap(f"not complete after {last}: {one.unfinished}", style.width, _INDENT)
+
+
+def _conditions(one: MeasuredCurve) -> Iterator[str]:
+    if one.ranks is None:
+        yield "ranks not known"
+    elif one.nodes is None:
+        yield counted(one.ranks, "rank")
+    else:
+        yield f"{counted(one.ranks, 'rank')} on {counted(one.nodes, 'node')}"
+    if one.gpu:
+        yield printable(one.gpu)
+    if one.placement:
+        yield one.placement.replace("_", " ")
+    if one.runs > 1:
+        yield counted(one.runs, "run")
+    if one.tool:
+        yield printable(one.tool)
+
+
+def _numbers(one: MeasuredCurve, style: Style) -> Iterator[str]:
+    peak = one.curve.peak
+    if peak is None:
+        return
+    yield f"peak {_rate(peak.bus_bytes_per_second)} at {binary(peak.size_bytes)}"
+    half = one.curve.half_peak_bytes
+    if half is not None:
+        yield f"half of it from {binary(half)} on"
+    small = one.curve.small_message_seconds
+    if small is not None:
+        unit = "\u00b5s" if style.unicode else "us"
+        yield f"{small * 1e6:.3g} {unit} for small messages"
+
+
+def _bars(one: MeasuredCurve) -> str:
+    """A bar for each size, as high as its share of the peak."""
+    rates = [point.bus_bytes_per_second for point in one.curve.points]
+    top = max(rates) or 1.0
+    bars = "".join(_BARS[round(rate / top * (len(_BARS) - 1))] for rate in rates)
+    first, last = one.curve.points[0], one.curve.points[-1]
+    return f"{binary(first.size_bytes)} {bars} {binary(last.size_bytes)}"
+
+
+def _rate(bytes_per_second: float) -> str:
+    return amount(bytes_per_second, "bytes_per_second", 1e9)
+
+
+def binary(size_bytes: float) -> str:
+    """A size of a message: `8 B`, `16 MiB`, `1.5 GiB`."""
+    for unit, word in _BINARY:
+        if size_bytes >= unit:
+            return f"{size_bytes / unit:.3g} {word}"
+    return f"{size_bytes:.0f} B"
