@@ -28,11 +28,12 @@ def _curve_lines(one: MeasuredCurve, style: Style) -> Iterator[str]:
     dot = f" {style.dot} "
     head = style.paint(one.collective or "collective", "bold")
     yield wrap(dot.join((head, *_conditions(one))), style.width, "  ")
-    if not one.curve.points:
+    points = one.curve.points
+    if not points:
         yield f"{_INDENT}no size was measured"
         return
     yield wrap(dot.join(_numbers(one, style)), style.width, _INDENT)
-    if style.unicode and len(one.curve.points) > 2:  # noqa: PLR2004 - else no curve
+    if style.unicode and len(points) > 2:  # noqa: PLR2004 - else no curve
         yield _INDENT + _bars(one)
     for knee in one.curve.knees:
         yield (
@@ -40,7 +41,7 @@ def _curve_lines(one: MeasuredCurve, style: Style) -> Iterator[str]:
             f"{binary(knee.size_bytes)}"
         )
     if one.unfinished:
-        last = binary(one.curve.points[-1].size_bytes)
+        last = binary(points[-1].size_bytes)
         yield wrap(f"not complete after {last}: {one.unfinished}", style.width, _INDENT)
 
 

@@ -57,6 +57,33 @@ class File(_Part):
     message: str | None
 
 
+class MeasuredPoint(_Part):
+    """One size of message; seconds is null where nobody told the time."""
+
+    size_bytes: int
+    seconds: float | None
+    bus_bytes_per_second: float
+
+
+class Measured(_Part):
+    """Runs of one collective over the same ranks: medians over the runs by size."""
+
+    collective: str | None
+    placement: str | None
+    ranks: int | None
+    nodes: int | None
+    hosts: list[str]
+    gpu: str | None
+    tool: str | None
+    runs: int
+    unfinished: str | None  # why a run did not end as it should
+    peak_bus_bytes_per_second: float | None
+    peak_size_bytes: int | None
+    half_peak_bytes: float | None  # from this size on half of the peak is reached
+    small_message_seconds: float | None  # median of messages of up to 8 KiB
+    points: list[MeasuredPoint]
+
+
 class Plan(_Part):
     """One plan: files that were judged together, and why."""
 
@@ -67,6 +94,7 @@ class Plan(_Part):
     gpus_per_node: int | None
     world_size: int | None
     size: str | None
+    measured: list[Measured]
     summary: Totals
 
 
