@@ -32,6 +32,7 @@ def _curve_lines(one: MeasuredCurve, style: Style) -> Iterator[str]:
     if not points:
         yield f"{_INDENT}no size was measured"
         return
+    *_, last = points
     yield wrap(dot.join(_numbers(one, style)), style.width, _INDENT)
     if style.unicode and len(points) > 2:  # noqa: PLR2004 - else no curve
         yield _INDENT + _bars(one)
@@ -41,8 +42,8 @@ def _curve_lines(one: MeasuredCurve, style: Style) -> Iterator[str]:
             f"{binary(knee.size_bytes)}"
         )
     if one.unfinished:
-        last = binary(points[-1].size_bytes)
-        yield wrap(f"not complete after {last}: {one.unfinished}", style.width, _INDENT)
+        text = f"not complete after {binary(last.size_bytes)}: {one.unfinished}"
+        yield wrap(text, style.width, _INDENT)
 
 
 def _conditions(one: MeasuredCurve) -> Iterator[str]:
