@@ -12,6 +12,23 @@ from speccheck.validator.models.curve import Curve, Point, curve
 _Key = tuple[object, ...]
 
 
+class Bound(Record):
+    """What messages of one size should reach, bytes per second; None: not known."""
+
+    size_bytes: int
+    ceiling: float | None
+    warn_below: float | None
+    fail_below: float | None
+
+
+class Published(Record):
+    """A published reading of the same kind: bytes, bytes per second, of whom."""
+
+    size_bytes: int
+    bus_bytes_per_second: float
+    source: str
+
+
 class MeasuredCurve(Record):
     """Runs of one collective over the same ranks with the same placement of buffers.
 
@@ -25,6 +42,10 @@ class MeasuredCurve(Record):
         unfinished: why a run did not end as it should; empty where all did.
         files: that they stand in.
         curve: medians over the runs.
+        bounds: what is expected, by the sizes of the curve.
+        expected: on what that rests, or why nothing is expected.
+        published: readings of the same kind.
+        path: which way the bytes took, or that nothing proves it.
 
     """
 
@@ -39,6 +60,10 @@ class MeasuredCurve(Record):
     unfinished: str
     files: tuple[str, ...]
     curve: Curve
+    bounds: tuple[Bound, ...] = ()
+    expected: str = ""
+    published: tuple[Published, ...] = ()
+    path: str = ""
 
 
 def measured_curves(by_type: Mapping[type, object]) -> tuple[MeasuredCurve, ...]:

@@ -1,10 +1,10 @@
 """What the text report says of measured curves: a few lines for each."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from speccheck.validator.measured_curves import MeasuredCurve
 from speccheck.validator.report.quantities import amount
-from speccheck.validator.report.style import Style, counted, printable, wrap
+from speccheck.validator.report.style import Style, counted, joined, printable, wrap
 
 _MOST_CURVES = 6  # more fold away: a plan of rounds has hundreds
 _BARS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
@@ -25,15 +25,14 @@ def measured_lines(
 
 
 def _curve_lines(one: MeasuredCurve, style: Style) -> Iterator[str]:
-    dot = f" {style.dot} "
     head = style.paint(one.collective or "collective", "bold")
-    yield wrap(dot.join((head, *_conditions(one))), style.width, "  ")
+    yield _on_lines((head, *_conditions(one)), style, "  ")
     points = one.curve.points
     if not points:
         yield f"{_INDENT}no size was measured"
         return
     *_, last = points
-    yield wrap(dot.join(_numbers(one, style)), style.width, _INDENT)
+    yield _on_lines(_numbers(one, style), style, _INDENT)
     if style.unicode and len(points) > 2:  # noqa: PLR2004 - else no curve
         yield _INDENT + _bars(one)
     for knee in one.curve.knees:
@@ -44,6 +43,12 @@ def _curve_lines(one: MeasuredCurve, style: Style) -> Iterator[str]:
     if one.unfinished:
         text = f"not complete after {binary(last.size_bytes)}: {one.unfinished}"
         yield wrap(text, style.width, _INDENT)
+
+
+def _on_lines(parts: Iterable[str], style: Style, indent: str) -> str:
+    """Facts beside each other, each whole on its line."""
+    text = joined(parts, f" {style.dot} ", style.width - len(indent))
+    return "\n".join(indent + line for line in text.splitlines())
 
 
 def _conditions(one: MeasuredCurve) -> Iterator[str]:
