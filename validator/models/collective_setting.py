@@ -4,9 +4,9 @@ The ceilings of bus_bandwidth.py, for the GPUs that there are: what NVLink carri
 bounds the network of a rack, and the best published figure bounds sums within one.
 """
 
-from collections.abc import Mapping
 from typing import Literal
 
+from speccheck.validator.evidence.measurement.bandwidth import GpuReadings
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.models.bus_bandwidth import (
     Collective,
@@ -21,31 +21,6 @@ from speccheck.validator.models.bus_bandwidth import (
 Algorithm = Literal["ring", "tree", "nvls", "nvls_tree", "collnet"]
 # Collectives whose ring enters and leaves each node once.
 OF_RINGS: tuple[Collective, ...] = ("all_reduce", "all_gather", "reduce_scatter")
-
-
-class GpuReadings(Record):
-    """What is published of one type of GPU, joined by NVLink.
-
-    Attributes:
-        id: the row of the catalogue; empty for a GPU that none describes.
-        gpus: of the NVLink domain that was measured; 0 without one.
-        link_bytes: payload of all links of a GPU, one way; None without NVLink among
-            all GPUs of a node.
-        cap: the best of all that is published, rounded up; None without any.
-        ring, nvls: what a healthy domain of `gpus` reaches in all-reduce.
-        shares: by message size in bytes, the share of its peak that it reaches.
-        source: of the figures.
-
-    """
-
-    id: str = ""
-    gpus: int = 0
-    link_bytes: float | None = None
-    cap: float | None = None
-    ring: float | None = None
-    nvls: float | None = None
-    shares: Mapping[int, float] = {}
-    source: str = ""
 
 
 class Setting(Record):
