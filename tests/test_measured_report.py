@@ -64,6 +64,48 @@ def test_a_curve_says_peak_half_and_small_messages(
     assert "8 B ▁▁▂▅▇█ 1 GiB" in text
 
 
+def test_a_curve_is_held_to_what_its_machine_can_reach(
+    measured: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(measured, a_run(algorithm="nvls"))
+    main(["run.json", "--output", "json"])
+    (plan,) = json.loads(capsys.readouterr().out)["plans"]
+    held_to = plan["measured"][0]["held_to"]
+    # 479.9 GB/s x 0.971 at 1 GiB (NVIDIA/dgxc-benchmarking), of which 0.92 and 0.80.
+    assert held_to["bounds"][-1] == {
+        "size_bytes": GIB,
+        "ceiling": 490 * GIGA,
+        "warn_below": pytest.approx(0.92 * 466 * GIGA, rel=1e-3),
+        "fail_below": pytest.approx(0.80 * 466 * GIGA, rel=1e-3),
+    }
+    assert {bound["warn_below"] for bound in held_to["bounds"][:-1]} == {None}
+    sizes = [reading["size_bytes"] for reading in held_to["published"]]
+    assert sizes == [2**power for power in range(20, 35)]
+
+
+@pytest.mark.parametrize(
+    ("leaves", "basis"),
+    [
+        ({"gpu": "NVIDIA H123"}, "needs cluster.accelerator"),
+        ({"backend": "gloo"}, "nothing is expected of gloo"),
+        ({"collective": "broadcast"}, "no readings of broadcast"),
+        ({"ranks": 16, "nodes": 2}, "needs cluster.instance_type"),
+    ],
+)
+def test_a_curve_says_why_nothing_is_expected_of_it(
+    measured: Path,
+    capsys: pytest.CaptureFixture[str],
+    leaves: dict[str, object],
+    basis: str,
+) -> None:
+    write(measured, a_run(**leaves))
+    main(["run.json", "--output", "json"])
+    (plan,) = json.loads(capsys.readouterr().out)["plans"]
+    held_to = plan["measured"][0]["held_to"]
+    assert held_to["basis"].startswith(basis)
+    assert all(bound["fail_below"] is None for bound in held_to["bounds"])
+
+
 def test_falls_and_an_early_end_are_told(
     measured: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

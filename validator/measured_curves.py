@@ -6,27 +6,12 @@ from speccheck.validator.evidence.measurement.collective import (
     CollectiveRun,
     CollectiveRuns,
 )
+from speccheck.validator.evidence.measurement.conditions import Conditions
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.forecast.curve_bounds import Bounds, bounds_of
 from speccheck.validator.models.curve import Curve, Point, curve
 
 _Key = tuple[object, ...]
-
-
-class Bound(Record):
-    """What messages of one size should reach, bytes per second; None: not known."""
-
-    size_bytes: int
-    ceiling: float | None
-    warn_below: float | None
-    fail_below: float | None
-
-
-class Published(Record):
-    """A published reading of the same kind: bytes, bytes per second, of whom."""
-
-    size_bytes: int
-    bus_bytes_per_second: float
-    source: str
 
 
 class MeasuredCurve(Record):
@@ -42,9 +27,7 @@ class MeasuredCurve(Record):
         unfinished: why a run did not end as it should; empty where all did.
         files: that they stand in.
         curve: medians over the runs.
-        bounds: what is expected, by the sizes of the curve.
-        expected: on what that rests, or why nothing is expected.
-        published: readings of the same kind.
+        held_to: what is expected at its sizes, and what others published.
         path: which way the bytes took, or that nothing proves it.
 
     """
@@ -60,9 +43,7 @@ class MeasuredCurve(Record):
     unfinished: str
     files: tuple[str, ...]
     curve: Curve
-    bounds: tuple[Bound, ...] = ()
-    expected: str = ""
-    published: tuple[Published, ...] = ()
+    held_to: Bounds = Bounds()
     path: str = ""
 
 
@@ -74,7 +55,8 @@ def measured_curves(by_type: Mapping[type, object]) -> tuple[MeasuredCurve, ...]
     groups: dict[_Key, list[CollectiveRun]] = {}
     for run in found.shown:
         groups.setdefault(_key(run), []).append(run)
-    return tuple(_measured(runs) for runs in groups.values())
+    about = by_type.get(Conditions)
+    return tuple(_measured(runs, about) for runs in groups.values())
 
 
 def _key(run: CollectiveRun) -> _Key:
@@ -93,8 +75,10 @@ def _key(run: CollectiveRun) -> _Key:
     return tuple(one.value for one in leaves)
 
 
-def _measured(runs: list[CollectiveRun]) -> MeasuredCurve:
+def _measured(runs: list[CollectiveRun], about: object) -> MeasuredCurve:
     first = runs[0]
+    middle = curve(point for run in runs for point in points(run))
+    sizes = [one.size_bytes for one in middle.points]
     return MeasuredCurve(
         collective=first.collective.value or "",
         placement=first.placement.value or "",
@@ -106,7 +90,10 @@ def _measured(runs: list[CollectiveRun]) -> MeasuredCurve:
         runs=len(runs),
         unfinished=next(filter(None, map(_unfinished, runs)), ""),
         files=tuple(dict.fromkeys(_files(runs))),
-        curve=curve(point for run in runs for point in points(run)),
+        curve=middle,
+        held_to=bounds_of(first, about, sizes)
+        if isinstance(about, Conditions)
+        else Bounds(),
     )
 
 

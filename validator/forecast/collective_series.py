@@ -81,7 +81,8 @@ def _middle(points: list[Point]) -> Point:
 
 
 def _points(run: CollectiveRun, least_bytes: int) -> Iterator[Point]:
-    rows = zip(run.size_bytes.or_else(()), run.bus_bytes_per_second.or_else(()))
+    sizes, rates = run.size_bytes.or_else(()), run.bus_bytes_per_second.or_else(())
+    rows = zip(sizes, rates, strict=False)
     for at, (size, bus) in enumerate(rows):
         if size is not None and bus is not None and size >= least_bytes:
             yield Point(size, bus, run, at)

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from speccheck.validator.measured_curves import MeasuredCurve
-from speccheck.validator.report.measured_text import binary
+from speccheck.validator.models.expectation import shown_bytes
 from speccheck.validator.report.style import printable
 
 MOST_PANELS = 12
@@ -78,7 +78,7 @@ def _panel(panel: Any, one: MeasuredCurve) -> None:  # noqa: ANN401 - no types h
     ):
         told = [
             (bound.size_bytes, getattr(bound, field))
-            for bound in one.bounds
+            for bound in one.held_to.bounds
             if getattr(bound, field) is not None
         ]
         if told:
@@ -91,10 +91,11 @@ def _panel(panel: Any, one: MeasuredCurve) -> None:  # noqa: ANN401 - no types h
                 color=colour,
                 label=label,
             )
-    if one.published:
+    published = one.held_to.published
+    if published:
         panel.plot(
-            [reading.size_bytes for reading in one.published],
-            [reading.bus_bytes_per_second / _GIGA for reading in one.published],
+            [reading.size_bytes for reading in published],
+            [reading.bus_bytes_per_second / _GIGA for reading in published],
             linestyle="",
             marker="x",
             markersize=5,
@@ -104,11 +105,11 @@ def _panel(panel: Any, one: MeasuredCurve) -> None:  # noqa: ANN401 - no types h
     step = max(1, -(-len(sizes) // _LEAST_TICKS))
     ticks = sizes[::step]
     panel.set_xscale("log", base=2)
-    panel.set_xticks(ticks, [binary(size) for size in ticks])
+    panel.set_xticks(ticks, [shown_bytes(size) for size in ticks])
     panel.set_xticks([], minor=True)
     panel.set_ylim(bottom=0)
     panel.set(title=_title(one), ylabel="bus bandwidth, GB/s", xlabel="message size")
-    panel.legend(loc="upper left", fontsize=8, frameon=False)
+    panel.legend(loc="center left", fontsize=8, frameon=False)
     panel.grid(visible=True, axis="y", color="#dddddd", linewidth=0.6)
 
 
