@@ -10,6 +10,7 @@ from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.models.bus_bandwidth import GIGA
 
 BITS = 8
+MICROSECONDS = 1e6
 WRITE = "write"
 _INFINIBAND = "InfiniBand"
 _LAYERS = {"infiniband": _INFINIBAND, "roce": "Ethernet", "efa": "Unspecified"}

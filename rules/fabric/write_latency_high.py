@@ -20,11 +20,9 @@ Good::
     ib_write_lat -d mlx5_4   # t_typical 2.8 us
 """
 
-from speccheck.rules.fabric._transfers import IS_RDMA, WRITE
+from speccheck.rules.fabric._transfers import IS_RDMA, MICROSECONDS, WRITE
 from speccheck.validator.evidence.measurement.transfer import RdmaTransfer
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
-
-_MICRO = 1e-6
 
 
 class Most(Numbers):
@@ -43,7 +41,7 @@ def write_latency_high(transfer: RdmaTransfer, limit: Most) -> Verdicts:
     if transfer.link_layer.need() not in IS_RDMA:
         return
     points = [
-        (size, seconds / _MICRO)
+        (size, seconds * MICROSECONDS)
         for size, seconds in zip(transfer.size_bytes.need(), times.need(), strict=False)
         if size is not None and seconds and size <= limit.message_max
     ]

@@ -2,6 +2,7 @@
 
 from speccheck.validator.evidence.measurement.copying import CopyTest
 from speccheck.validator.evidence.node.profile import GpuProfile
+from speccheck.validator.evidence.plan import Cluster
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.models.bus_bandwidth import GIGA
@@ -77,9 +78,12 @@ def is_by_copy_engine(test: CopyTest) -> bool:
     return is_one_way(test) and test.method.need() == _COPY_ENGINE
 
 
-def no_number(name: str, accelerator: str) -> MissingEvidence:
-    """A number of a clause that the edition does not have for a type of GPU."""
-    return MissingEvidence(name, f"nobody has published one for {accelerator}")
+def need_number(number: float | None, name: str, cluster: Cluster) -> float:
+    """A number of a clause; raises MissingEvidence for GPUs that it has none for."""
+    if number is None:
+        accelerator = cluster.accelerator.need()
+        raise MissingEvidence(name, f"nobody has published one for {accelerator}")
+    return number
 
 
 def is_small(test: CopyTest, least: int) -> bool:

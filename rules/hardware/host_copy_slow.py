@@ -29,7 +29,7 @@ from speccheck.rules.hardware._copies import (
     is_beyond,
     is_by_copy_engine,
     is_small,
-    no_number,
+    need_number,
     unseen,
 )
 from speccheck.validator.evidence.measurement.copying import CopyTest
@@ -64,9 +64,7 @@ def host_copy_slow(
     direction = test.direction.need()
     if direction not in HOST or not is_by_copy_engine(test):
         return
-    accelerator, floor = cluster.accelerator.need(), limit.host_copy
-    if floor is None:
-        raise no_number("HW-005.host_copy", accelerator)
+    floor = need_number(limit.host_copy, "HW-005.host_copy", cluster)
     profile, copies = profiles.by_id(cluster.accelerator), copies_of(test)
     measured = [one for one in copies if one.bytes_per_second is not None]
     slow = [one for one in measured if one.gigabytes_per_second < floor]

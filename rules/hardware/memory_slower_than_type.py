@@ -27,7 +27,7 @@ from speccheck.rules.hardware._copies import (
     is_beyond,
     is_one_way,
     is_small,
-    no_number,
+    need_number,
     unseen,
 )
 from speccheck.validator.evidence.measurement.copying import CopyTest
@@ -51,22 +51,23 @@ def memory_slower_than_type(
     """Judge each GPU of a test of copies within GPUs."""
     if test.direction.need() != LOCAL or not is_one_way(test):
         return
-    if limit.memory_share is None:
-        raise no_number("HW-151.memory_share", cluster.accelerator.need())
+    share = need_number(limit.memory_share, "HW-151.memory_share", cluster)
     if is_small(test, limit.copy_min):
         raise MissingEvidence(test.size_bytes.name, "a cache can hold so few bytes")
     profile, copies = profiles.by_id(cluster.accelerator), copies_of(test)
-    peak = profile.memory_gigabytes_per_second.need_stated()
-    least = limit.memory_share * peak
+    peak = profile.memory_gigabytes_per_second.need()
+    least = share * peak
     moved = [
         (one, 2 * one.gigabytes_per_second) for one in copies if one.bytes_per_second
     ]
     slow = [(one, rate) for one, rate in moved if rate < least]
+    if slow:
+        profile.memory_gigabytes_per_second.need_stated()
     for one, rate in slow:
         yield fail(
             f"{one.title} copies {one.gigabytes_per_second:,.0f} GB/s within its "
             f"memory, which moves {rate:,.0f} GB/s, {rate / peak:.0%} of {peak:,.0f} "
-            f"GB/s; required {limit.memory_share:.0%}, {least:,.0f} GB/s",
+            f"GB/s; required {share:.0%}, {least:,.0f} GB/s",
             at=test.bytes_per_second,
             measured=rate,
             required=least,

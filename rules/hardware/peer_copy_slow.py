@@ -28,7 +28,7 @@ from speccheck.rules.hardware._copies import (
     is_beyond,
     is_by_copy_engine,
     is_small,
-    no_number,
+    need_number,
     unseen,
 )
 from speccheck.validator.evidence.measurement.copying import CopyTest
@@ -54,11 +54,9 @@ def peer_copy_slow(
     if direction != PEER or not is_by_copy_engine(test):
         return
     profile, copies = profiles.by_id(cluster.accelerator), copies_of(test)
-    floor = limit.peer_copy
-    if floor is None:
-        if profile.has_nvlink.value is False:
-            return
-        raise no_number("HW-005.peer_copy", cluster.accelerator.need())
+    if profile.has_nvlink.value is False:
+        return
+    floor = need_number(limit.peer_copy, "HW-005.peer_copy", cluster)
     measured = [one for one in copies if one.bytes_per_second is not None]
     slow = [one for one in measured if one.gigabytes_per_second < floor]
     if slow and is_small(test, limit.copy_min):

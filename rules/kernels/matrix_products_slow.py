@@ -28,7 +28,6 @@ from speccheck.validator.evidence.plan import Cluster
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
-
 _SHARE = "KERN-004.gemm_share"
 
 
