@@ -38,8 +38,8 @@ class Copy(Record):
 def copies_of(test: CopyTest) -> list[Copy]:
     """The rates of a test; raises MissingEvidence where they fit no GPUs.
 
-    A pair of one GPU with itself is none: the diagonal of a table. A rate of zero is no
-    result.
+    A pair of one GPU with itself is none: the diagonal of a table. Nor is a copy within
+    the host one of a GPU. A rate of zero is no result.
     """
     rates = test.bytes_per_second.need()
     sources, targets = test.from_gpu.need(), test.to_gpu.need()
@@ -50,13 +50,15 @@ def copies_of(test: CopyTest) -> list[Copy]:
     return [
         Copy(_title(source, target), source, target, rate or None)
         for source, target, rate in zip(sources, targets, rates, strict=True)
-        if not is_of_pairs or source != target
+        if source != target or (source is not None and not is_of_pairs)
     ]
 
 
 def _title(source: int | None, target: int | None) -> str:
-    if source == target or source is None:
+    if source is None:
         return f"GPU {target}"
+    if source == target:
+        return f"GPU {source}"
     return f"GPU {source}" if target is None else f"GPU {source} to GPU {target}"
 
 

@@ -23,6 +23,12 @@ def peak_of(product: MatrixProduct, profile: GpuProfile) -> Value[float]:
     raise MissingEvidence(product.data_type.name, f"the peak of {kind} is not known")
 
 
+def need_gpu(product: MatrixProduct) -> None:
+    """Raise MissingEvidence for a product of which it is not told that a GPU made it."""
+    if not product.gpu_index.is_known:
+        product.gpu.need()
+
+
 def shape(product: MatrixProduct) -> str:
     """Rows, columns and depth, as people write them."""
     sizes = product.rows, product.columns, product.depth

@@ -21,7 +21,7 @@ Good::
     speccheck bench gemm   # 742 TFLOPS of 989 on an H100
 """
 
-from speccheck.rules.kernels._products import BFLOAT16, TERA, peak_of, shape
+from speccheck.rules.kernels._products import BFLOAT16, TERA, need_gpu, peak_of, shape
 from speccheck.validator.evidence.measurement.multiplication import MatrixProduct
 from speccheck.validator.evidence.node.profile import GpuProfiles
 from speccheck.validator.evidence.plan import Cluster
@@ -45,6 +45,7 @@ def matrix_products_slow(
     """Judge one product of bf16 by the peak of its GPU."""
     if product.data_type.need() != BFLOAT16:
         return
+    need_gpu(product)
     if limit.gemm_share is None:
         reason = f"nobody has published one for {cluster.accelerator.need()}"
         raise MissingEvidence(_SHARE, reason)

@@ -20,7 +20,7 @@ Good::
     speccheck bench gemm   # 742 TFLOPS of bf16
 """
 
-from speccheck.rules.kernels._products import TERA, peak_of, shape
+from speccheck.rules.kernels._products import TERA, need_gpu, peak_of, shape
 from speccheck.validator.evidence.measurement.multiplication import MatrixProduct
 from speccheck.validator.evidence.node.profile import GpuProfiles
 from speccheck.validator.evidence.plan import Cluster
@@ -38,6 +38,7 @@ def product_beyond_peak(
     product: MatrixProduct, cluster: Cluster, profiles: GpuProfiles, limit: Most
 ) -> Verdicts:
     """Hold one product to the peak of its GPU."""
+    need_gpu(product)
     peak = peak_of(product, profiles.by_id(cluster.accelerator)).need()
     rate = product.flops_per_second
     found, most = rate.need() / TERA, limit.most_share * peak

@@ -18,7 +18,7 @@ Good::
     speccheck bench gemm   # all compared values are right
 """
 
-from speccheck.rules.kernels._products import shape
+from speccheck.rules.kernels._products import need_gpu, shape
 from speccheck.validator.evidence.measurement.multiplication import MatrixProduct
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
@@ -37,6 +37,7 @@ def product_wrong(product: MatrixProduct, limit: Most) -> Verdicts:
         raise MissingEvidence(product.wrong_values.name, "nothing was compared")
     wrong = product.wrong_values.need()
     if wrong <= limit.wrong_max:
+        need_gpu(product)
         yield passed(at=product.wrong_values, measured=wrong, required=limit.wrong_max)
         return
     yield fail(
