@@ -24,6 +24,7 @@ class CopyTest(Part):
     is_all_at_once: Value[bool]  # all GPUs copy at the same time
     gpu: Value[str]  # the name of all GPUs
     size_bytes: Value[int]
+    iterations: Value[int]  # timed ones, of which the rate is the median
     from_gpu: Value[tuple[int | None, ...]]  # None: the host
     to_gpu: Value[tuple[int | None, ...]]
     bytes_per_second: Value[tuple[float | None, ...]]  # None: no path, or no result
