@@ -61,13 +61,13 @@ def _of_series(series: Series, size: int, rates: list[float], most: float) -> Ve
     variation = pstdev(rates) / mean(rates)
     at = [one.bus_bytes_per_second for one in series.runs]
     if variation <= most:
-        return passed(at=at[:1], measured=round(variation, 4), required=most)
+        return passed(at=at[:1], measured=round(variation, 2), required=most)
     return fail(
         f"{series.title}: {len(rates)} runs at {shown_bytes(size)} lie from "
         f"{min(rates) / GIGA:.4g} to {max(rates) / GIGA:.4g} GB/s, a coefficient of "
         f"variation of {variation:.1%}; at most {most:.0%} should be",
         at=at,
-        measured=round(variation, 4),
+        measured=round(variation, 2),
         required=most,
     )
 
@@ -87,7 +87,7 @@ def _of_run(run: CollectiveRun, limit: Steadiness) -> Iterator[Verdict]:
     spread, size = found
     if spread <= limit.spread_max:
         yield passed(
-            at=run.spread, measured=round(spread, 4), required=limit.spread_max
+            at=run.spread, measured=round(spread, 2), required=limit.spread_max
         )
         return
     yield fail(
@@ -95,6 +95,6 @@ def _of_run(run: CollectiveRun, limit: Steadiness) -> Iterator[Verdict]:
         f"iterations is {spread:.0%} of the median apart; at most "
         f"{limit.spread_max:.0%} should be",
         at=[run.spread],
-        measured=round(spread, 4),
+        measured=round(spread, 2),
         required=limit.spread_max,
     )
