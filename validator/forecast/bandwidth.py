@@ -16,7 +16,6 @@ from speccheck.validator.forecast._collective_paths import (
     OPEN_DOMAIN,
     OPEN_NETWORK_SUMS,
     OPEN_SWITCH_SUMS,
-    Choice,
     algorithms,
     domains_joined,
     sums_in_network,
@@ -180,4 +179,12 @@ def _without_floors(
     )
 
 
-__all__ = ["Choice", "Prospect", "collective_of", "is_of_gpus", "nodes_of", "prospect"]
+def ring_bound(run: CollectiveRun, about: Conditions) -> float | None:
+    """What rings between the nodes of a run cannot exceed; None where none is known."""
+    try:
+        look = prospect(run, about, 0, None)
+    except MissingEvidence:
+        return None
+    bounds = [one.ceilings.ring for one in look.possible]
+    known = [one for one in bounds if one is not None]
+    return max(known) if known and len(known) == len(bounds) else None

@@ -82,8 +82,7 @@ def _middle(points: list[Point]) -> Point:
 
 def _points(run: CollectiveRun, least_bytes: int) -> Iterator[Point]:
     sizes, rates = run.size_bytes.or_else(()), run.bus_bytes_per_second.or_else(())
-    rows = zip(sizes, rates, strict=False)
-    for at, (size, bus) in enumerate(rows):
+    for at, (size, bus) in enumerate(zip(sizes, rates, strict=False)):
         if size is not None and bus is not None and size >= least_bytes:
             yield Point(size, bus, run, at)
 
@@ -91,6 +90,23 @@ def _points(run: CollectiveRun, least_bytes: int) -> Iterator[Point]:
 def all_points(run: CollectiveRun) -> tuple[Point, ...]:
     """Every size that was measured."""
     return tuple(_points(run, 0))
+
+
+def steady_rates(series: Series, least_bytes: int) -> tuple[int, list[float]]:
+    """The largest size that all runs have, and what each reached there.
+
+    Of runs with two placements of buffers, those of the first run's alone.
+    """
+    placement = series.first.placement.value
+    runs = [one for one in series.ended if one.placement.value == placement]
+    rates = [
+        {at.size_bytes: at.bus for at in _points(one, least_bytes)} for one in runs
+    ]
+    shared = set.intersection(*map(set, rates)) if rates else set()
+    if not shared:
+        return 0, []
+    size = max(shared)
+    return size, [one[size] for one in rates]
 
 
 def series_of(runs: Iterable[CollectiveRun]) -> tuple[Series, ...]:
@@ -113,3 +129,8 @@ def series_of(runs: Iterable[CollectiveRun]) -> tuple[Series, ...]:
 def shown(point: Point) -> str:
     """`362 GB/s at 1 GiB`."""
     return f"{point.bus / GIGA:.4g} GB/s at {shown_bytes(point.size_bytes)}"
+
+
+def microseconds(seconds: float) -> str:
+    """`21.4 us`."""
+    return f"{seconds * 1e6:.3g} us"

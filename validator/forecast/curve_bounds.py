@@ -60,9 +60,10 @@ def bounds_of(run: CollectiveRun, about: Conditions, sizes: Iterable[int]) -> Bo
             one = prospect(run, about, size, None)
             found.append(_bound(size, one))
             basis = one.reason or _basis(one)
+        published = tuple(_published(run, about))
     except MissingEvidence as missing:
         return Bounds(basis=f"needs {missing.name}: {missing.reason}")
-    return Bounds(tuple(found), basis, tuple(_published(run, about)))
+    return Bounds(tuple(found), basis, published)
 
 
 def _bound(size: int, found: Prospect) -> Bound:
