@@ -1,4 +1,4 @@
-"""Logs of NCCL of several releases, written line by line as a healthy job prints them."""
+"""Logs of NCCL of several releases, line by line as a healthy job prints them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -31,11 +31,11 @@ _NO_FAST_PATH = frozenset({"ethernet-tcp", "nvlink-only"})
 _NAMES = ("NCCL_IB_DISABLE", "NCCL_NET", "NCCL_NET_PLUGIN")
 
 
-@rule(clause="COMM-005")
+@rule(clause="COMM-005", needs=("cluster.nodes",))
 def fast_transport_disabled(environment: Environment, cluster: Cluster) -> Verdicts:
     """Judge the variables that choose the transport."""
     fabric = cluster.fabric
-    if fabric.value in _NO_FAST_PATH:
+    if cluster.nodes.need() <= 1 or fabric.value in _NO_FAST_PATH:
         return
     if not environment.files:
         yield unknown("no script sets the environment", missing=["environment"])
