@@ -50,8 +50,8 @@ def setting_did_not_arrive(
             yield passed(at=[variable.place, *shown[name].name.places])
             continue
         yield fail(
-            f"the files set {name}={variable.value}, and NCCL, which wrote "
-            f"{len(shown)} variables that it took, did not write this one",
+            f"the files set {name}={variable.value}; among the variables that NCCL "
+            f"wrote ({len(shown)}) it is not",
             at=[variable.place, *next(iter(shown.values())).name.places],
             measured="not set",
             required=variable.value,

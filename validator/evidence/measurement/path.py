@@ -71,8 +71,8 @@ def _told(run: CollectiveRun, ranks: int, group: Sequence[Communicator]) -> Path
     at = tuple(one.ranks for one in group)
     if nodes is not None and measured_on is not None and nodes != measured_on:
         words = (
-            f"the log is of {ranks} ranks on {nodes} nodes, and the measurement is of "
-            f"{measured_on}"
+            f"the log is of {ranks} ranks, nodes: {nodes}; the measurement is of "
+            f"nodes: {measured_on}"
         )
         return Path(is_proven=False, words=words, is_of_another=True, at=at)
     seen = {
