@@ -6,6 +6,7 @@ srun, `[rank0]:` of torchrun, times. The release alone is also written bare.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
@@ -14,14 +15,16 @@ from speccheck.validator.sources.capture import line_span
 
 # Level VERSION writes no more than this, and rank 0 writes it without its name.
 VERSION = lazy_pattern(
-    r"(?<![A-Za-z])NCCL version (\d+\.\d+\.\d+)\S*?(?:\+cuda(\S+))?\s*$"
+    r"(?<![A-Z])NCCL version (\d+\.\d+\.\d+)\S*?(?:\+cuda(\S+))?\s*$"
 )
 _SAID = ("NCCL INFO ", "NCCL WARN ")
 _WRITER = lazy_pattern(r":(\d{1,10}):(\d{1,10}) \[(-?\d{1,5})\] ?(?:\S{1,200} )?$")
 _OF_HOSTS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-<>"
+_COLOUR = lazy_pattern(r"\x1b\[[0-9;]{0,20}m")
 _DEVICE = lazy_pattern(r"\[(-?\d{1,5})\] ?$")
 _MOST_BEFORE = 600  # letters of a line that may tell who writes it
-_MOST_MESSAGE = 20_000  # a list of adapters; longer lines are none of NCCL
+_MOST_OF_LINE = 1000  # messages that share a line
+_MOST_MESSAGE = 20_000  # letters that are read of it: a list of adapters is long
 
 
 class Writer(Record):
@@ -52,61 +55,65 @@ NOBODY = Writer()
 
 def lines_of(text: str) -> Iterator[Line]:
     """All messages of NCCL, in their order; threads may share a line."""
-    known: dict[str, Writer] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        if "NCCL " not in line:
+    writers = _Writers()
+    for number, whole in enumerate(text.splitlines(), 1):
+        if "NCCL " not in whole:
             continue
+        line = _COLOUR.sub("", whole) if "\x1b" in whole else whole
         starts = _starts(line)
         if not starts:
             if VERSION.search(line):
-                yield Line(NOBODY, False, line.strip(), line_span(number, line))  # noqa: FBT003
+                span = line_span(number, whole)
+                yield Line(NOBODY, is_warning=False, text=line.strip(), span=span)
             continue
-        span = line_span(number, line)
-        ends = [start for start, _ in starts[1:]] + [len(line)]
-        before = 0
-        for (start, is_warning), end in zip(starts, ends, strict=True):
-            head = line[max(before, start - _MOST_BEFORE) : start]
-            writer = known.get(head)
-            if writer is None:
-                writer = known[head] = _writer(head)
-            said = line[start + len(_SAID[0]) : end]
+        span = line_span(number, whole)
+        begin = 0
+        for (start, is_warning), (end, _) in pairwise([*starts, (len(line), False)]):
+            writer, _ = writers.of(line[max(begin, start - _MOST_BEFORE) : start])
+            begin = start + len(_SAID[0])
+            said = line[begin : min(end, begin + _MOST_MESSAGE)]
             if end < len(line):
-                said = _without_writer(said)
-            if len(said) <= _MOST_MESSAGE:
-                yield Line(writer, is_warning, said.strip(), span)
-            before = start
+                _, length = writers.of(said[-_MOST_BEFORE:])
+                said = said[: len(said) - length]
+            yield Line(writer, is_warning, said.strip(), span)
 
 
 def _starts(line: str) -> list[tuple[int, bool]]:
     """Where the messages of a line begin, and which of them are warnings."""
     found: list[tuple[int, bool]] = []
     at = line.find("NCCL ")
-    while at >= 0:
+    while at >= 0 and len(found) < _MOST_OF_LINE:
         if line.startswith(_SAID, at):
             found.append((at, line.startswith(_SAID[1], at)))
         at = line.find("NCCL ", at + 1)
     return found
 
 
-def _writer(head: str) -> Writer:
-    match = _WRITER.search(head)
-    if match is not None:
-        host = _host(head[: match.start()])
-        return Writer(host, int(match[1]), int(match[2]), int(match[3]))
-    device = _DEVICE.search(head)
-    return Writer(device=int(device[1])) if device else NOBODY
+class _Writers:
+    """Who wrote what stands behind a text, and how much of the text says so."""
 
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Writer, int]] = {}
+        self._hosts: dict[tuple[str, str], str] = {}
 
-def _without_writer(said: str) -> str:
-    """A message that another thread's broke into, without the other's name."""
-    end = said[-_MOST_BEFORE:]
-    match = _WRITER.search(end)
-    if match is None:
-        return said
-    host = _host(end[: match.start()])
-    return said[: len(said) - len(match[0]) - len(host)]
+    def of(self, head: str) -> tuple[Writer, int]:
+        found = self._known.get(head)
+        if found is None:
+            found = self._known[head] = self._read(head)
+        return found
 
-
-def _host(before: str) -> str:
-    """The name that a text ends with."""
-    return before[len(before.rstrip(_OF_HOSTS)) :]
+    def _read(self, head: str) -> tuple[Writer, int]:
+        match = _WRITER.search(head)
+        if match is None:
+            device = _DEVICE.search(head)
+            if device is None:
+                return NOBODY, 0
+            return Writer(device=int(device[1])), len(device[0])
+        before = head[: match.start()]
+        host = before[len(before.rstrip(_OF_HOSTS)) :]
+        # Where a message broke into another, its end stands before the name.
+        known = self._hosts.setdefault((match[1], match[2]), host)
+        if known and host.endswith(known):
+            host = known
+        writer = Writer(host, int(match[1]), int(match[2]), int(match[3]))
+        return writer, len(match[0]) + len(host)
