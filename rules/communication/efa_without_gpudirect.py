@@ -39,7 +39,7 @@ class Reach(Numbers):
     efa_capability_min: float
 
 
-@rule(clause="COMM-088", needs=("cluster.fabric",))
+@rule(clause="COMM-088")
 def efa_without_gpudirect(
     communicators: Communicators,
     cluster: Cluster,

@@ -31,7 +31,7 @@ _NO_FAST_PATH = frozenset({"ethernet-tcp", "nvlink-only"})
 _NAMES = ("NCCL_IB_DISABLE", "NCCL_NET", "NCCL_NET_PLUGIN")
 
 
-@rule(clause="COMM-005", needs=("cluster.nodes",))
+@rule(clause="COMM-005")
 def fast_transport_disabled(environment: Environment, cluster: Cluster) -> Verdicts:
     """Judge the variables that choose the transport."""
     fabric = cluster.fabric

@@ -33,7 +33,7 @@ from speccheck.validator.rule import Verdict, Verdicts, fail, passed, rule, unkn
 _SWITCHES = ("NCCL_MNNVL_ENABLE", "NCCL_CUMEM_ENABLE")
 
 
-@rule(clause="COMM-084", confidence="advisory", needs=("cluster.nvlink_domain_size",))
+@rule(clause="COMM-084", confidence="advisory")
 def rack_not_joined(
     communicators: Communicators,
     taken: VariablesInForce,
