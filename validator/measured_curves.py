@@ -7,6 +7,7 @@ from speccheck.validator.evidence.measurement.collective import (
     CollectiveRuns,
 )
 from speccheck.validator.evidence.measurement.conditions import Conditions
+from speccheck.validator.evidence.measurement.path import path_of, uses_nccl
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.forecast.curve_bounds import Bounds, bounds_of
 from speccheck.validator.models.curve import Curve, Point, curve
@@ -94,7 +95,16 @@ def _measured(runs: list[CollectiveRun], about: object) -> MeasuredCurve:
         held_to=bounds_of(first, about, sizes)
         if isinstance(about, Conditions)
         else Bounds(),
+        path=_path(first, about) if isinstance(about, Conditions) else "",
     )
+
+
+def _path(run: CollectiveRun, about: Conditions) -> str:
+    """Which way the bytes took, in words; empty where NCCL moved none."""
+    if not uses_nccl(run):
+        return ""
+    found = path_of(run, about.communicators.shown)
+    return found.words if found.is_proven else f"path not proven: {found.words}"
 
 
 def points(run: CollectiveRun) -> Iterator[Point]:
