@@ -24,7 +24,7 @@ def peak_of(product: MatrixProduct, profile: GpuProfile) -> Value[float]:
 
 
 def need_gpu(product: MatrixProduct) -> None:
-    """Raise MissingEvidence for a product of which it is not told that a GPU made it."""
+    """Raise MissingEvidence for a product that may be none of a GPU."""
     if not product.gpu_index.is_known:
         product.gpu.need()
 

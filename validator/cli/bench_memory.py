@@ -120,8 +120,8 @@ def table(rates: Sequence[Rate], device: CopyDevice) -> Iterator[str]:
     for one in rates:
         if one.reason:
             ends = (one.step.source, one.step.target)
-            source, target = ("host" if gpu is None else f"GPU {gpu}" for gpu in ends)
-            yield f"{source} to {target}: {one.reason}"
+            names = ("host" if gpu is None else f"GPU {gpu}" for gpu in ends)
+            yield f"{' to '.join(names)}: {one.reason}"
 
 
 def _cell(rate: Rate | None) -> str:
