@@ -57,9 +57,9 @@ def test_a_curve_says_peak_half_and_small_messages(
     main([str(measured / "run.json")])
     found = lines(capsys.readouterr().out)
     text = " ".join(found)
-    head = "all_reduce · 8 ranks on 1 node · NVIDIA H100 80GB HBM3 · out of place "
-    assert text.startswith(head + "nccl-tests")
-    assert "peak 466 GB/s at 1 GiB · half of it from 15 MiB on" in text
+    head = "all_reduce · 8 ranks on 1 node · NVIDIA H100 80GB HBM3 · nccl-tests"
+    assert text.startswith(head)
+    assert "out of place peak 466 GB/s at 1 GiB · half of it from 15 MiB on" in text
     assert "15.3 µs for small messages" in text
     assert "8 B ▁▁▂▅▇█ 1 GiB" in text
 
@@ -135,7 +135,23 @@ def test_repeated_runs_are_one_curve_of_medians(
     (curve,) = plan["measured"]
     assert curve["runs"] == len(runs)
     assert curve["peak_bus_bytes_per_second"] == pytest.approx(0.9 * 466 * GIGA)
-    assert [point["size_bytes"] for point in curve["points"]] == SIZES
+    (placed,) = curve["placed"]
+    assert [point["size_bytes"] for point in placed["points"]] == SIZES
+
+
+def test_the_better_placement_comes_first(
+    measured: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    faster = [rate * GIGA * 1.01 for rate in RATES]
+    write(
+        measured,
+        a_run(),
+        a_run(placement="in_place", bus_bytes_per_second=faster),
+    )
+    main(["run.json"])
+    found = lines(capsys.readouterr().out)
+    assert found[1].startswith("in place peak 471 GB/s at 1 GiB")
+    assert any(line.startswith("out of place peak 466 GB/s") for line in found)
 
 
 def test_many_curves_fold_away(
@@ -169,7 +185,8 @@ def test_the_same_curve_is_drawn_alike(measured: Path, name: str) -> None:
     assert len(drawn) == 1
     if name.endswith("svg"):
         text = drawn.pop().decode()
-        assert "all_reduce, 8 ranks, NVIDIA H100 80GB HBM3, out of place" in text
+        assert "all_reduce, 8 ranks, NVIDIA H100 80GB HBM3" in text
+        assert "measured out of place" in text
         assert "bus bandwidth, GB/s" in text
 
 

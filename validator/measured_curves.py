@@ -15,26 +15,34 @@ from speccheck.validator.models.curve import Curve, Point, curve
 _Key = tuple[object, ...]
 
 
+class PlacedCurve(Record):
+    """Medians over the runs with one placement of buffers: out_of_place, in_place.
+
+    placement is empty where nobody told it.
+    """
+
+    placement: str
+    curve: Curve
+
+
 class MeasuredCurve(Record):
-    """Runs of one collective over the same ranks with the same placement of buffers.
+    """Runs of one collective over the same ranks.
 
     Attributes:
         collective: all_reduce, ...; empty where no tool told it.
-        placement: out_of_place, in_place; empty where nobody told.
         ranks, nodes: None where they are not known.
         hosts: of the ranks, where they were told.
         gpu, tool: as they were told; empty where they were not.
-        runs: how many there are of the kind.
+        runs: how many there are of the kind, placements not counted.
         unfinished: why a run did not end as it should; empty where all did.
         files: that they stand in.
-        curve: medians over the runs.
+        placed: by placement of buffers, the best first.
         held_to: what is expected at its sizes, and what others published.
         path: which way the bytes took, or that nothing proves it.
 
     """
 
     collective: str
-    placement: str
     ranks: int | None
     nodes: int | None
     hosts: tuple[str, ...]
@@ -43,9 +51,14 @@ class MeasuredCurve(Record):
     runs: int
     unfinished: str
     files: tuple[str, ...]
-    curve: Curve
+    placed: tuple[PlacedCurve, ...]
     held_to: Bounds = Bounds()
     path: str = ""
+
+    @property
+    def curve(self) -> Curve:
+        """That of the best placement."""
+        return self.placed[0].curve
 
 
 def measured_curves(by_type: Mapping[type, object]) -> tuple[MeasuredCurve, ...]:
@@ -63,7 +76,6 @@ def measured_curves(by_type: Mapping[type, object]) -> tuple[MeasuredCurve, ...]
 def _key(run: CollectiveRun) -> _Key:
     leaves = (
         run.collective,
-        run.placement,
         run.ranks,
         run.nodes,
         run.hosts,
@@ -78,25 +90,38 @@ def _key(run: CollectiveRun) -> _Key:
 
 def _measured(runs: list[CollectiveRun], about: object) -> MeasuredCurve:
     first = runs[0]
-    middle = curve(point for run in runs for point in points(run))
-    sizes = [one.size_bytes for one in middle.points]
+    placed = sorted(_placed(runs), key=_peak_of, reverse=True)
+    sizes = [one.size_bytes for one in placed[0].curve.points]
     return MeasuredCurve(
         collective=first.collective.value or "",
-        placement=first.placement.value or "",
         ranks=first.ranks.value,
         nodes=first.nodes.value,
         hosts=tuple(one for one in first.hosts.value or () if one),
         gpu=first.gpu.value or "",
         tool=first.tool.value or "",
-        runs=len(runs),
+        runs=-(-len(runs) // len(placed)),
         unfinished=next(filter(None, map(_unfinished, runs)), ""),
         files=tuple(dict.fromkeys(_files(runs))),
-        curve=middle,
+        placed=tuple(placed),
         held_to=bounds_of(first, about, sizes)
         if isinstance(about, Conditions)
         else Bounds(),
         path=_path(first, about) if isinstance(about, Conditions) else "",
     )
+
+
+def _placed(runs: Iterable[CollectiveRun]) -> Iterator[PlacedCurve]:
+    by_placement: dict[str, list[CollectiveRun]] = {}
+    for run in runs:
+        by_placement.setdefault(run.placement.value or "", []).append(run)
+    for placement, alike in by_placement.items():
+        found = curve(point for run in alike for point in points(run))
+        yield PlacedCurve(placement, found)
+
+
+def _peak_of(one: PlacedCurve) -> float:
+    peak = one.curve.peak
+    return peak.bus_bytes_per_second if peak else 0.0
 
 
 def _path(run: CollectiveRun, about: Conditions) -> str:

@@ -46,7 +46,7 @@ class JudgedPlan(Record):
     """One plan: its files, the size of the job, and what was found.
 
     grouping: why these files are one plan; empty for a single file.
-    measured: curves of the collectives that were measured.
+    measured: curves of the collectives that were measured; kinds: of measurements.
     """
 
     files: tuple[FileStatus, ...]
@@ -55,6 +55,7 @@ class JudgedPlan(Record):
     size: str | None
     findings: tuple[LocatedFinding, ...]
     measured: "tuple[MeasuredCurve, ...]" = ()
+    kinds: tuple[str, ...] = ()
 
 
 class Request(Record):
@@ -262,6 +263,7 @@ class PlanJudge:
                 tuple(self._located(one, by_name) for one in findings), group, evidence
             ),
             measured=_curves(evidence) if evidence.measured else (),
+            kinds=evidence.measured,
         )
 
     def _mended(

@@ -24,6 +24,7 @@ _STYLE = {
 }
 _WIDTH_INCHES, _HEIGHT_INCHES = 7.2, 3.6
 _GIGA = 1e9
+_MEASURED = ("#1f5fa8", "#7fb0e6")
 _LEAST_TICKS = 10
 _PIXELS_PER_INCH = 144
 
@@ -61,16 +62,17 @@ def draw(curves: Sequence[MeasuredCurve], form: str) -> bytes:
 
 
 def _panel(panel: Any, one: MeasuredCurve) -> None:  # noqa: ANN401 - no types here
-    points = one.curve.points
-    sizes = [point.size_bytes for point in points if point.size_bytes > 0]
-    panel.plot(
-        sizes,
-        [p.bus_bytes_per_second / _GIGA for p in points if p.size_bytes > 0],
-        marker="o",
-        markersize=3,
-        color="#1f5fa8",
-        label="measured",
-    )
+    sizes = [p.size_bytes for p in one.curve.points if p.size_bytes > 0]
+    for placed, colour in zip(one.placed, _MEASURED, strict=False):
+        points = [p for p in placed.curve.points if p.size_bytes > 0]
+        panel.plot(
+            [point.size_bytes for point in points],
+            [point.bus_bytes_per_second / _GIGA for point in points],
+            marker="o",
+            markersize=3,
+            color=colour,
+            label=" ".join(("measured", *placed.placement.split("_"))),
+        )
     for field, colour, dashes, label in (
         ("ceiling", "#777777", "--", "ceiling"),
         ("warn_below", "#c98a00", ":", "warning below"),
@@ -118,5 +120,5 @@ def _title(one: MeasuredCurve) -> str:
     if one.ranks is not None:
         on = f" on {one.nodes} nodes" if one.nodes is not None and one.nodes > 1 else ""
         parts.append(f"{one.ranks} ranks{on}")
-    parts += [printable(one.gpu), one.placement.replace("_", " ")]
+    parts.append(printable(one.gpu))
     return ", ".join(filter(None, parts)).replace("$", r"\$")

@@ -141,7 +141,6 @@ def _measured(one: "MeasuredCurve") -> dict[str, object]:
     peak = one.curve.peak
     return {
         "collective": one.collective or None,
-        "placement": one.placement or None,
         "ranks": one.ranks,
         "nodes": one.nodes,
         "hosts": list(one.hosts),
@@ -159,7 +158,13 @@ def _measured(one: "MeasuredCurve") -> dict[str, object]:
             "published": [reading._asdict() for reading in one.held_to.published],
         },
         "path": one.path or None,
-        "points": [point._asdict() for point in one.curve.points],
+        "placed": [
+            {
+                "placement": placed.placement or None,
+                "points": [point._asdict() for point in placed.curve.points],
+            }
+            for placed in one.placed
+        ],
     }
 
 

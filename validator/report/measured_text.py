@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from speccheck.validator.measured_curves import MeasuredCurve
+from speccheck.validator.measured_curves import MeasuredCurve, PlacedCurve
 from speccheck.validator.models.expectation import shown_bytes
 from speccheck.validator.report.quantities import amount
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
@@ -32,7 +32,8 @@ def _curve_lines(one: MeasuredCurve, style: Style) -> Iterator[str]:
         yield f"{_INDENT}no size was measured"
         return
     *_, last = points
-    yield _on_lines(_numbers(one, style), style, _INDENT)
+    for placed in one.placed:
+        yield _on_lines(_numbers(placed, style), style, _INDENT)
     yield from _held_to(one, style)
     if style.unicode and len(points) > 2:  # noqa: PLR2004 - else no curve
         yield _INDENT + _bars(one)
@@ -61,19 +62,19 @@ def _conditions(one: MeasuredCurve) -> Iterator[str]:
         yield f"{counted(one.ranks, 'rank')} on {counted(one.nodes, 'node')}"
     if one.gpu:
         yield printable(one.gpu)
-    if one.placement:
-        yield one.placement.replace("_", " ")
     if one.runs > 1:
         yield counted(one.runs, "run")
     if one.tool:
         yield printable(one.tool)
 
 
-def _numbers(one: MeasuredCurve, style: Style) -> Iterator[str]:
+def _numbers(one: PlacedCurve, style: Style) -> Iterator[str]:
     peak = one.curve.peak
     if peak is None:
         return
-    yield f"peak {_rate(peak.bus_bytes_per_second)} at {shown_bytes(peak.size_bytes)}"
+    where = f"{one.placement.replace('_', ' ')} " if one.placement else ""
+    rate, size = _rate(peak.bus_bytes_per_second), shown_bytes(peak.size_bytes)
+    yield f"{where}peak {rate} at {size}"
     half = one.curve.half_peak_bytes
     if half is not None:
         yield f"half of it from {shown_bytes(half)} on"

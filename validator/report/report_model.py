@@ -65,6 +65,13 @@ class MeasuredPoint(_Part):
     bus_bytes_per_second: float
 
 
+class MeasuredPlacement(_Part):
+    """One placement of buffers: out_of_place, in_place."""
+
+    placement: str | None
+    points: list[MeasuredPoint]
+
+
 class MeasuredBound(_Part):
     """What messages of one size should reach, bytes per second; null: not known."""
 
@@ -94,7 +101,6 @@ class Measured(_Part):
     """Runs of one collective over the same ranks: medians over the runs by size."""
 
     collective: str | None
-    placement: str | None
     ranks: int | None
     nodes: int | None
     hosts: list[str]
@@ -108,7 +114,7 @@ class Measured(_Part):
     small_message_seconds: float | None  # median of messages of up to 8 KiB
     held_to: HeldTo
     path: str | None  # which way the bytes took, or that nothing proves it
-    points: list[MeasuredPoint]
+    placed: list[MeasuredPlacement]  # the best first: numbers above are of it
 
 
 class Plan(_Part):

@@ -67,6 +67,8 @@ def _gpus(plan: JudgedPlan, style: Style) -> str:
     if plan.measured:
         return counted(len(plan.measured), "measured curve")
     world = plan.plan.value("cluster.world_size")
+    if world.value is None and plan.kinds:
+        return ", ".join(plan.kinds).replace("_", " ")
     nodes = plan.plan.value("cluster.nodes").value
     local = plan.plan.value("cluster.gpus_per_node").value
     if world.value is None:
