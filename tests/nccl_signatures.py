@@ -19,7 +19,7 @@ NO_LINKS = {
     "links_by_collnet": 0,
     "socket_links": 0,
 }
-INTERNAL = {"network_plugin": "internal"}
+INTERNAL: dict[str, object] = {"network_plugin": "internal"}
 
 # Key of the signature, the line as a release writes it, the leaves that it gives.
 SIGNATURES: list[tuple[str, str, dict[str, object]]] = [

@@ -169,6 +169,15 @@ def test_a_log_that_is_cut_off_keeps_what_was_read() -> None:
     assert node.partly_listed == {"communicators"}
 
 
+def test_a_log_without_the_lines_that_are_alike_is_no_stuck_start() -> None:
+    text = f"{HEAD}{INIT}START\n{HEAD}Using network IB [repeated 15x across cluster]\n"
+    node = read(text)
+    (found,) = communicators(text)
+    assert found["network"] == "IB"
+    assert "is_complete" not in found
+    assert "left out lines" in node.file.cut_short["communicators"]
+
+
 def test_warnings_are_counted_and_the_log_may_break_off() -> None:
     warning = "gpu-0:4000:4001 [0] misc/socket.cc:484 NCCL WARN Connect failed\n"
     node = read(log() + warning)

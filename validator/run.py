@@ -370,7 +370,7 @@ class PlanJudge:
                 narrowed = narrowed.selecting(lambda one: one.clause.id in clauses)
             if "plan" not in scopes:
                 narrowed = narrowed.selecting(
-                    lambda one: self._concerns_live(one, at_hand)
+                    lambda one: self._concerns_live(one, at_hand, scopes)
                 )
             judge = Judge(narrowed, self._rules_of(scopes))
             self._judges[named] = judge
@@ -382,13 +382,15 @@ class PlanJudge:
             self._rules[scopes] = RulesByClause(entries)
         return self._rules[scopes]
 
-    def _concerns_live(self, judged: JudgedClause, at_hand: tuple[str, ...]) -> bool:
-        """Whether a clause is judged where no file of a job is at hand."""
+    def _concerns_live(
+        self, judged: JudgedClause, at_hand: tuple[str, ...], by: tuple[Scope, ...]
+    ) -> bool:
+        """Whether a clause is judged, by such rules, where no file is at hand."""
         clause = judged.clause
         if not judged.is_selected or set(at_hand).isdisjoint(clause.evidence):
             return False
         scopes = {one.scope for one in self.entries if one.clause == clause.id}
-        return scopes != {"plan"}
+        return not scopes or not scopes.isdisjoint(by)
 
 
 def _curves(evidence: PlanEvidence) -> "tuple[MeasuredCurve, ...]":

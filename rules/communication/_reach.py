@@ -11,9 +11,11 @@ def reach_of(
     one: Communicator, cluster: Cluster, machine: InstanceProfile, remedy: str
 ) -> Verdict | None:
     """Judge them; None where none is to be expected."""
-    if one.links_by_network.value in {None, 0} and not several_nodes(one):
+    if not one.links_by_network.value and (
+        one.is_mnnvl.value or not several_nodes(one)
+    ):
         return None
-    if one.socket_links.value or one.is_mnnvl.value:
+    if one.socket_links.value:
         return None
     links, reached = one.links_by_network.need(), one.links_by_gpudirect.need()
     at = [one.links_by_gpudirect, one.links_by_network, one.no_gpudirect_adapters]

@@ -77,6 +77,8 @@ def _judged(
     if not without:
         channels = one.nvls_channels.need()
     if here < limit.switched_gpus:
+        if not without:
+            return None  # NCCL may find no use for it among some GPUs of a node
         domain = cluster.nvlink_domain_size
         if domain.need() < limit.switched_gpus:
             return None

@@ -51,11 +51,11 @@ def ran_over_sockets(communicators: Communicators, cluster: Cluster) -> Verdicts
 def _judged(one: Communicator, cluster: Cluster) -> Verdict | None:
     if not several_nodes(one):
         return None
-    used, links = networks(one), one.links_by_network.value
+    links = one.links_by_network.value
     if one.is_mnnvl.value and links == 0:
         return None
-    over_sockets = one.socket_links.or_else(0)
-    if not over_sockets and (links or _SOCKET not in used):
+    over_sockets = one.socket_links.need() if links else 0
+    if not over_sockets and (links or _SOCKET not in networks(one)):
         return passed(
             f"network {one.network.need()}",
             at=[one.network, one.links_by_network],

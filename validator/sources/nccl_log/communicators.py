@@ -111,6 +111,8 @@ def _gap(listener: Listener, groups: list[Group]) -> str:
     """Why the log may not tell of all: empty for one that is whole."""
     if len(groups) > _MOST:
         return f"the log has {len(groups):,} communicators; {_MOST:,} were read"
+    if listener.is_summary:
+        return "the launcher left out lines that are alike"
     if any(one.of("warnings") for one in listener.processes.values()):
         return "NCCL warned: the log may break off before the end"
     for group in groups:
@@ -132,6 +134,7 @@ class _Leaves:
         self._capture = capture
         self._group = group
         self._number = number
+        self._is_summary = listener.is_summary
         self._facts = _facts_of(group, listener)
         self._part: Part = ("", 0)
         self._first = Span(1, 1, 1)
@@ -186,8 +189,9 @@ class _Leaves:
         begun = sorted({one.rank for one in named}.difference(finished))
         self._put("ranks_seen", len(finished) + len(begun), self._first)
         self._put("finished_ranks", [*finished], self._first)
-        self._put("unfinished_ranks", [*begun], self._first)
-        self._put("is_complete", len(finished) == group.ranks, self._first)
+        if not self._is_summary or len(finished) == group.ranks:
+            self._put("unfinished_ranks", [*begun], self._first)
+            self._put("is_complete", len(finished) == group.ranks, self._first)
         hosts = {one.writer.host for one in named}
         is_whole = len(finished) + len(begun) == group.ranks and "" not in hosts
         is_plain = len(hosts) > 1 or not self._facts.of("links_by_network")

@@ -20,6 +20,7 @@ VERSION = lazy_pattern(
 _SAID = ("NCCL INFO ", "NCCL WARN ")
 _WRITER = lazy_pattern(r":(\d{1,10}):(\d{1,10}) \[(-?\d{1,5})\] ?(?:\S{1,200} )?$")
 _OF_HOSTS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-<>"
+_LEFT_OUT = "[repeated "
 _COLOUR = lazy_pattern(r"\x1b\[[0-9;]{0,20}m")
 _DEVICE = lazy_pattern(r"\[(-?\d{1,5})\] ?$")
 _MOST_BEFORE = 600  # letters of a line that may tell who writes it
@@ -42,21 +43,25 @@ class Writer(Record):
 
 
 class Line(Record):
-    """One message, and where the line stands on which it begins."""
+    """One message, and where the line stands on which it begins.
+
+    stands_for_more: Ray leaves out lines that are alike, and says how many.
+    """
 
     writer: Writer
     is_warning: bool
     text: str
     span: Span
+    stands_for_more: bool = False
 
 
 NOBODY = Writer()
 
 
-def lines_of(text: str) -> Iterator[Line]:
+def lines_of(log: str) -> Iterator[Line]:
     """All messages of NCCL, in their order; threads may share a line."""
     writers = _Writers()
-    for number, whole in enumerate(text.splitlines(), 1):
+    for number, whole in enumerate(log.splitlines(), 1):
         if "NCCL " not in whole:
             continue
         line = _COLOUR.sub("", whole) if "\x1b" in whole else whole
@@ -75,7 +80,8 @@ def lines_of(text: str) -> Iterator[Line]:
             if end < len(line):
                 _, length = writers.of(said[-_MOST_BEFORE:])
                 said = said[: len(said) - length]
-            yield Line(writer, is_warning, said.strip(), span)
+            text, *left_out = said.split(_LEFT_OUT, 1)
+            yield Line(writer, is_warning, text.strip(), span, bool(left_out))
 
 
 def _starts(line: str) -> list[tuple[int, bool]]:

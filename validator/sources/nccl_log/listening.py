@@ -75,10 +75,12 @@ class Listener:
         self.processes: dict[Process, Facts] = {}
         self.settings = Settings()
         self.has_heard = False
+        self.is_summary = False  # not all lines are there
 
     def hear(self, line: Line) -> None:
         """Put down what a line says."""
         text = line.text
+        self.is_summary |= line.stands_for_more
         if line.is_warning:
             self._of_process(line, "warnings", (line.span.line, text))
             self._failure(line)
