@@ -22,13 +22,12 @@ def published_bandwidth() -> PublishedBandwidth:
 
 def _tables() -> BandwidthTables:
     curves = _catalogue()["curves"]
-    return BandwidthTables(
-        readings_of,
-        tuple(
-            Curve(name, **{**row, "points": tuple(map(tuple, row["points"]))})
-            for name, row in curves.items()
-        ),
-    )
+    return BandwidthTables(readings_of, tuple(_curve(*one) for one in curves.items()))
+
+
+def _curve(name: str, row: Any) -> Curve:  # noqa: ANN401 - JSON
+    points = tuple((size, rate) for size, rate in row["points"])
+    return Curve(name, **{**row, "points": points})
 
 
 @cache
