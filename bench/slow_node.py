@@ -171,7 +171,7 @@ def _row(kind: str, count: int, slow: int, keeps: float, seeds: int) -> str:
 def main() -> None:
     """Print the table, or write it into the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=400, help="clusters of each row")
+    parser.add_argument("--seeds", type=int, default=100, help="clusters of each row")
     parser.add_argument("--write", action="store_true", help="into docs/slow-node.md")
     arguments = parser.parse_args()
     if not arguments.write:

@@ -6,7 +6,10 @@ from speccheck.validator.evidence.measurement.collective import (
     CollectiveRun,
     CollectiveRuns,
 )
+from speccheck.validator.evidence.measurement.conditions import Conditions
+from speccheck.validator.evidence.measurement.path import path_of, uses_nccl
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.forecast.curve_bounds import Bounds, bounds_of
 from speccheck.validator.models.curve import Curve, Point, curve
 
 _Key = tuple[object, ...]
@@ -25,6 +28,8 @@ class MeasuredCurve(Record):
         unfinished: why a run did not end as it should; empty where all did.
         files: that they stand in.
         curve: medians over the runs.
+        held_to: what is expected at its sizes, and what others published.
+        path: which way the bytes took, or that nothing proves it.
 
     """
 
@@ -39,6 +44,8 @@ class MeasuredCurve(Record):
     unfinished: str
     files: tuple[str, ...]
     curve: Curve
+    held_to: Bounds = Bounds()
+    path: str = ""
 
 
 def measured_curves(by_type: Mapping[type, object]) -> tuple[MeasuredCurve, ...]:
@@ -49,7 +56,8 @@ def measured_curves(by_type: Mapping[type, object]) -> tuple[MeasuredCurve, ...]
     groups: dict[_Key, list[CollectiveRun]] = {}
     for run in found.shown:
         groups.setdefault(_key(run), []).append(run)
-    return tuple(_measured(runs) for runs in groups.values())
+    about = by_type.get(Conditions)
+    return tuple(_measured(runs, about) for runs in groups.values())
 
 
 def _key(run: CollectiveRun) -> _Key:
@@ -68,8 +76,10 @@ def _key(run: CollectiveRun) -> _Key:
     return tuple(one.value for one in leaves)
 
 
-def _measured(runs: list[CollectiveRun]) -> MeasuredCurve:
+def _measured(runs: list[CollectiveRun], about: object) -> MeasuredCurve:
     first = runs[0]
+    middle = curve(point for run in runs for point in points(run))
+    sizes = [one.size_bytes for one in middle.points]
     return MeasuredCurve(
         collective=first.collective.value or "",
         placement=first.placement.value or "",
@@ -81,8 +91,20 @@ def _measured(runs: list[CollectiveRun]) -> MeasuredCurve:
         runs=len(runs),
         unfinished=next(filter(None, map(_unfinished, runs)), ""),
         files=tuple(dict.fromkeys(_files(runs))),
-        curve=curve(point for run in runs for point in points(run)),
+        curve=middle,
+        held_to=bounds_of(first, about, sizes)
+        if isinstance(about, Conditions)
+        else Bounds(),
+        path=_path(first, about) if isinstance(about, Conditions) else "",
     )
+
+
+def _path(run: CollectiveRun, about: Conditions) -> str:
+    """Which way the bytes took, in words; empty where NCCL moved none."""
+    if not uses_nccl(run):
+        return ""
+    found = path_of(run, about.communicators.shown)
+    return found.words if found.is_proven else f"path not proven: {found.words}"
 
 
 def points(run: CollectiveRun) -> Iterator[Point]:

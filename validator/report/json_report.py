@@ -153,6 +153,12 @@ def _measured(one: "MeasuredCurve") -> dict[str, object]:
         "peak_size_bytes": peak and peak.size_bytes,
         "half_peak_bytes": one.curve.half_peak_bytes,
         "small_message_seconds": one.curve.small_message_seconds,
+        "held_to": {
+            "basis": one.held_to.basis or None,
+            "bounds": [bound._asdict() for bound in one.held_to.bounds],
+            "published": [reading._asdict() for reading in one.held_to.published],
+        },
+        "path": one.path or None,
         "points": [point._asdict() for point in one.curve.points],
     }
 

@@ -65,6 +65,31 @@ class MeasuredPoint(_Part):
     bus_bytes_per_second: float
 
 
+class MeasuredBound(_Part):
+    """What messages of one size should reach, bytes per second; null: not known."""
+
+    size_bytes: int
+    ceiling: float | None
+    warn_below: float | None
+    fail_below: float | None
+
+
+class PublishedReading(_Part):
+    """What somebody else published of the same collective on the same machines."""
+
+    size_bytes: int
+    bus_bytes_per_second: float
+    source: str
+
+
+class HeldTo(_Part):
+    """What is expected; basis: on what it rests, or why nothing is."""
+
+    basis: str | None
+    bounds: list[MeasuredBound]
+    published: list[PublishedReading]
+
+
 class Measured(_Part):
     """Runs of one collective over the same ranks: medians over the runs by size."""
 
@@ -81,6 +106,8 @@ class Measured(_Part):
     peak_size_bytes: int | None
     half_peak_bytes: float | None  # from this size on half of the peak is reached
     small_message_seconds: float | None  # median of messages of up to 8 KiB
+    held_to: HeldTo
+    path: str | None  # which way the bytes took, or that nothing proves it
     points: list[MeasuredPoint]
 
 
