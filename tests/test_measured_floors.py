@@ -45,7 +45,7 @@ def outcomes(path: Path) -> set[str]:
     assert not [one for one in found if one.outcome == "error"]
     limits = {one.outcome for one in found if one.rule == "copy_beyond_link"}
     assert "fail" not in limits
-    floors = {one.outcome for one in found if one.rule in FLOORS}
+    floors = {str(one.outcome) for one in found if one.rule in FLOORS}
     return floors - {"not_applicable"}
 
 
