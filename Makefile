@@ -4,6 +4,7 @@
 #   make check      format, lint, types, tests: what CI runs
 #   make bench      measure start-up and throughput, and the errors of the models
 #   make accuracy   write docs/accuracy.md and its plot: the models' errors, row by row
+#   make bandwidth  write docs/bandwidth.md: the verdict on every published bandwidth
 #   make node-report  draw docs/node-report.svg: the report of a faulty machine
 #   make calibration  write docs/calibration.md: the rules on published files
 #   make generate   rewrite the generated files that are committed
@@ -12,7 +13,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := check
-.PHONY: demo test lint format check bench accuracy node-report calibration generate clean
+.PHONY: demo test lint format check bench accuracy bandwidth node-report calibration generate clean
 
 EXAMPLE := fixtures/examples/several-files --gpu H100-80GB --role sft
 
@@ -61,6 +62,9 @@ bench: $(INSTALLED)
 
 accuracy: $(INSTALLED_FOR_PLOTS)
 	$(BIN)/python bench/accuracy.py --write
+
+bandwidth: $(INSTALLED)
+	$(BIN)/python bench/bandwidth.py
 
 node-report: $(INSTALLED)
 	$(BIN)/python bench/node_report.py

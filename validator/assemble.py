@@ -1,11 +1,12 @@
 """From the readings of one plan's files to the evidence that rules see."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from speccheck.validator.evidence.doubt import plan_evidence
 from speccheck.validator.evidence.environment import Environment, Variable
 from speccheck.validator.evidence.nccl_variables import NcclVariables
+from speccheck.validator.evidence.plan import Cluster
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import Conflicts, KeyedFile, StatedKeys
 from speccheck.validator.evidence.training_plan import TrainingPlan
@@ -26,6 +27,9 @@ from speccheck.validator.sources.versions.package_versions import (
     with_version,
 )
 from speccheck.validator.spec.nccl_catalogue import nccl_relations, nccl_variables
+
+if TYPE_CHECKING:
+    from speccheck.validator.evidence.node.node import Node
 
 # Of these a job may take less than the node has; its image brings its own library.
 _SHARED_OUT = {
@@ -123,12 +127,44 @@ def _add_node(
     by_type[XidCatalogue] = xid_catalogue()
     by_type[GpuProfiles] = gpu_profiles()
     by_type[InstanceProfile] = instance_profile(plan.value("cluster.instance_type"))
+    if node.measured:
+        _add_conditions(by_type, node)
     scopes: list[Scope] = [] if all(file.role in _LIVE for file in files) else ["plan"]
     if any(file.role == "node" for file in files):
         scopes.append("node")
     if scopes:
         scopes.append("environment")
     return (*scopes, *(("measurement",) if node.measured else ())), node.measured
+
+
+def _add_conditions(by_type: dict[type, Any], node: "Node") -> None:
+    """Add what is known of the machines that something was measured on."""
+    from speccheck.validator.evidence.measurement.communicator import (  # noqa: PLC0415
+        Communicators,
+        VariablesInForce,
+    )
+    from speccheck.validator.evidence.measurement.conditions import (  # noqa: PLC0415
+        Conditions,
+    )
+    from speccheck.validator.evidence.node.gpu import Gpus  # noqa: PLC0415
+    from speccheck.validator.evidence.node.profile import (  # noqa: PLC0415
+        InstanceProfile,
+    )
+    from speccheck.validator.evidence.node.rdma import RdmaPorts  # noqa: PLC0415
+    from speccheck.validator.spec.bandwidth import (  # noqa: PLC0415
+        published_bandwidth,
+    )
+
+    by_type[Conditions] = Conditions(
+        cluster=by_type[Cluster],
+        environment=by_type[Environment],
+        instance=by_type[InstanceProfile],
+        gpus=node.several(Gpus),
+        ports=node.several(RdmaPorts),
+        communicators=node.several(Communicators),
+        in_force=node.several(VariablesInForce),
+        published=published_bandwidth(),
+    )
 
 
 def _add_related(

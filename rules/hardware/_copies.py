@@ -84,7 +84,7 @@ def need_number(number: float | None, name: str, cluster: Cluster) -> float:
     """A number of a clause; raises MissingEvidence for GPUs that it has none for."""
     if number is None:
         accelerator = cluster.accelerator.need()
-        raise MissingEvidence(name, f"nobody has published one for {accelerator}")
+        raise MissingEvidence(f"a published floor for {accelerator}", name)
     return number
 
 

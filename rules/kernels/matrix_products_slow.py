@@ -47,8 +47,8 @@ def matrix_products_slow(
         return
     need_gpu(product)
     if limit.gemm_share is None:
-        reason = f"nobody has published one for {cluster.accelerator.need()}"
-        raise MissingEvidence(_SHARE, reason)
+        needed = f"a published share for {cluster.accelerator.need()}"
+        raise MissingEvidence(needed, _SHARE)
     peak = peak_of(product, profiles.by_id(cluster.accelerator)).need()
     rate = product.flops_per_second
     found, wanted = rate.need() / TERA, limit.gemm_share * peak

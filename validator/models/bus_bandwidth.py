@@ -62,6 +62,16 @@ def ranks_of_all_reduce(algorithm: float, bus: float) -> int:
     return round(2 / (2 - bus / algorithm))
 
 
+def ranks_of_ratio(collective: Collective, ratio: float) -> int | None:
+    """The ranks of which bus over algorithm bandwidth is this; None for none."""
+    if collective not in {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"}:
+        return None
+    whole = 2.0 if collective == "all_reduce" else 1.0
+    if not 0 <= ratio < whole:
+        return None
+    return round(whole / (whole - ratio))
+
+
 class Network(Record):
     """Nodes, or NVLink domains on rack-scale systems, and their adapters.
 

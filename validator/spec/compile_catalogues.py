@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from speccheck.validator.spec.catalogue_files import CATALOGUES, compiled_path
+from speccheck.validator.spec.compile_bandwidth import compile_bandwidth
 from speccheck.validator.spec.compile_frameworks import (
     FAMILIES,
     compile_framework,
@@ -52,6 +53,8 @@ def compiled_catalogues() -> Iterator[tuple[str, str]]:
         accelerators, instances, aliases, read_source("hardware/conflicts")
     )
     yield compiled_path("node_profiles"), _rendered(profiles, HARDWARE_LEVELS) + "\n"
+    bandwidth = compile_bandwidth(read_source("bandwidth/collectives"), accelerators)
+    yield compiled_path("bandwidth"), _rendered(bandwidth, HARDWARE_LEVELS) + "\n"
     xids = compile_xids(*(read_source(f"xid/{name}") for name in _XID_FILES))
     yield compiled_path("xid"), _rendered(xids, HARDWARE_LEVELS) + "\n"
 

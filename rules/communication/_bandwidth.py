@@ -1,0 +1,148 @@
+"""How measured collectives are held to floors: the same way for all of them."""
+
+from collections.abc import Iterator
+
+from speccheck.validator.evidence.measurement.collective import CollectiveRuns
+from speccheck.validator.evidence.measurement.conditions import Conditions
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import MissingEvidence, Value
+from speccheck.validator.forecast.bandwidth import (
+    Prospect,
+    collective_of,
+    is_of_gpus,
+    prospect,
+)
+from speccheck.validator.forecast.collective_series import (
+    Point,
+    Series,
+    series_of,
+    shown,
+)
+from speccheck.validator.models.bus_bandwidth import GIGA
+from speccheck.validator.models.expectation import Floors, shown_bytes
+from speccheck.validator.rule import Verdict, fail, passed, unknown
+
+
+class Held(Record):
+    """A series at its best, and what it should have reached."""
+
+    series: Series
+    point: Point
+    look: Prospect
+
+    @property
+    def at(self) -> list[Value[object]]:
+        """The leaves that it rests on."""
+        run = self.point.run
+        return [run.bus_bytes_per_second, run.ranks, run.nodes]
+
+    @property
+    def said(self) -> str:
+        """What was measured, on what."""
+        return f"{self.series.title}: {shown(self.point)}"
+
+
+def series_between_gpus(
+    runs: CollectiveRuns, collectives: tuple[str, ...]
+) -> Iterator[Series]:
+    """The runs of some collectives; none that hosts alone exchange."""
+    for series in series_of(runs.each()):
+        run = series.first
+        is_judged = run.collective.is_known and collective_of(run) in collectives
+        if is_judged and is_of_gpus(run):
+            yield series
+
+
+def held(series: Series, about: Conditions, floors: Floors) -> Held | Verdict:
+    """A series beside its floors, or why there is none."""
+    point = series.best(floors.least_bytes)
+    if point is None:
+        sizes = [one for one in series.first.size_bytes.or_else(()) if one is not None]
+        largest = f"up to {shown_bytes(max(sizes))}" if sizes else "no size"
+        return unknown(
+            f"{series.title}: {largest} was measured; floors hold from "
+            f"{shown_bytes(floors.least_bytes)} on",
+            missing=[series.first.size_bytes.name],
+            at=series.first.size_bytes,
+        )
+    try:
+        look = prospect(point.run, about, point.size_bytes, floors)
+    except MissingEvidence as missing:
+        return unknown(
+            f"{series.title}: {shown(point)}; what it should reach needs "
+            f"{missing.name} ({missing.reason})",
+            missing=[missing.name],
+            at=point.run.bus_bytes_per_second,
+        )
+    found = Held(series, point, look)
+    if look.reason:
+        return unknown(
+            f"{found.said}; no floor: {look.reason}", missing=(), at=found.at
+        )
+    return found
+
+
+def below_floor(one: Held, fraction: float) -> Verdict:
+    """A pass, a failure, or what keeps it open."""
+    point, look = one.point, one.look
+    low, high = look.lowest, look.highest
+    least, most = low.fail_below or 0.0, high.fail_below or 0.0
+    if point.bus < least:
+        return fail(
+            f"{one.said} is {point.bus / least * fraction:.2f} of {low.basis}; "
+            f"required are {least / GIGA:.4g} GB/s, {fraction:g} of it"
+            + _how_often(one),
+            at=one.at,
+            measured=round(point.bus / GIGA, 2),
+            required=round(least / GIGA, 2),
+            cost="a collective runs at the speed of its slowest member",
+            remedy=_remedy(look),
+        )
+    if why := _doubt(one):
+        return unknown(f"{one.said}; {why}", missing=(), at=one.at)
+    if point.bus < most:
+        return unknown(
+            f"{one.said}: enough for {fraction:g} of {low.basis}, and not for "
+            f"{fraction:g} of {high.basis}; open: {'; '.join(look.open)}",
+            missing=[point.run.algorithm.name],
+            at=one.at,
+        )
+    return passed(
+        f"{one.said} is {point.bus / most * fraction:.2f} of {high.basis}",
+        at=one.at,
+        measured=round(point.bus / GIGA, 2),
+        required=round(most / GIGA, 2),
+    )
+
+
+def _how_often(one: Held) -> str:
+    repeats = one.series.repeats
+    if repeats == 1:
+        return "; one run: repeat it before a node is blamed"
+    return f"; {repeats} runs"
+
+
+def _remedy(look: Prospect) -> str:
+    if not look.forced:
+        return ""  # that of the clause
+    return (
+        f"Repeat without forcing the algorithm ({look.forced}): NCCL's own choice is "
+        "faster on most fabrics. If that is too slow as well, bisect the nodes."
+    )
+
+
+def _doubt(one: Held) -> str:
+    """Why a measurement that reaches its floor is no proof that all is well."""
+    point, look = one.point, one.look
+    run = point.run
+    if look.plausible is not None and point.bus > look.plausible:
+        return (
+            f"more than {look.plausible / GIGA:.4g} GB/s, which no published "
+            "measurement comes near: ranks, size or units may be wrong"
+        )
+    if run.is_complete.value is False:
+        return "the run did not end: repeat it"
+    wrong = run.wrong_values.or_else(())
+    if point.at < len(wrong) and wrong[point.at]:
+        return f"{wrong[point.at]} wrong values: the figure means nothing"
+    return ""

@@ -1,0 +1,53 @@
+"""All-to-all slower than healthy machines of the kind.
+
+Why it hurts: mixtures of experts exchange every token this way, and the parts that
+leave a node share its adapters.
+
+What passes: the share of the clause of what the adapters allow, b (n - 1) / (n - g) of
+n ranks, g of them in a node, b bytes per second of adapters for each GPU.
+
+Where it does not apply: other collectives. One NVLink domain is unknown: no reading
+shows its limit.
+
+Source: NVIDIA/cluster-readiness-engine validation results, four runs at 0.77 to 0.93 of
+the ceiling. The share is an engineering default.
+
+Bad::
+
+    # alltoall, 2 nodes x 8 H100, 8 x 400 Gbit/s each, 8 GiB: busbw 55 GB/s of 94
+
+Good::
+
+    # the same: busbw 79 GB/s
+"""
+
+from speccheck.rules.communication._bandwidth import (
+    Held,
+    below_floor,
+    held,
+    series_between_gpus,
+)
+from speccheck.validator.evidence.measurement.collective import CollectiveRuns
+from speccheck.validator.evidence.measurement.conditions import Conditions
+from speccheck.validator.models.expectation import Floors
+from speccheck.validator.rule import Numbers, Verdicts, rule
+
+
+class Floor(Numbers):
+    """The share that is expected."""
+
+    floor_fraction: float
+
+
+@rule(clause="COMM-076", confidence="calibrated")
+def all_to_all_below_floor(
+    runs: CollectiveRuns, about: Conditions, limit: Floor
+) -> Verdicts:
+    """Judge all runs on the same machines together."""
+    floors = Floors(fail=limit.floor_fraction)
+    for series in series_between_gpus(runs, ("all_to_all",)):
+        found = held(series, about, floors)
+        if isinstance(found, Held):
+            yield below_floor(found, limit.floor_fraction)
+        else:
+            yield found

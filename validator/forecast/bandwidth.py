@@ -1,0 +1,190 @@
+"""What a measured collective should have reached, as far as the files tell.
+
+What nobody tells is tried both ways: with NVLS and without it, in one NVLink domain and
+across the network. A measurement then passes by the highest floor, fails by the lowest
+and is open in between; what would settle it is named.
+"""
+
+from typing import get_args
+
+from speccheck.validator.evidence.measurement.bandwidth import GpuReadings
+from speccheck.validator.evidence.measurement.collective import CollectiveRun
+from speccheck.validator.evidence.measurement.conditions import Adapters, Conditions
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import MissingEvidence
+from speccheck.validator.forecast._collective_paths import (
+    OPEN_DOMAIN,
+    OPEN_NETWORK_SUMS,
+    OPEN_SWITCH_SUMS,
+    algorithms,
+    domains_joined,
+    sums_in_network,
+)
+from speccheck.validator.models.bus_bandwidth import Collective
+from speccheck.validator.models.collective_setting import Setting
+from speccheck.validator.models.expectation import (
+    Expectation,
+    Floors,
+    expectation,
+)
+
+_NAMES: dict[str, Collective] = {one: one for one in get_args(Collective)} | {
+    "alltoall": "all_to_all",
+    "send_recv": "sendrecv",
+}
+# Backends that move nothing over NVLink, and a network of hosts alone.
+_OF_HOSTS = frozenset({"gloo", "mpi"})
+_NO_GPU = "the type of the GPUs is not known; name it with --gpu or --instance"
+
+
+class Prospect(Record):
+    """What a run may be expected to reach at one size.
+
+    Attributes:
+        possible: one for each way that the bytes may have taken.
+        open: what would tell which of them it was.
+        forced: the algorithm that NCCL was told to take, if any.
+
+    """
+
+    possible: tuple[Expectation, ...]
+    open: tuple[str, ...] = ()
+    forced: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why there is no floor; empty where there is one whatever the way was."""
+        return next((one.reason for one in self.possible if one.reason), "")
+
+    @property
+    def lowest(self) -> Expectation:
+        """With the lowest floor: what is below it is too slow in any case."""
+        return min(self.possible, key=lambda one: one.fail_below or 0.0)
+
+    @property
+    def highest(self) -> Expectation:
+        """With the highest floor: what reaches it is well in any case."""
+        return max(self.possible, key=lambda one: one.fail_below or 0.0)
+
+    @property
+    def plausible(self) -> float | None:
+        """No published figure comes near it, whatever the way was."""
+        return _greatest([one.plausible for one in self.possible])
+
+    @property
+    def impossible(self) -> float | None:
+        """More than the wires carry, whatever the way was."""
+        return _greatest([one.impossible for one in self.possible])
+
+
+def _greatest(bounds: list[float | None]) -> float | None:
+    """The greatest bound; None where one way has none."""
+    known = [one for one in bounds if one is not None]
+    return max(known) if len(known) == len(bounds) and known else None
+
+
+def collective_of(run: CollectiveRun) -> Collective | None:
+    """The collective as the models call it; None for another."""
+    return _NAMES.get(run.collective.need())
+
+
+def is_of_gpus(run: CollectiveRun) -> bool:
+    """Whether it ran between GPUs: readings of NVLink and adapters are of these."""
+    return run.backend.value not in _OF_HOSTS
+
+
+def nodes_of(run: CollectiveRun) -> int:
+    """That took part; raises MissingEvidence."""
+    if run.nodes.is_known:
+        return run.nodes.need()
+    if run.hosts.is_known:
+        return len(set(run.hosts.need()))
+    return run.nodes.need()
+
+
+def prospect(
+    run: CollectiveRun, about: Conditions, size_bytes: int, floors: Floors | None
+) -> Prospect:
+    """What a run should reach at a size; raises MissingEvidence.
+
+    Only for collectives and backends that models speak of.
+    """
+    collective = collective_of(run)
+    if collective is None:
+        raise MissingEvidence(run.collective.name, "no readings of it")
+    ranks, nodes = run.ranks.need(), nodes_of(run)
+    gpu = _gpu(run, about)
+    domains = domains_joined(ranks, nodes, gpu, about)
+    adapters = about.adapters() if max(domains.ways) > 1 else None
+    bare = Setting(collective, ranks, nodes, gpu)
+    forced = ""
+    settings: list[Setting] = []
+    opened = dict.fromkeys([OPEN_DOMAIN] if domains.is_open else [])
+    for count in dict.fromkeys(domains.ways):
+        one = _with_adapters(bare._replace(domains=count), adapters)
+        chosen = algorithms(one, run, about, size_bytes)
+        sums = sums_in_network(one, about, adapters)
+        if chosen.is_open:
+            opened[OPEN_SWITCH_SUMS] = None
+        if sums.is_open:
+            opened[OPEN_NETWORK_SUMS] = None
+        settings += (
+            one._replace(algorithm=algorithm, reduces_in_network=in_network)
+            for algorithm in chosen.ways
+            for in_network in sums.ways
+        )
+        forced = forced or chosen.forced
+    found = tuple(
+        _without_floors(expectation(one, size_bytes, floors), one, adapters)
+        for one in settings
+    )
+    return Prospect(found, tuple(opened), forced)
+
+
+def _gpu(run: CollectiveRun, about: Conditions) -> GpuReadings:
+    """By the name that the run tells, else by what the plan tells."""
+    if run.gpu.is_known:
+        found = about.published.of_gpu(run.gpu.need())
+        if found is not None:
+            return found
+    accelerator = about.cluster.accelerator
+    if accelerator.value is None:
+        raise MissingEvidence(accelerator.name, accelerator.note or _NO_GPU)
+    found = about.published.of_gpu(accelerator.value)
+    if found is None:
+        raise MissingEvidence(accelerator.name, _NO_GPU)
+    return found
+
+
+def _with_adapters(setting: Setting, adapters: Adapters | None) -> Setting:
+    if adapters is None or setting.domains == 1:
+        return setting
+    # Of racks, every node has all of its GPUs at work, or nobody knows.
+    idle = max(adapters.gpus - setting.gpus_per_domain, 0)
+    return setting._replace(
+        network_bytes_per_gpu=adapters.bytes_per_gpu,
+        idle_network_bytes=idle * adapters.bytes_per_gpu,
+    )
+
+
+def _without_floors(
+    found: Expectation, setting: Setting, adapters: Adapters | None
+) -> Expectation:
+    """The same, without floors where no reading is of such a network."""
+    if setting.domains == 1 or adapters is None or adapters.is_fast:
+        return found
+    why = f"no readings of networks of the kind {adapters.kind}"
+    return found._replace(
+        fail_below=None, warn_below=None, reference=None, basis="", reason=why
+    )
+
+
+def ring_bound(run: CollectiveRun, about: Conditions) -> float | None:
+    """What rings between the nodes of a run cannot exceed; None where none is known."""
+    try:
+        look = prospect(run, about, 0, None)
+    except MissingEvidence:
+        return None
+    bounds = [one.ceilings.ring for one in look.possible]
+    known = [one for one in bounds if one is not None]
+    return max(known) if known and len(known) == len(bounds) else None

@@ -1,0 +1,136 @@
+"""Runs of the same collective on the same machines, and what they measured together."""
+
+from collections.abc import Iterable, Iterator
+from statistics import median_high
+
+from speccheck.validator.evidence.measurement.collective import CollectiveRun
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.forecast.bandwidth import nodes_of
+from speccheck.validator.models.bus_bandwidth import GIGA
+from speccheck.validator.models.expectation import shown_bytes
+
+_LARGEST = 2  # sizes of which the better one counts
+
+
+class Point(Record):
+    """Bus bandwidth at one size, bytes per second, and the run that it is of."""
+
+    size_bytes: int
+    bus: float
+    run: CollectiveRun
+    at: int  # its position in the lists of the run
+
+
+class Series(Record):
+    """All runs of one collective, on the same machines and by the same algorithm."""
+
+    runs: tuple[CollectiveRun, ...]
+
+    @property
+    def first(self) -> CollectiveRun:
+        """Its collective, ranks and hosts are those of all."""
+        return self.runs[0]
+
+    @property
+    def title(self) -> str:
+        """What people call it: `all_reduce over 16 GPUs in 2 nodes`."""
+        one = self.first
+        title = f"{one.collective.value} over {one.ranks.value} GPUs"
+        if one.nodes.is_known or one.hosts.is_known:
+            nodes = nodes_of(one)
+            title += f" in {nodes} node{'s' if nodes > 1 else ''}"
+        if one.algorithm.is_known:
+            title += f" by {one.algorithm.value}"
+        return title
+
+    @property
+    def ended(self) -> tuple[CollectiveRun, ...]:
+        """Those that did not die; all where nothing is said of it."""
+        return tuple(one for one in self.runs if one.is_complete.value is not False)
+
+    def best(self, least_bytes: int) -> Point | None:
+        """The best of the two largest sizes from `least_bytes` on.
+
+        The better placement of buffers counts, and of repeated runs the median: of two
+        the better one, because one failure is not enough. Runs that died count only
+        where no other did better.
+        """
+        by_placement: dict[str | None, list[Point]] = {}
+        for run in self.ended or self.runs:
+            largest = sorted(_points(run, least_bytes), key=lambda one: one.size_bytes)
+            if largest:
+                found = max(largest[-_LARGEST:], key=lambda one: one.bus)
+                by_placement.setdefault(run.placement.value, []).append(found)
+        return max(
+            (_middle(points) for points in by_placement.values()),
+            key=lambda one: one.bus,
+            default=None,
+        )
+
+    @property
+    def repeats(self) -> int:
+        """How many runs there are, placements of buffers not counted."""
+        runs = self.ended or self.runs
+        placements = [one.placement.value for one in runs]
+        return max(placements.count(one) for one in placements)
+
+
+def _middle(points: list[Point]) -> Point:
+    rate = median_high([one.bus for one in points])
+    return next(one for one in points if one.bus == rate)
+
+
+def _points(run: CollectiveRun, least_bytes: int) -> Iterator[Point]:
+    sizes, rates = run.size_bytes.or_else(()), run.bus_bytes_per_second.or_else(())
+    for at, (size, bus) in enumerate(zip(sizes, rates, strict=False)):
+        if size is not None and bus is not None and size >= least_bytes:
+            yield Point(size, bus, run, at)
+
+
+def all_points(run: CollectiveRun) -> tuple[Point, ...]:
+    """Every size that was measured."""
+    return tuple(_points(run, 0))
+
+
+def steady_rates(series: Series, least_bytes: int) -> tuple[int, list[float]]:
+    """The largest size that all runs have, and what each reached there.
+
+    Of runs with two placements of buffers, those of the first run's alone.
+    """
+    placement = series.first.placement.value
+    runs = [one for one in series.ended if one.placement.value == placement]
+    rates = [
+        {at.size_bytes: at.bus for at in _points(one, least_bytes)} for one in runs
+    ]
+    shared = set.intersection(*map(set, rates)) if rates else set()
+    if not shared:
+        return 0, []
+    size = max(shared)
+    return size, [one[size] for one in rates]
+
+
+def series_of(runs: Iterable[CollectiveRun]) -> tuple[Series, ...]:
+    """The runs, those of the same collective, ranks and hosts together."""
+    found: dict[object, list[CollectiveRun]] = {}
+    for one in runs:
+        key = (
+            one.collective.value,
+            one.ranks.value,
+            one.nodes.value,
+            one.hosts.value,
+            one.gpu.value,
+            one.algorithm.value,
+            one.backend.value,
+        )
+        found.setdefault(key, []).append(one)
+    return tuple(Series(tuple(one)) for one in found.values())
+
+
+def shown(point: Point) -> str:
+    """`362 GB/s at 1 GiB`."""
+    return f"{point.bus / GIGA:.4g} GB/s at {shown_bytes(point.size_bytes)}"
+
+
+def microseconds(seconds: float) -> str:
+    """`21.4 us`."""
+    return f"{seconds * 1e6:.3g} us"

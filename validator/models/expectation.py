@@ -1,0 +1,314 @@
+"""What a collective should reach, and from where on it is too slow, or a mistake.
+
+Floors are shares of the ring's ceiling between nodes, and of what healthy machines were
+published to reach inside one NVLink domain. Outside the range of published readings
+there is no floor, and the answer says why. All rates are bus bandwidth, bytes per
+second. Sources: the readings of schemas/catalogues/bandwidth; stas00/ml-engineering
+network/README.md; NVIDIA/cluster-readiness-engine ADR-021.
+"""
+
+import math
+
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.models.architectures import Architecture
+from speccheck.validator.models.bus_bandwidth import GIGA, bus_factor
+from speccheck.validator.models.collective_setting import (
+    OF_RINGS,
+    Ceilings,
+    Setting,
+    ceilings,
+)
+from speccheck.validator.models.collective_time import Communicator, latency
+from speccheck.validator.models.estimate import Estimate
+
+# Vendors' tuners, sizes in 1e9 bytes: the best published figures stay below 1.02.
+MARGIN = 1.05
+# Sizes of which no threshold is worth anything: a fabric that is well reaches a tenth.
+NO_THRESHOLD_BELOW = 64 * 2**20
+_RING_OF_NETWORK = 0.95  # 381.8 of 400 GB/s on four nodes (stas00/ml-engineering)
+_RING_BAND = 0.15
+# A rack's all-gather: 0.84 and 0.97 of the ring, one published reading each.
+_ONE_NODE = 8
+_LATENCY_BAND = 0.5
+
+
+class Floors(Record):
+    """Shares of ceiling or reference that are too little, and where they hold.
+
+    The numbers of COMM-010 (tests/test_bandwidth_model.py holds them equal): below
+    `least_bytes` healthy fabrics fall off, and on more than `most_ranks` the one
+    published point is at 0.45.
+    """
+
+    fail: float = 0.80
+    warn: float = 0.92
+    least_bytes: int = 2**30
+    least_domain_bytes: int = 8 * 2**30  # where no curve tells the share of a size
+    most_ranks: int = 256
+
+
+# All-to-all has four published points, 0.77 to 0.93 of its ceiling.
+OF_ALL_TO_ALL = Floors(fail=0.70, warn=0.80)
+
+
+class Expectation(Record):
+    """What one size of one setting should reach; bytes per second of bus bandwidth.
+
+    Attributes:
+        ceilings: what the wires allow, by algorithm.
+        ceiling: of the algorithm that the wires favour; None where it is not known.
+        plausible: no published figure comes near it; more is likely a mistake.
+        impossible: more than the wires carry, with a margin: surely a mistake.
+        reference: what healthy machines reach; `lower` and `upper` where they differ.
+        fail_below, warn_below: the floors; None where there is none.
+        basis: what the floors are shares of, with the arithmetic.
+        reason: why there is no floor; empty where there is one.
+        sources: where the figures come from.
+
+    """
+
+    ceilings: Ceilings
+    ceiling: float | None = None
+    plausible: float | None = None
+    impossible: float | None = None
+    reference: Estimate | None = None
+    fail_below: float | None = None
+    warn_below: float | None = None
+    basis: str = ""
+    reason: str = ""
+    sources: tuple[str, ...] = ()
+
+
+def expectation(
+    setting: Setting, size_bytes: int, floors: Floors | None = None
+) -> Expectation:
+    """What healthy machines reach, and the floors below which these are too slow.
+
+    `floors` are those of the collective where none are given.
+    """
+    if floors is None:
+        to_all = setting.collective == "all_to_all"
+        floors = OF_ALL_TO_ALL if to_all else Floors()
+    bounds = ceilings(setting)
+    highest = bounds.highest
+    bare = Expectation(
+        bounds,
+        highest,
+        None if highest is None else highest * MARGIN,
+        None if bounds.wires is None else bounds.wires * MARGIN,
+        sources=tuple(one for one in (setting.gpu.source,) if one),
+    )
+    if reason := _outside(setting, size_bytes, floors):
+        return bare._replace(reason=reason)
+    found = _within(setting, size_bytes) if setting.domains == 1 else _across(setting)
+    if isinstance(found, str):
+        return bare._replace(reason=found)
+    base, basis, reference = found
+    return bare._replace(
+        reference=reference,
+        fail_below=base * floors.fail,
+        warn_below=base * floors.warn,
+        basis=basis,
+    )
+
+
+def _outside(setting: Setting, size_bytes: int, floors: Floors) -> str:
+    """Why the range of published readings ends before this setting."""
+    size = shown_bytes(size_bytes)
+    is_uneven = setting.ranks < 2 or setting.ranks % setting.domains  # noqa: PLR2004
+    across = setting.domains > 1
+    large = _is_bound_by_links(setting) if across else _has_no_curve(setting)
+    needed = floors.least_domain_bytes if large else 0
+    reasons = (
+        (
+            is_uneven,
+            f"{setting.ranks} ranks in {setting.domains} NVLink domains: no readings",
+        ),
+        (
+            setting.collective not in {*OF_RINGS, "all_to_all"},
+            f"no readings of {setting.collective}",
+        ),
+        (
+            setting.gpu.link_bytes is None,
+            "no readings of GPUs that NVLink does not join all",
+        ),
+        (
+            not setting.gpu.id,
+            "nobody published readings of such GPUs",
+        ),
+        (
+            setting.ranks > floors.most_ranks,
+            f"{setting.ranks} ranks: no floor is known above {floors.most_ranks}",
+        ),
+        (
+            size_bytes < floors.least_bytes,
+            f"{size}: healthy fabrics differ below {shown_bytes(floors.least_bytes)}",
+        ),
+        (
+            size_bytes < needed,
+            f"{size}: no curve tells what is usual below {shown_bytes(needed)}",
+        ),
+        (
+            across and setting.network_bytes_per_gpu is None,
+            "the adapters of a node are not known",
+        ),
+    )
+    return next((reason for holds, reason in reasons if holds), "")
+
+
+def _has_no_curve(setting: Setting) -> bool:
+    """Whether nobody tells what is usual at each size, inside one domain."""
+    return not setting.gpu.shares or setting.collective != "all_reduce"
+
+
+def _is_bound_by_links(setting: Setting) -> bool:
+    """Whether NVLink carries less than the adapters of a domain, as in racks.
+
+    Two racks of GB200 climb from 596 GB/s at 1 GiB to 810 at 16 GiB
+    (coreweave/nccl-tests).
+    """
+    links, each = setting.gpu.link_bytes, setting.network_bytes_per_gpu
+    if links is None or each is None:
+        return False
+    return setting.gpus_per_domain * each > links
+
+
+_Base = tuple[float, str, Estimate]
+
+
+def _across(setting: Setting) -> _Base | str:
+    """Between nodes: the ceiling of the ring, or of all-to-all."""
+    bounds, gpus = ceilings(setting), setting.gpus_per_domain
+    each = (setting.network_bytes_per_gpu or 0.0) / GIGA
+    if bounds.all_to_all is not None:
+        base = bounds.all_to_all
+        basis = (
+            f"{base / GIGA:.4g} GB/s, what {each:.4g} GB/s of adapters per GPU allow "
+            f"all-to-all over {setting.domains} nodes"
+        )
+        reference = Estimate(base, 0.77 * base, base, "advisory", _POINTS)
+        return base, basis, reference
+    base = bounds.ring or 0.0
+    basis = f"{base / GIGA:.4g} GB/s, {gpus} GPUs x {each:.4g} GB/s of adapters"
+    if base < gpus * each * GIGA:
+        basis = f"{base / GIGA:.4g} GB/s, the payload of the NVLinks of a GPU"
+    usual = min(_RING_OF_NETWORK * gpus * each * GIGA, setting.gpu.ring or math.inf)
+    low, high = usual * (1 - _RING_BAND), bounds.highest or usual
+    return base, basis, Estimate(usual, low, high, "advisory", _POINTS)
+
+
+_POINTS = "published runs of 2 to 36 nodes"
+
+
+def _within(setting: Setting, size_bytes: int) -> _Base | str:
+    """Inside one NVLink domain: what a healthy one reaches at this size."""
+    gpu = setting.gpu
+    if setting.ranks > gpu.gpus:
+        return f"{setting.ranks} GPUs in one domain: {gpu.gpus} were measured"
+    found = _peak(setting)
+    if isinstance(found, str):
+        return found
+    peak, how = found
+    share = share_of_peak(setting, size_bytes)
+    base = peak * share
+    basis = f"{base / GIGA:.4g} GB/s, {how} {gpu.id}"
+    if share < 1:
+        basis += f" ({peak / GIGA:.4g} x {share:.3g} at this size)"
+    reference = Estimate(base, 0.97 * base, 1.03 * base, "calibrated", gpu.source)
+    return base, basis, reference
+
+
+def _peak(setting: Setting) -> tuple[float, str] | str:
+    """Of messages that are large enough, and how it was reached."""
+    if setting.collective == "all_to_all":
+        return "no readings of all-to-all inside one domain that show its limit"
+    if setting.collective == "all_reduce":
+        return _peak_of_all_reduce(setting)
+    if setting.gpu.gpus > _ONE_NODE:
+        return f"one reading of {setting.collective} in racks, far from the ring"
+    return _peak_of_all_reduce(setting._replace(algorithm="ring"))
+
+
+def _peak_of_all_reduce(setting: Setting) -> tuple[float, str] | str:
+    gpu = setting.gpu
+    peaks: dict[str, float] = {}
+    if gpu.ring is not None:
+        peaks["ring"] = gpu.ring
+    if gpu.nvls is not None:
+        peaks["nvls"] = gpu.nvls * _of_fewer(setting)
+    if setting.algorithm is not None:
+        if setting.algorithm not in peaks:
+            return f"no readings of {setting.algorithm} inside {gpu.id}"
+        peaks = {setting.algorithm: peaks[setting.algorithm]}
+    elif setting.ranks == gpu.gpus and "nvls" in peaks:
+        # On fewer GPUs NCCL takes rings too: on four of eight H200, five of eight B200.
+        del peaks["ring"]
+    chosen = min(peaks, key=lambda one: peaks[one])
+    return peaks[chosen], f"reached by {_WORDS[chosen]} on"
+
+
+_WORDS = {"ring": "rings", "nvls": "NVLS"}
+
+
+def _of_fewer(setting: Setting) -> float:
+    """NVLS moves as many bytes per second for each GPU, whatever their number.
+
+    Five to seven of eight H200, six and seven of eight B200: within 6 percent.
+    """
+    whole = bus_factor("all_reduce", setting.gpu.gpus)
+    return bus_factor("all_reduce", setting.ranks) / whole
+
+
+def share_of_peak(setting: Setting, size_bytes: int) -> float:
+    """What a domain reaches at a size, of its best; 1 where no curve tells."""
+    curve = sorted(setting.gpu.shares.items())
+    if not curve or size_bytes >= curve[-1][0]:
+        return 1.0
+    if size_bytes <= curve[0][0]:
+        return curve[0][1]
+    above = next(at for at, (size, _) in enumerate(curve) if size >= size_bytes)
+    (low, first), (high, second) = curve[above - 1], curve[above]
+    part = math.log(size_bytes / low) / math.log(high / low)
+    return first + part * (second - first)
+
+
+def implausible(setting: Setting, threshold: float, size_bytes: int = 0) -> str:
+    """Why nobody can reach a threshold, bytes per second; empty where one can.
+
+    size_bytes: of the messages that it is meant for; 0 for messages of any size.
+    """
+    bounds = ceilings(setting)
+    if bounds.highest is None:
+        return ""
+    most, at = bounds.highest, ""
+    if setting.domains == 1 and size_bytes:
+        most *= share_of_peak(setting, size_bytes)
+        at = f" at {shown_bytes(size_bytes)}"
+    if threshold <= most * MARGIN:
+        return ""
+    return (
+        f"{threshold / GIGA:.4g} GB/s is {threshold / most:.3g} times the ceiling of "
+        f"{most / GIGA:.4g} GB/s{at}"
+    )
+
+
+def small_message_seconds(
+    setting: Setting, architecture: Architecture
+) -> Estimate | None:
+    """What an all-reduce of a few bytes takes, by the faster of ring and tree."""
+    if setting.collective != "all_reduce" or setting.ranks % setting.domains:
+        return None
+    who = Communicator(architecture, setting.domains, setting.gpus_per_domain)
+    found = latency(who, "ring", "ll")
+    if setting.domains > 1:
+        found = min(found, latency(who, "tree", "ll"))
+    low, high = found * (1 - _LATENCY_BAND), found / (1 - _LATENCY_BAND)
+    return Estimate(found, low, high, "advisory", "NVIDIA/nccl src/graph/tuning.cc")
+
+
+def shown_bytes(size: float) -> str:
+    """A size as people write it: 8 GiB, 512 MiB, 100 B."""
+    for unit, width in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if size >= width:
+            return f"{size / width:.3g} {unit}"
+    return f"{size:.0f} B"

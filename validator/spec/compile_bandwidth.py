@@ -1,0 +1,92 @@
+"""Compiles what collectives were measured to reach, as the bandwidth model takes it."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+Row = Mapping[str, Any]
+
+_GIGA = 1e9
+_BYTES = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+_SIZE = re.compile(r"(\d+) (KiB|MiB|GiB)")
+_QUANTITIES = ("all_reduce_cap", "ring_reference", "nvls_reference")
+
+
+def compile_bandwidth(collectives: Row, accelerators: Row) -> dict[str, Any]:
+    """Rates in bytes per second; raises ValueError for rows that do not fit."""
+    gpus = {row["id"]: row for row in accelerators["accelerators"]}
+    sources = collectives["sources"]
+    curves = {row["id"]: _curve(row, sources) for row in collectives["curves"]}
+    rows: dict[str, Any] = {}
+    for row in collectives["domains"]:
+        for gpu in row["accelerators"]:
+            if gpu not in gpus or gpu in rows:
+                message = f"{row['id']}: {gpu} is no accelerator, or has another row"
+                raise ValueError(message)
+            rows[gpu] = _domain(row, curves, sources)
+    links = {one: _links(row) for one, row in gpus.items()}
+    return {
+        "gpus": rows,
+        "link_bytes": {one: found for one, found in links.items() if found},
+        "curves": curves,
+    }
+
+
+def _domain(row: Row, curves: Row, sources: Row) -> dict[str, Any]:
+    found: dict[str, Any] = {"id": row["id"], "gpus": row["gpus"]}
+    used: dict[str, None] = {}
+    for name in _QUANTITIES:
+        quantity = row.get(name)
+        if quantity is None:
+            continue
+        if quantity["unit"] != "GB/s":
+            message = f"{row['id']}.{name}: {quantity['unit']} is not GB/s"
+            raise ValueError(message)
+        found[name] = quantity["value"] * _GIGA
+        used.update(dict.fromkeys(_named(quantity["source"], sources)))
+    found["source"] = "; ".join(used)
+    found["shares"] = _shares(curves[row["curve"]]) if "curve" in row else []
+    return found
+
+
+def _curve(row: Row, sources: Row) -> dict[str, Any]:
+    kept = ("domain", "collective", "domains", "ranks", "algorithm")
+    points = [
+        [_size(text), round(value * _GIGA)] for text, value in row["points"].items()
+    ]
+    if points != sorted(points, key=lambda one: one[0]):
+        message = f"{row['id']}: the sizes are not in order"
+        raise ValueError(message)
+    source = "; ".join(_named(row["source"], sources))
+    return {**{key: row[key] for key in kept}, "source": source, "points": points}
+
+
+def _shares(curve: Row) -> list[list[float]]:
+    """By size, the share of the best point of the curve."""
+    best = max(rate for _, rate in curve["points"])
+    return [[size, round(rate / best, 4)] for size, rate in curve["points"]]
+
+
+def _links(row: Row) -> float | None:
+    """Payload of NVLinks that are always there: bridges join two or four boards."""
+    nvlink = row.get("nvlink", {})
+    if nvlink.get("bridge_only", True) or "total_one_way" not in nvlink:
+        return None
+    return float(nvlink["total_one_way"]["value"]) * _GIGA
+
+
+def _size(text: str) -> int:
+    matched = _SIZE.fullmatch(text)
+    if matched is None:
+        message = f"{text!r} is no size: 1 KiB, 256 MiB, 8 GiB"
+        raise ValueError(message)
+    return int(matched[1]) * _BYTES[matched[2]]
+
+
+def _named(text: str, sources: Row) -> list[str]:
+    """The sources that a quantity names; raises ValueError for one that none is."""
+    names = text.split("; ")
+    if unknown := [one for one in names if one not in sources]:
+        message = f"no such source: {', '.join(unknown)}"
+        raise ValueError(message)
+    return [str(sources[one]) for one in names]
