@@ -6,7 +6,7 @@ that it lies there. Nothing of the machine is changed but by this process for it
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from time import perf_counter
 from typing import Any
@@ -100,7 +100,7 @@ class TorchGpus:
             return bool(self._torch.equal(target, source.to(target.device)))
 
     @contextmanager
-    def _near(self, gpu: int | None) -> Iterator[None]:
+    def _near(self, gpu: int | None) -> Generator[None]:
         """Run this thread for a while on processors near the GPU, if they are known."""
         try:
             before = os.sched_getaffinity(0)
@@ -176,7 +176,7 @@ def fill(torch: Any, memory: Any, seed: int) -> None:  # noqa: ANN401
 
 
 @contextmanager
-def failing_as_copy(torch: Any) -> Iterator[None]:  # noqa: ANN401
+def failing_as_copy(torch: Any) -> Generator[None]:  # noqa: ANN401
     """Make a failure of CUDA, or a lack of memory, one of the copy."""
     try:
         yield

@@ -1,6 +1,6 @@
 """Products of matrices by PyTorch: on GPUs, or by the processors of the host."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
@@ -202,7 +202,7 @@ def _differing(torch: Any, one: Any, other: Any) -> int:  # noqa: ANN401
 
 
 @contextmanager
-def failing_as_product(torch: Any) -> Iterator[None]:  # noqa: ANN401
+def failing_as_product(torch: Any) -> Generator[None]:  # noqa: ANN401
     """Make a failure of CUDA, or a lack of memory, one of the product."""
     try:
         yield

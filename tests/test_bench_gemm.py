@@ -171,7 +171,7 @@ def test_a_gpu_that_fails_is_told_and_the_others_are_measured(
     assert any("illegal memory access" in line for line in found.table)
     device.broken = {0, 1}
     nothing = run(device, BOTH, effort, Budget(60))
-    assert measure_and_judge([], "", OPTIONS, lambda *_: nothing) == 3
+    assert measure_and_judge([], "", OPTIONS, lambda _, __: nothing) == 3
     assert "nothing was measured: each attempt failed" in capsys.readouterr().err
 
 

@@ -255,7 +255,7 @@ def test_a_budget_that_is_spent_is_told(capsys: pytest.CaptureFixture[str]) -> N
     found = run(StandIn(2), AMOUNTS, budget)
     assert found.kinds == {}
     assert found.stopped == "stopped after 1e-09 s, its budget"
-    code = measure_and_judge([], "", OPTIONS, lambda *_: found)
+    code = measure_and_judge([], "", OPTIONS, lambda _, __: found)
     assert code == 3
     assert "nothing was measured: stopped after" in capsys.readouterr().err
 

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from speccheck.probes.torch_library import NoTorch
@@ -91,7 +91,7 @@ class Budget:
         return max(0.0, self._end - time.monotonic())
 
     @contextmanager
-    def interruptible(self) -> Iterator[None]:
+    def interruptible(self) -> Generator[None]:
         """Take an interrupt as the end of measuring, and keep what there is."""
         try:
             yield
