@@ -28,7 +28,7 @@ from speccheck.validator.spec.edition_source import (
 
 FOLDER = Path(speccheck.schemas.__file__).parent / "1.0"
 CORE_MUSTS = {
-    "COMM": [3, 9, 10, 16, 17, 60],
+    "COMM": [3, 9, 10, 16, 17, 60, 71, 72, 73],
     "MEM": [1, 2, 5, 8, 21, 32],
     "BATCH": [1, 2, 5, 22, 30],
     "PREC": [2, 4],

@@ -28,10 +28,12 @@ from speccheck.validator.models.expectation import (
     expectation,
 )
 
-_NAMES: dict[str, Collective] = {one: one for one in get_args(Collective)} | {
+_COLLECTIVES: tuple[Collective, ...] = get_args(Collective)
+_NAMES: dict[str, Collective] = {
     "alltoall": "all_to_all",
     "send_recv": "sendrecv",
 }
+_NAMES.update((one, one) for one in _COLLECTIVES)
 # Backends that move nothing over NVLink, and a network of hosts alone.
 _OF_HOSTS = frozenset({"gloo", "mpi"})
 _NO_GPU = "the type of the GPUs is not known; name it with --gpu or --instance"
