@@ -87,7 +87,7 @@ def test_a_page_shows_every_row() -> None:
 
 
 @pytest.mark.skipif(
-    importlib.util.find_spec("matplotlib") is None, reason="needs the extra bench"
+    importlib.util.find_spec("matplotlib") is None, reason="needs the extra plot"
 )
 def test_the_same_predictions_draw_the_same_plot() -> None:
     from accuracy_plot import draw  # noqa: PLC0415 - of the extra

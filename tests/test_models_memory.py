@@ -2,6 +2,7 @@
 
 import pytest
 
+from known_models import LLAMA_8B, LLAMA_70B, QWEN3_30B
 from speccheck.validator.models.activation_memory import (
     Work,
     activation_estimate,
@@ -30,31 +31,6 @@ from speccheck.validator.models.state_memory import (
     state_bytes,
 )
 
-LLAMA_8B = Dimensions(
-    layers=32,
-    hidden_size=4096,
-    attention_heads=32,
-    key_value_heads=8,
-    feed_forward_size=14336,
-    gated_feed_forward=True,
-    vocabulary_size=128256,
-    tied_embeddings=False,
-)
-LLAMA_70B = LLAMA_8B._replace(
-    layers=80, hidden_size=8192, attention_heads=64, feed_forward_size=28672
-)
-QWEN3_30B = LLAMA_8B._replace(
-    layers=48,
-    hidden_size=2048,
-    key_value_heads=4,
-    head_dimension=128,
-    feed_forward_size=None,
-    vocabulary_size=151936,
-    query_key_norm=True,
-    experts=128,
-    experts_per_token=8,
-    expert_feed_forward_size=768,
-)
 BARE = Dimensions(layers=48, hidden_size=7168, attention_heads=56)
 DEEPSPEED = Scheme("bf16", "deepspeed", accumulate_dtype="bf16", optimizer="adamw")
 MEGATRON = Scheme("bf16", "megatron", accumulate_dtype="fp32", optimizer="adam")

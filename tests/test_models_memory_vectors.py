@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from known_models import LLAMA_3B, LLAMA_8B
 from predictions.prediction import vectors
 from speccheck.validator.models.activation_memory import (
     Work,
@@ -44,25 +45,6 @@ from speccheck.validator.models.state_memory import (
 )
 
 Inputs = Mapping[str, Any]
-
-LLAMA_8B = Dimensions(
-    layers=32,
-    hidden_size=4096,
-    attention_heads=32,
-    key_value_heads=8,
-    feed_forward_size=14336,
-    gated_feed_forward=True,
-    vocabulary_size=128256,
-    tied_embeddings=False,
-)
-LLAMA_3B = LLAMA_8B._replace(
-    layers=28,
-    hidden_size=3072,
-    attention_heads=24,
-    head_dimension=128,
-    feed_forward_size=8192,
-    tied_embeddings=True,
-)
 
 
 def dimensions_of(given: Inputs) -> Dimensions:

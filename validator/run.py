@@ -1,6 +1,7 @@
 """One run: files in, judged plans out, positions worked out only for findings."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from speccheck.validator.assemble import PlanEvidence, assemble
 from speccheck.validator.engine import Judge
@@ -9,6 +10,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.gate import plan_size_class
 from speccheck.validator.job_scale import JobScale
+from speccheck.validator.live_evidence import at_hand_of
 from speccheck.validator.locate import (
     LocatedFinding,
     located,
@@ -31,17 +33,9 @@ from speccheck.validator.sources.source import Source
 from speccheck.validator.spec.compose import JudgedClause, compose
 from speccheck.validator.spec.edition import Edition, load_edition
 
-# Kinds of evidence, in the words of the edition, that a snapshot gives.
-NODE_EVIDENCE: tuple[str, ...] = (
-    "node.gpus",
-    "node.nvlink",
-    "node.pcie",
-    "node.fabric",
-    "node.driver",
-    "node.health",
-    "node.system",
-    "node.nccl_env",
-)
+if TYPE_CHECKING:
+    from speccheck.validator.measured_curves import MeasuredCurve
+
 # Clauses whose failures a change of settings can mend, and the plans of a run for which
 # one is sought: each costs up to as much as judging a hundred plans.
 MENDED = frozenset({"MEM-001", "MEM-002", "MEM-020", "BATCH-001", "BATCH-003"})
@@ -52,6 +46,7 @@ class JudgedPlan(Record):
     """One plan: its files, the size of the job, and what was found.
 
     grouping: why these files are one plan; empty for a single file.
+    measured: curves of the collectives that were measured; kinds: of measurements.
     """
 
     files: tuple[FileStatus, ...]
@@ -59,6 +54,8 @@ class JudgedPlan(Record):
     plan: JobScale
     size: str | None
     findings: tuple[LocatedFinding, ...]
+    measured: "tuple[MeasuredCurve, ...]" = ()
+    kinds: tuple[str, ...] = ()
 
 
 class Request(Record):
@@ -141,9 +138,13 @@ class NoSnapshot(Exception):  # noqa: N818 - a usage error with its own message
 def read_node(
     path: str, readers: Readers, text: str | None = None
 ) -> tuple[FileStatus, ReadFile]:
-    """The snapshot of a machine, or its text that was just taken; raises NoSnapshot."""
+    """The snapshot of a machine, or its text that was just taken; raises NoSnapshot.
+
+    What was just taken may be a measurement alone.
+    """
     status, files = read_file(path, readers=readers, text=text)
-    if len(files) == 1 and files[0].role == "node":
+    roles = {"node"} if text is None else {"node", "measurement"}
+    if len(files) == 1 and files[0].role in roles:
         return status, files[0]
     told = status.message or f"it is {status.format or 'of no known format'}"
     message = f"--node {path}: no snapshot: {told}; take one with speccheck probe"
@@ -261,6 +262,8 @@ class PlanJudge:
             findings=self._mended(
                 tuple(self._located(one, by_name) for one in findings), group, evidence
             ),
+            measured=_curves(evidence) if evidence.measured else (),
+            kinds=evidence.measured,
         )
 
     def _mended(
@@ -360,14 +363,14 @@ class PlanJudge:
                 accelerator=accelerator,
                 instance=instance,
                 profiles=self.request.profiles,
-                evidence=(at_hand := _at_hand(scopes, measured)),
+                evidence=(at_hand := at_hand_of(scopes, measured)),
             )
             narrowed = self.request.selection.narrow(composed, self.entries)
             if clauses:
                 narrowed = narrowed.selecting(lambda one: one.clause.id in clauses)
             if "plan" not in scopes:
                 narrowed = narrowed.selecting(
-                    lambda one: self._concerns_live(one, at_hand)
+                    lambda one: self._concerns_live(one, at_hand, scopes)
                 )
             judge = Judge(narrowed, self._rules_of(scopes))
             self._judges[named] = judge
@@ -379,20 +382,19 @@ class PlanJudge:
             self._rules[scopes] = RulesByClause(entries)
         return self._rules[scopes]
 
-    def _concerns_live(self, judged: JudgedClause, at_hand: tuple[str, ...]) -> bool:
-        """Whether a clause is judged where no file of a job is at hand."""
+    def _concerns_live(
+        self, judged: JudgedClause, at_hand: tuple[str, ...], by: tuple[Scope, ...]
+    ) -> bool:
+        """Whether a clause is judged, by such rules, where no file is at hand."""
         clause = judged.clause
         if not judged.is_selected or set(at_hand).isdisjoint(clause.evidence):
             return False
         scopes = {one.scope for one in self.entries if one.clause == clause.id}
-        return scopes != {"plan"}
+        return not scopes or not scopes.isdisjoint(by)
 
 
-def _at_hand(scopes: tuple[Scope, ...], measured: tuple[str, ...]) -> tuple[str, ...]:
-    """The kinds of live evidence at hand, in the words of the edition."""
-    found: dict[str, None] = dict.fromkeys(NODE_EVIDENCE if "node" in scopes else ())
-    if measured:
-        from speccheck.validator.evidence.node.node import MEASURED  # noqa: PLC0415
+def _curves(evidence: PlanEvidence) -> "tuple[MeasuredCurve, ...]":
+    """The measured curves of a plan; most plans have none."""
+    from speccheck.validator.measured_curves import measured_curves  # noqa: PLC0415
 
-        found.update(dict.fromkeys(one for kind in measured for one in MEASURED[kind]))
-    return (*found,)
+    return measured_curves(evidence.by_type)

@@ -35,7 +35,7 @@ _NAMES = ("NCCL_IB_DISABLE", "NCCL_NET", "NCCL_NET_PLUGIN")
 def fast_transport_disabled(environment: Environment, cluster: Cluster) -> Verdicts:
     """Judge the variables that choose the transport."""
     fabric = cluster.fabric
-    if fabric.value in _NO_FAST_PATH:
+    if cluster.nodes.need() <= 1 or fabric.value in _NO_FAST_PATH:
         return
     if not environment.files:
         yield unknown("no script sets the environment", missing=["environment"])

@@ -72,6 +72,7 @@ OPTIONS: tuple[Option, ...] = (
     _file("--skip-unknown", "files of other kinds are no error", "switch"),
     _file("--show-files", "list what each file was taken for, and stop", "switch"),
     _names("--output", "text, concise or json", "FORMAT[=FILE]", _REPORT),
+    Option("--plot", "draw measured curves: .svg or .png", "text", "FILE"),
     Option("--full", "show every finding, also what holds", "switch"),
     Option("--fail-on", "error (default), warning, info or never", "text", "LEVEL"),
     _names("--what-if", "judge the plan with other values too", "NAME=VALUE", _PLAN),

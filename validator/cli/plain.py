@@ -20,6 +20,7 @@ from speccheck.validator.cli.request import (
     files_request,
     one_of,
     outputs_of,
+    picture_of,
     style_of,
     wants_traceback,
 )
@@ -63,6 +64,7 @@ def judge(
         outputs = outputs_of(parsed, FORMATS)
         request = request_of(parsed)
         fail_on = one_of(parsed, "fail_on", FAIL_ON)
+        picture = picture_of(parsed)
         if "what_if" in parsed.values:
             _send_to_plan()
         if "show_files" in parsed.values:
@@ -75,6 +77,10 @@ def judge(
         ending = exit_of(found, summary, fail_on, skip_unknown=request.skip_unknown)
         for output in outputs:
             _report(found, summary, ending, output, parsed)
+        if picture is not None:
+            from speccheck.validator.cli.plot import plot  # noqa: PLC0415 - seldom
+
+            plot(found, picture)
     except REFUSALS as error:
         return _refuse(str(error), outputs)
     except Exception as error:

@@ -17,6 +17,7 @@ from speccheck.validator.spec.compose import UnknownProfile
 from speccheck.validator.spec.edition import UnknownEdition
 from speccheck.validator.spec.names import UnknownName
 
+PICTURES = ("svg", "png")
 USES = ("ci", "preflight", "certify")
 _DEFAULT_WIDTH = 80
 BUG = 4
@@ -148,6 +149,15 @@ def outputs_of(parsed: Parsed, formats: tuple[str, ...]) -> list[Output]:
         message = "two reports on standard output: give one a file, --output json=FILE"
         raise UsageError(message)
     return outputs
+
+
+def picture_of(parsed: Parsed) -> str | None:
+    """Where measured curves are to be drawn; raises UsageError."""
+    path = _text(parsed.values, "plot")
+    if path is not None and path.rpartition(".")[2] not in PICTURES:
+        message = f"--plot {path}: must end in .{' or .'.join(PICTURES)}"
+        raise UsageError(message)
+    return path
 
 
 def style_of(parsed: Parsed, *, to_file: bool) -> Style:

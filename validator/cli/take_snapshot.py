@@ -119,7 +119,7 @@ def snapshot_text(
     }
     if "imds" in parsed.values:
         arguments["instance"] = (SERVICE,)
-    seconds = _seconds(_text(parsed, "budget") or budget)
+    seconds = seconds_of(_text(parsed, "budget") or budget)
     found = snapshot(
         root=folder,
         budget_seconds=seconds,
@@ -153,7 +153,8 @@ def _record(parsed: Parsed, root: str, *, keep: bool) -> tuple[str, ...]:
     return os.path.abspath(folder), KEEP if keep else ""
 
 
-def _seconds(text: str) -> float:
+def seconds_of(text: str) -> float:
+    """The seconds of a budget, such as 10s; raises UsageError."""
     try:
         seconds = float(text.removesuffix("s"))
     except ValueError:

@@ -306,9 +306,9 @@ def small_message_seconds(
     return Estimate(found, low, high, "advisory", "NVIDIA/nccl src/graph/tuning.cc")
 
 
-def shown_bytes(size: int) -> str:
-    """A size as people write it: 8 GiB, 512 MiB, 100 bytes."""
+def shown_bytes(size: float) -> str:
+    """A size as people write it: 8 GiB, 512 MiB, 100 B."""
     for unit, width in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if size >= width:
-            return f"{size / width:.4g} {unit}"
-    return f"{size} bytes"
+            return f"{size / width:.3g} {unit}"
+    return f"{size:.0f} B"

@@ -6,6 +6,7 @@ or null, also when the run ends with exit code 2 or 3. Fields are only ever adde
 
 import json
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from speccheck.validator import VERSION
 from speccheck.validator.locate import LocatedFinding, Location
@@ -13,6 +14,9 @@ from speccheck.validator.report.subjects import with_numbers
 from speccheck.validator.report.summary import Exit, Summary, summarize
 from speccheck.validator.run import JudgedPlan, Run
 from speccheck.validator.sources.files import FileStatus
+
+if TYPE_CHECKING:
+    from speccheck.validator.measured_curves import MeasuredCurve
 
 SCHEMA = "speccheck-report/1"
 _ALWAYS = {"fail", "error", "unknown"}
@@ -128,7 +132,39 @@ def _plan(plan: JudgedPlan) -> dict[str, object]:
         "gpus_per_node": local,
         "world_size": world,
         "size": plan.size,
+        "measured": [_measured(one) for one in plan.measured],
         "summary": _summary(summarize((plan,))),
+    }
+
+
+def _measured(one: "MeasuredCurve") -> dict[str, object]:
+    peak = one.curve.peak
+    return {
+        "collective": one.collective or None,
+        "ranks": one.ranks,
+        "nodes": one.nodes,
+        "hosts": list(one.hosts),
+        "gpu": one.gpu or None,
+        "tool": one.tool or None,
+        "runs": one.runs,
+        "unfinished": one.unfinished or None,
+        "peak_bus_bytes_per_second": peak and peak.bus_bytes_per_second,
+        "peak_size_bytes": peak and peak.size_bytes,
+        "half_peak_bytes": one.curve.half_peak_bytes,
+        "small_message_seconds": one.curve.small_message_seconds,
+        "held_to": {
+            "basis": one.held_to.basis or None,
+            "bounds": [bound._asdict() for bound in one.held_to.bounds],
+            "published": [reading._asdict() for reading in one.held_to.published],
+        },
+        "path": one.path or None,
+        "placed": [
+            {
+                "placement": placed.placement or None,
+                "points": [point._asdict() for point in placed.curve.points],
+            }
+            for placed in one.placed
+        ],
     }
 
 

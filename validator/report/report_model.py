@@ -57,6 +57,66 @@ class File(_Part):
     message: str | None
 
 
+class MeasuredPoint(_Part):
+    """One size of message; seconds is null where nobody told the time."""
+
+    size_bytes: int
+    seconds: float | None
+    bus_bytes_per_second: float
+
+
+class MeasuredPlacement(_Part):
+    """One placement of buffers: out_of_place, in_place."""
+
+    placement: str | None
+    points: list[MeasuredPoint]
+
+
+class MeasuredBound(_Part):
+    """What messages of one size should reach, bytes per second; null: not known."""
+
+    size_bytes: int
+    ceiling: float | None
+    warn_below: float | None
+    fail_below: float | None
+
+
+class PublishedReading(_Part):
+    """What somebody else published of the same collective on the same machines."""
+
+    size_bytes: int
+    bus_bytes_per_second: float
+    source: str
+
+
+class HeldTo(_Part):
+    """What is expected; basis: on what it rests, or why nothing is."""
+
+    basis: str | None
+    bounds: list[MeasuredBound]
+    published: list[PublishedReading]
+
+
+class Measured(_Part):
+    """Runs of one collective over the same ranks: medians over the runs by size."""
+
+    collective: str | None
+    ranks: int | None
+    nodes: int | None
+    hosts: list[str]
+    gpu: str | None
+    tool: str | None
+    runs: int
+    unfinished: str | None  # why a run did not end as it should
+    peak_bus_bytes_per_second: float | None
+    peak_size_bytes: int | None
+    half_peak_bytes: float | None  # from this size on half of the peak is reached
+    small_message_seconds: float | None  # median of messages of up to 8 KiB
+    held_to: HeldTo
+    path: str | None  # which way the bytes took, or that nothing proves it
+    placed: list[MeasuredPlacement]  # the best first: numbers above are of it
+
+
 class Plan(_Part):
     """One plan: files that were judged together, and why."""
 
@@ -67,6 +127,7 @@ class Plan(_Part):
     gpus_per_node: int | None
     world_size: int | None
     size: str | None
+    measured: list[Measured]
     summary: Totals
 
 

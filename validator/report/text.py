@@ -23,6 +23,7 @@ def text_report(
     blocks: list[str] = []
     blocks.append("\n".join((_header(run, style), *_groups(run, style, full=full))))
     blocks.append("\n".join(_folded_files(run, full=full)))
+    blocks.append("\n".join(_measured(run, style, full=full)))
     many = len(run.plans) > 1
     shown = shown_findings(run.plans)
     if any(one.subjects for one in shown):
@@ -63,7 +64,11 @@ def _header(run: Run, style: Style) -> str:
 def _gpus(plan: JudgedPlan, style: Style) -> str:
     if all(file.format == "snapshot" for file in plan.files):
         return _gpus_of_node(plan, style)
+    if plan.measured:
+        return counted(len(plan.measured), "measured curve")
     world = plan.plan.value("cluster.world_size")
+    if world.value is None and plan.kinds:
+        return ", ".join(plan.kinds).replace("_", " ")
     nodes = plan.plan.value("cluster.nodes").value
     local = plan.plan.value("cluster.gpus_per_node").value
     if world.value is None:
@@ -84,6 +89,17 @@ def _gpus_of_node(plan: JudgedPlan, style: Style) -> str:
         return f"as {plan.plan.value('cluster.instance_type').value or 'stated'}"
     name = plan.plan.value("cluster.accelerator").value
     return f"{number} {style.times} {name}" if name else counted(number, "GPU")
+
+
+def _measured(run: Run, style: Style, *, full: bool) -> Iterator[str]:
+    curves = [one for plan in run.plans for one in plan.measured]
+    if curves:
+        # Most runs measure nothing.
+        from speccheck.validator.report.measured_text import (  # noqa: PLC0415
+            measured_lines,
+        )
+
+        yield from measured_lines(curves, style, full=full)
 
 
 def _groups(run: Run, style: Style, *, full: bool) -> Iterator[str]:

@@ -72,7 +72,8 @@ def unknown_lines(
     yield f"{style.paint('unknown', 'unknown')} {head}"
     ranked = sorted(groups.items(), key=lambda one: (-len(one[1]), one[0]))
     for need, clauses in ranked if full else ranked[:_MOST_GROUPS]:
-        yield wrap(f"{need}: {', '.join(sorted(clauses))}", style.width, "  ")
+        text = f"{need.removesuffix('.')}: {', '.join(sorted(clauses))}"
+        yield wrap(text, style.width, "  ")
     if not full and len(ranked) > _MOST_GROUPS:
         yield _others(dict(ranked[_MOST_GROUPS:]))
 

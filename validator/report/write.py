@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 
 
 class WriteError(Exception):
@@ -18,11 +19,26 @@ def write(text: Iterable[str], path: str | None) -> None:
     if path is None:
         _print(pieces)
         return
+    with (
+        _renamed(path) as temporary,
+        open(temporary, "w", encoding="utf-8", newline="\n") as file,
+    ):
+        file.writelines(pieces)
+
+
+def write_bytes(content: bytes, path: str) -> None:
+    """Write a file as `write` does."""
+    with _renamed(path) as temporary, open(temporary, "wb") as file:
+        file.write(content)
+
+
+@contextmanager
+def _renamed(path: str) -> Generator[str, None, None]:
+    """Another name to write under, which takes the place of `path` at the end."""
     folder, base = os.path.split(path)
     temporary = os.path.join(folder, f".{base}.{os.getpid()}.part")
     try:
-        with open(temporary, "w", encoding="utf-8", newline="\n") as file:
-            file.writelines(pieces)
+        yield temporary
         os.replace(temporary, path)
     except OSError as error:
         message = f"{path}: report not written: {error.strerror}"

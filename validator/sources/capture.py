@@ -13,6 +13,8 @@ from speccheck.validator.evidence.value import KeyPath, Place, Span, Status, dot
 Scalar = str | int | float | bool
 # A value, or why there is none: {"status": "not_supported"}.
 Found = Scalar | Mapping[str, str] | list[Scalar | None]
+# Where it stands: in a text, or at a key of a document.
+Where = Span | Place
 # From what the tool prints to a leaf; raises ValueError for another text.
 Convert = Callable[[str], Found]
 
@@ -45,7 +47,7 @@ class Capture:
         self._sources: dict[str, str] = {}
 
     def put(
-        self, kind: str, leaf: str, found: Found, span: Span, source: str = ""
+        self, kind: str, leaf: str, found: Found, span: Where, source: str = ""
     ) -> None:
         """A leaf of what a machine has one of."""
         part = self._data.setdefault(kind, {})
@@ -54,7 +56,7 @@ class Capture:
             self._put_place((kind, leaf), span)
             self._sources.setdefault(f"{kind}.{leaf}", f"{self.command} {source}")
 
-    def add(self, kind: str, span: Span) -> int:
+    def add(self, kind: str, span: Where) -> int:
         """Another part of a kind; returns its number, from 0."""
         parts = self._listed(kind, span)
         parts.append({})
@@ -65,7 +67,7 @@ class Capture:
         part: tuple[str, int],
         leaf: str,
         found: Found,
-        span: Span,
+        span: Where,
         source: str = "",
     ) -> None:
         """A leaf of one part."""
@@ -74,7 +76,7 @@ class Capture:
         self._put_place((kind, number, leaf), span)
         self._sources.setdefault(f"{kind}.{leaf}", f"{self.command} {source}")
 
-    def listed(self, kind: str, span: Span) -> None:
+    def listed(self, kind: str, span: Where) -> None:
         """The machine has no other parts of that kind than those that were added."""
         self._listed(kind, span)
 
@@ -88,7 +90,7 @@ class Capture:
         lists = {"partly_listed": sorted(self._partial)}
         return Node({**self._data, **lists}, file, taken)
 
-    def _listed(self, kind: str, span: Span) -> list[dict[str, Found]]:
+    def _listed(self, kind: str, span: Where) -> list[dict[str, Found]]:
         found = self._data.get(kind)
         if isinstance(found, list):
             return found
@@ -97,8 +99,10 @@ class Capture:
         self._put_place((kind,), span)
         return made
 
-    def _put_place(self, path: KeyPath, span: Span) -> None:
-        self._places[path] = Place(self.name, dotted(path), span=span)
+    def _put_place(self, path: KeyPath, span: Where) -> None:
+        if isinstance(span, Span):
+            span = Place(self.name, dotted(path), span=span)
+        self._places[path] = span
 
 
 def absence_of(text: str) -> Mapping[str, str] | None:

@@ -23,7 +23,8 @@ class CollectiveRun(Part):
     tool_version: Value[str]
     collective: Value[str]  # all_reduce, all_gather, reduce_scatter, all_to_all, ...
     placement: Value[str]  # out_of_place, in_place
-    backend: Value[str]  # nccl, gloo, mpi
+    backend: Value[str]  # nccl, rccl, gloo, mpi
+    library_version: Value[str]  # of the backend: 2.25.1
     data_type: Value[str]  # as the tool writes it
     gpu: Value[str]  # the name of all GPUs; absent where they differ
     ranks: Value[int]  # one for each GPU
@@ -36,6 +37,7 @@ class CollectiveRun(Part):
     is_complete: Value[bool]  # it ended as the tool ends; otherwise it died
     ended_by: Value[str]  # of one that is not complete: time budget, interrupt, fault
     is_compared: Value[bool]  # its results were compared with the right ones
+    out_of_bounds: Value[int]  # sizes with wrong results, as the tool sums them up
 
     size_bytes: Value[tuple[int | None, ...]]
     seconds: Value[tuple[float | None, ...]]  # median over iterations, slowest rank
@@ -43,6 +45,7 @@ class CollectiveRun(Part):
     bus_bytes_per_second: Value[tuple[float | None, ...]]
     wrong_values: Value[tuple[int | None, ...]]
     spread: Value[tuple[float | None, ...]]  # quartiles apart, over the median
+    variation: Value[tuple[float | None, ...]]  # standard deviation over the mean
     p99_seconds: Value[tuple[float | None, ...]]  # of iterations, slowest rank
 
 

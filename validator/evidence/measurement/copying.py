@@ -21,9 +21,11 @@ class CopyTest(Part):
     method: Value[str]  # copy_engine, sm
     operation: Value[str]  # write, read: who of a pair of GPUs moves the bytes
     is_bidirectional: Value[bool]
+    is_sum_of_both_ways: Value[bool]  # of a bidirectional one; else the way it names
     is_all_at_once: Value[bool]  # all GPUs copy at the same time
     gpu: Value[str]  # the name of all GPUs
     size_bytes: Value[int]
+    iterations: Value[int]  # timed ones, of which the rate is the median
     from_gpu: Value[tuple[int | None, ...]]  # None: the host
     to_gpu: Value[tuple[int | None, ...]]
     bytes_per_second: Value[tuple[float | None, ...]]  # None: no path, or no result

@@ -65,6 +65,8 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "communicators": ("log.nccl",),
     "variables_in_force": ("log.nccl",),
 }
+# Measurements that are called by the GPU they were taken on.
+_OF_ONE_GPU = frozenset({"matrix_products", "diagnostic_results"})
 # Leaves that name one specimen. They are replaced by a salted digest unless the user
 # asks for them: equal within a site, and telling nobody else anything.
 SPECIMENS: frozenset[str] = frozenset(
@@ -188,6 +190,11 @@ def _title(
         # The third of some GPUs need not be the third of the node.
         address = leaves.get("pci_address") if is_part else None
         return f"GPU {address or index}"
+    number = leaves.get("gpu_index")
+    if kind in _OF_ONE_GPU and isinstance(number, int):
+        return f"GPU {number}"
+    if kind == "rdma_transfers" and leaves.get("device"):
+        return str(leaves["device"])
     if kind == "rdma_ports":
         return f"{leaves.get('device')} port {leaves.get('number')}"
     if kind == "collective_runs":

@@ -105,8 +105,14 @@ class GpuProfile(Profile):
     compute_capability: Value[str]
     memory_total_bytes: Value[int]  # as the driver tells it, error correction on
     bar1_total_bytes: Value[int]
+    memory_gigabytes_per_second: Value[float]  # reading and writing together
     has_error_correction: Value[bool]
     can_be_partitioned: Value[bool]  # MIG
+
+    # dense products of matrices, in 1e12 operations a second
+    bfloat16_teraflops: Value[float]
+    float16_teraflops: Value[float]
+    float8_teraflops: Value[float]
 
     has_nvlink: Value[bool]
     nvlink_is_by_bridge: Value[bool]  # no link is up where nobody fitted a bridge
@@ -184,10 +190,13 @@ class GpuProfiles:
 
     def of(self, gpu: Gpu) -> GpuProfile:
         """The profile of a GPU, by its name and by its PCI device where it is known."""
-        if self._lookup is None:
-            self._lookup = _Lookup(self._read())
-        row = self._lookup.row(gpu)
+        row = self._lookup_of_all().row(gpu)
         return GpuProfile(lambda: row, gpu.name.places)
+
+    def by_id(self, accelerator: Value[str]) -> GpuProfile:
+        """The profile of a row of the catalogue, as a plan names it."""
+        catalogue = self._lookup_of_all()
+        return GpuProfile(lambda: catalogue.by_id(accelerator), accelerator.places)
 
     def shared(self, gpus: Gpus) -> GpuProfile:
         """The profile of all GPUs of a node; raises MissingEvidence without a list."""
@@ -196,6 +205,11 @@ class GpuProfiles:
             return found[0]
         why = "the GPUs of the node differ" if found else "the node has no GPU"
         return GpuProfile(lambda: _none(why), gpus.count.places)
+
+    def _lookup_of_all(self) -> "_Lookup":
+        if self._lookup is None:
+            self._lookup = _Lookup(self._read())
+        return self._lookup
 
 
 class _Lookup:
@@ -228,6 +242,17 @@ class _Lookup:
         found = by_name or by_device
         if found is None:
             return _none(f"{name.value} is not in the hardware catalogue")
+        return self._row_of(found)
+
+    def by_id(self, accelerator: Value[str]) -> ProfileRow:
+        found = accelerator.value
+        if found is None:
+            return _none(f"the type of the GPU is not known: {accelerator.note}")
+        if found not in self._rows:
+            return _none(f"{found} is no single type of the hardware catalogue")
+        return self._row_of(found)
+
+    def _row_of(self, found: str) -> ProfileRow:
         why = f"the hardware catalogue does not have it for {found}"
         return ProfileRow(found, self._rows[found]["leaves"], why)
 

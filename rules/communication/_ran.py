@@ -1,0 +1,97 @@
+"""What rules on the log of a run share: what was meant, and of which communicators."""
+
+from collections.abc import Callable
+
+from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.measurement.communicator import (
+    Communicator,
+    Communicators,
+    VariablesInForce,
+)
+from speccheck.validator.evidence.nccl_text import integer_seen
+from speccheck.validator.evidence.value import MissingEvidence, Place
+from speccheck.validator.rule import Verdict, Verdicts
+
+VERBS = frozenset({"infiniband", "roce-lossless", "spectrum-x-ra2.2", "mrc"})
+PLUGIN_ONLY = frozenset({"efa", "gcp-tcpxo", "gcp-tcpx"})
+NO_FAST_PATH = frozenset({"ethernet-tcp", "nvlink-only"})
+BY_USER = "environment"
+Judge = Callable[[Communicator], Verdict | None]
+
+
+class Setting:
+    """A variable as a file sets it, or as the log says that it was taken."""
+
+    __slots__ = ("place", "value")
+
+    def __init__(self, value: str, place: Place) -> None:
+        """Take the value and where it stands."""
+        self.value = value
+        self.place = place
+
+    @property
+    def is_off(self) -> bool:
+        """Whether NCCL reads 0."""
+        return integer_seen(self.value) == 0
+
+
+def setting(
+    name: str, environment: Environment, taken: VariablesInForce
+) -> Setting | None:
+    """The variable in the run; what the log says of it counts before the files."""
+    for one in taken.shown:
+        if one.name.value == name and one.value.value is not None:
+            return Setting(one.value.value, one.value.places[0])
+    variable = environment.find(name)
+    if variable is None or variable.value is None:
+        return None
+    return Setting(variable.value, variable.place)
+
+
+def several_nodes(one: Communicator) -> bool:
+    """Whether it spans nodes; raises MissingEvidence where the log does not tell."""
+    if not one.nodes.is_known and one.links_by_network.or_else(0) > 0:
+        return True
+    return one.nodes.need() > 1
+
+
+def ranks_of_node(one: Communicator) -> int:
+    """How many of its ranks a node has; raises MissingEvidence."""
+    told = one.ranks_per_node.value
+    return told if told is not None else one.ranks.need() // max(1, one.nodes.need())
+
+
+def networks(one: Communicator) -> list[str]:
+    """The networks that its processes chose."""
+    return (one.network.value or "").split(", ") if one.network.value else []
+
+
+def one_verdict(communicators: Communicators, judge: Judge) -> Verdicts:
+    """One verdict on all: a job has dozens of communicators, and one remedy for all.
+
+    A log that may lack some of them, or of their ranks, proves no pass.
+    """
+    found: dict[str, list[Verdict]] = {}
+    lacking: MissingEvidence | None = None
+    for one in communicators.shown:
+        if one.ranks.value == 1:
+            continue
+        try:
+            verdict = judge(one)
+        except MissingEvidence as error:
+            lacking = lacking or error
+            continue
+        if verdict is not None:
+            found.setdefault(verdict.outcome, []).append(verdict)
+    if failed := found.get("fail"):
+        others = len(failed) - 1
+        more = f"; {others} more communicators alike" if others else ""
+        yield failed[0]._replace(message=failed[0].message + more)
+        return
+    if lacking is not None:
+        raise lacking
+    if "unknown" in found:
+        yield found["unknown"][0]
+    elif "pass" in found:
+        communicators.count.need()
+        yield found["pass"][0]

@@ -1,0 +1,48 @@
+"""The connections over the network of a communicator, with GPUDirect and without."""
+
+from speccheck.rules.communication._ran import several_nodes
+from speccheck.validator.evidence.measurement.communicator import Communicator
+from speccheck.validator.evidence.node.profile import InstanceProfile
+from speccheck.validator.evidence.plan import Cluster
+from speccheck.validator.rule import Verdict, fail, passed, unknown
+
+
+def reach_of(
+    one: Communicator, cluster: Cluster, machine: InstanceProfile, remedy: str
+) -> Verdict | None:
+    """Judge them; None where none is to be expected."""
+    if not one.links_by_network.value and (
+        one.is_mnnvl.value or not several_nodes(one)
+    ):
+        return None
+    if one.socket_links.value:
+        return None
+    links, reached = one.links_by_network.need(), one.links_by_gpudirect.need()
+    at = [one.links_by_gpudirect, one.links_by_network, one.no_gpudirect_adapters]
+    if links and reached == links:
+        return passed(at=at, measured=reached, required=links)
+    if links == 0:
+        return unknown(
+            "the log shows no connection between the nodes",
+            missing=[one.links_by_network.name],
+            at=at,
+        )
+    cluster.fabric.need()
+    adapters, gpus = machine.network_adapters.value, machine.gpus.value
+    if reached and (adapters is None or gpus is None or adapters < gpus):
+        return unknown(
+            f"{reached} of {links} connections over the network use GPUDirect RDMA; "
+            "whether each GPU has an adapter near it is not known",
+            missing=["profile.network_adapters"],
+            at=at,
+        )
+    return fail(
+        f"{links - reached} of {links} connections over the network run without "
+        "GPUDirect RDMA; all of them should use it",
+        at=at,
+        measured=reached,
+        required=links,
+        cost="half the bandwidth between nodes or less: host memory is in the way",
+        remedy=remedy,
+        action="FIX_CONFIG",
+    )

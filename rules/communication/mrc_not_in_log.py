@@ -1,0 +1,62 @@
+"""A run on a multipath fabric whose log names another network.
+
+Why it hurts: NCCL falls back to plain verbs or to sockets without an error: one path
+where there are hundreds.
+
+What passes: the network has a name that begins as the clause says.
+
+Where it does not apply: other fabrics; runs on one node.
+
+Source: microsoft/mrc-nccl-plugin (mrc_v6 to mrc_v11).
+
+Bad::
+
+    NCCL INFO Using network IB
+
+Good::
+
+    NCCL INFO Using network mrc_v8
+"""
+
+from speccheck.rules.communication._ran import networks, one_verdict, several_nodes
+from speccheck.validator.evidence.measurement.communicator import (
+    Communicator,
+    Communicators,
+)
+from speccheck.validator.rule import Numbers, Verdict, Verdicts, fail, passed, rule
+
+
+class Named(Numbers):
+    """How the network of the plugin begins."""
+
+    net_prefix: str
+
+
+@rule(clause="MRC-002")
+def mrc_not_in_log(communicators: Communicators, name: Named) -> Verdicts:
+    """Judge the network of the communicators over several nodes."""
+    yield from one_verdict(communicators, lambda one: _judged(one, name.net_prefix))
+
+
+def _judged(one: Communicator, prefix: str) -> Verdict | None:
+    if not several_nodes(one):
+        return None
+    used = networks(one)
+    if not used:
+        one.network.need()
+    if all(network.startswith(prefix) for network in used):
+        return passed(at=[one.network, one.mrc_version], measured=one.network.value)
+    loaded = one.mrc_version.value
+    why = f"; {loaded} was loaded and not taken" if loaded else ""
+    return fail(
+        f"the run used the network {one.network.value}{why}; on this fabric its name "
+        f"must begin with {prefix}",
+        at=[one.network, one.missing_plugin, one.mrc_version],
+        measured=one.network.value,
+        required=f"{prefix}*",
+        cost="one path instead of all: plain verbs or sockets, without an error",
+        remedy="Set NCCL_NET_PLUGIN=mrc, add the folder of libnccl-net-mrc.so to "
+        "LD_LIBRARY_PATH, and run again with NCCL_DEBUG=INFO "
+        "NCCL_DEBUG_SUBSYS=INIT,NET.",
+        action="FIX_CONFIG",
+    )

@@ -1,0 +1,94 @@
+"""An adapter that writes slower than its line.
+
+Why it hurts: one weak rail does not show in a test of one node, and sets the pace of
+the whole job.
+
+What passes: GPUDirect writes, one way, that reach the share of the line rate. The rate
+of the line is that which the tool told, else that of the port in a snapshot, else that
+of the adapters of such a machine.
+
+Where it does not apply: reads, sends and tests of latency. Writes from host memory and
+both ways at once are unknown: the path of training was not measured. So are writes
+below the share that are small, or of an adapter that may be another one than those of
+training.
+
+Source: Azure/azurehpc-health-checks: 380 and 360 of 400 Gb/s, 180 of 200 Gb/s.
+
+Bad::
+
+    ib_write_bw -d mlx5_4 --use_cuda=4 --report_gbits   # 197.1 Gb/s of 400
+
+Good::
+
+    ib_write_bw -d mlx5_4 --use_cuda=4 --report_gbits   # 393.4 Gb/s of 400
+"""
+
+from speccheck.rules.fabric._transfers import (
+    WRITE,
+    is_of_latency,
+    line_of,
+    points_of,
+)
+from speccheck.validator.evidence.measurement.transfer import RdmaTransfer
+from speccheck.validator.evidence.node.profile import InstanceProfile
+from speccheck.validator.evidence.node.rdma import RdmaPorts
+from speccheck.validator.evidence.value import MissingEvidence
+from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
+
+
+class Floor(Numbers):
+    """The least share of the line rate; bytes of a message that may fail."""
+
+    line_share: float
+    message_min: int
+
+
+@rule(clause="FAB-004")
+def write_bandwidth_low(
+    transfer: RdmaTransfer,
+    ports: RdmaPorts,
+    instance: InstanceProfile,
+    limit: Floor,
+) -> Verdicts:
+    """Judge the writes of one adapter."""
+    if transfer.operation.need() != WRITE or is_of_latency(transfer):
+        return
+    _need_conditions(transfer)
+    rates = transfer.average_bytes_per_second
+    line = line_of(transfer, ports, instance)
+    points = points_of(transfer)
+    best = max(points, key=lambda one: one.gbit_per_second)
+    found, required = best.gbit_per_second, limit.line_share * line.gbit_per_second
+    if found > line.gbit_per_second:
+        raise MissingEvidence(rates.name, "faster than the line can be")
+    if found >= required:
+        yield passed(at=rates, measured=found, required=required)
+        return
+    if max(points).size_bytes < limit.message_min:
+        raise MissingEvidence(transfer.size_bytes.name, "messages too small to judge")
+    if not line.is_certain:
+        device = transfer.device.or_else("the adapter")
+        reason = f"whether {device} is one of the training adapters is not known"
+        raise MissingEvidence(transfer.line_gbit_per_second.name, reason)
+    yield fail(
+        f"{transfer.device.or_else('an adapter')} writes {found:,.1f} Gb/s, "
+        f"{found / line.gbit_per_second:.0%} of its line; required "
+        f"{limit.line_share:.0%} of {line.gbit_per_second:,.0f}, {required:,.0f} Gb/s",
+        at=rates,
+        measured=found,
+        required=required,
+        cost="every collective over this rail runs at its pace",
+        action="ISOLATE",
+    )
+
+
+def _need_conditions(transfer: RdmaTransfer) -> None:
+    """Raise MissingEvidence where another path than that of training was measured."""
+    memory = transfer.memory
+    if memory.need() != "gpu":
+        reason = "buffers of the host: measure with --use_cuda=N for the path of a job"
+        raise MissingEvidence(memory.name, reason)
+    both_ways = transfer.is_bidirectional
+    if both_ways.need():
+        reason = "both ways at once: measure without -b"
+        raise MissingEvidence(both_ways.name, reason)

@@ -1,0 +1,134 @@
+"""What rules on measured copies share."""
+
+from speccheck.validator.evidence.measurement.copying import CopyTest
+from speccheck.validator.evidence.node.profile import GpuProfile
+from speccheck.validator.evidence.plan import Cluster
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import MissingEvidence
+from speccheck.validator.models.bus_bandwidth import GIGA
+from speccheck.validator.models.links import pcie_bytes_per_second
+
+HOST = ("host_to_device", "device_to_host")
+PEER, LOCAL = "device_to_device", "local"
+_COPY_ENGINE = "copy_engine"
+# They reach their host by a link of their own, which the catalogue does not have.
+_NOT_BY_PCIE = "superchip"
+WAYS = {
+    "host_to_device": "from the host",
+    "device_to_host": "to the host",
+    PEER: "to another GPU",
+    LOCAL: "within the GPU",
+}
+
+
+class Copy(Record):
+    """One rate of a test: by which GPU or pair, as people call it."""
+
+    title: str
+    source: int | None
+    target: int | None
+    bytes_per_second: float | None
+
+    @property
+    def gigabytes_per_second(self) -> float:
+        """The rate as tools print it."""
+        return (self.bytes_per_second or 0) / GIGA
+
+
+def copies_of(test: CopyTest) -> list[Copy]:
+    """The rates of a test; raises MissingEvidence where they fit no GPUs.
+
+    A pair of one GPU with itself is none: the diagonal of a table. Nor is a copy within
+    the host one of a GPU. A rate of zero is no result.
+    """
+    rates = test.bytes_per_second.need()
+    sources, targets = test.from_gpu.need(), test.to_gpu.need()
+    if not len(rates) == len(sources) == len(targets):
+        reason = f"{len(rates)} rates for {len(sources)} and {len(targets)} GPUs"
+        raise MissingEvidence(test.bytes_per_second.name, reason)
+    is_of_pairs = test.direction.need() == PEER
+    return [
+        Copy(_title(source, target), source, target, rate or None)
+        for source, target, rate in zip(sources, targets, rates, strict=True)
+        if source != target or (source is not None and not is_of_pairs)
+    ]
+
+
+def _title(source: int | None, target: int | None) -> str:
+    if source is None:
+        return f"GPU {target}"
+    if source == target:
+        return f"GPU {source}"
+    return f"GPU {source}" if target is None else f"GPU {source} to GPU {target}"
+
+
+def is_one_way(test: CopyTest) -> bool:
+    """Whether copies run one way, one after another.
+
+    What is known may settle it; raises MissingEvidence where it does not.
+    """
+    opposed = (test.is_bidirectional, test.is_all_at_once)
+    if any(one.value for one in opposed):
+        return False
+    return not any(one.need() for one in opposed)
+
+
+def is_by_copy_engine(test: CopyTest) -> bool:
+    """Whether copies run one way, one after another, by the engine for them."""
+    if test.method.value not in {None, _COPY_ENGINE}:
+        return False
+    return is_one_way(test) and test.method.need() == _COPY_ENGINE
+
+
+def need_number(number: float | None, name: str, cluster: Cluster) -> float:
+    """A number of a clause; raises MissingEvidence for GPUs that it has none for."""
+    if number is None:
+        accelerator = cluster.accelerator.need()
+        raise MissingEvidence(f"a published floor for {accelerator}", name)
+    return number
+
+
+def is_small(test: CopyTest, least: int) -> bool:
+    """Whether the copies are known to be too small to show what a link can do."""
+    return test.size_bytes.or_else(least) < least
+
+
+def unseen(copies: list[Copy], test: CopyTest) -> MissingEvidence | None:
+    """Why some copies cannot be judged: the tool has no rate for them."""
+    names = [one.title for one in copies if one.bytes_per_second is None]
+    if not names and copies:
+        return None
+    return MissingEvidence(
+        test.bytes_per_second.name, f"no result for {', '.join(names) or 'any GPU'}"
+    )
+
+
+def most_of(direction: str, profile: GpuProfile) -> tuple[float, str] | None:
+    """What the link or the memory of a copy carries, one way, and how it is called.
+
+    None where no limit is known of such a copy; raises MissingEvidence for a GPU that
+    is not in the catalogue.
+    """
+    if direction == LOCAL:
+        # Each byte is read and written.
+        half = profile.memory_gigabytes_per_second.need() * GIGA / 2
+        return half, "half of the memory bandwidth, since each byte is read and written"
+    if direction == PEER and profile.has_nvlink.need():
+        return profile.nvlink_gigabytes_per_second.need() * GIGA, "all its NVLinks"
+    if profile.form_factor.need() == _NOT_BY_PCIE:
+        return None
+    generation = profile.pcie_generation_maximum_of_gpu.need()
+    width = profile.pcie_width_maximum.need()
+    rate = pcie_bytes_per_second(generation, width)
+    return None if rate is None else (rate, f"PCIe {generation} with {width} lanes")
+
+
+def is_beyond(copies: list[Copy], direction: str, profile: GpuProfile) -> bool:
+    """Whether a rate cannot be; copy_beyond_link tells of it."""
+    try:
+        most = most_of(direction, profile)
+    except MissingEvidence:
+        return False
+    return most is not None and any(
+        (one.bytes_per_second or 0) > most[0] for one in copies
+    )

@@ -1,0 +1,12 @@
+"""What rules on results of a diagnosis share."""
+
+from speccheck.validator.evidence.measurement.diagnosis import DiagnosticResult
+
+PASS, WARN, FAIL = "pass", "warn", "fail"
+
+
+def told(test: DiagnosticResult) -> str:
+    """What the test says of its result, with the number of the error."""
+    message, code = test.message.value, test.error_code.value
+    number = f" (error {code})" if code else ""
+    return number + (f": {message}" if message else "")

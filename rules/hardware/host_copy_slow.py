@@ -1,0 +1,102 @@
+"""A GPU that copies slowly from or to the memory of its host.
+
+Why it hurts: checkpoints, input and offloaded states wait for this link. A link that
+was trained down to fewer lanes or a lower generation shows nowhere else until then.
+
+What passes: each GPU, each way, at the floor of its type. Rates of one copy at a time
+by a copy engine count: those of kernels, of both ways or of all GPUs at once have
+other limits.
+
+Where it does not apply: other copies. Types of GPU without a published floor are
+unknown, and so are copies below the floor in a machine whose slots are of an older
+generation than the GPU, or of few bytes.
+
+Source: Azure/azurehpc-health-checks, check_gpu_bw.
+
+Bad::
+
+    host_to_device_memcpy_ce   # 55.4  55.3  27.1  55.4 GB/s
+
+Good::
+
+    host_to_device_memcpy_ce   # 55.4  55.3  55.4  55.4 GB/s
+"""
+
+from speccheck.rules.hardware._copies import (
+    HOST,
+    WAYS,
+    copies_of,
+    is_beyond,
+    is_by_copy_engine,
+    is_small,
+    need_number,
+    unseen,
+)
+from speccheck.validator.evidence.measurement.copying import CopyTest
+from speccheck.validator.evidence.node.gpu import Gpus
+from speccheck.validator.evidence.node.profile import (
+    GpuProfile,
+    GpuProfiles,
+    InstanceProfile,
+)
+from speccheck.validator.evidence.plan import Cluster
+from speccheck.validator.evidence.value import MissingEvidence
+from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
+
+
+class Floor(Numbers):
+    """GB/s of a copy; bytes that it must have to fail."""
+
+    host_copy: float | None
+    copy_min: int
+
+
+@rule(clause="HW-005")
+def host_copy_slow(
+    test: CopyTest,
+    cluster: Cluster,
+    gpus: Gpus,
+    profiles: GpuProfiles,
+    instance: InstanceProfile,
+    limit: Floor,
+) -> Verdicts:
+    """Judge each GPU of a test between GPUs and host."""
+    direction = test.direction.need()
+    if direction not in HOST or not is_by_copy_engine(test):
+        return
+    floor = need_number(limit.host_copy, "HW-005.host_copy", cluster)
+    profile, copies = profiles.by_id(cluster.accelerator), copies_of(test)
+    measured = [one for one in copies if one.bytes_per_second is not None]
+    slow = [one for one in measured if one.gigabytes_per_second < floor]
+    if slow and is_small(test, limit.copy_min):
+        raise MissingEvidence(test.size_bytes.name, "too few bytes to judge a link by")
+    if slow and (why := _slot(profile, gpus, instance)):
+        raise MissingEvidence(instance.pcie_generation_maximum.name, why)
+    for one in slow:
+        yield fail(
+            f"{one.title} copies {one.gigabytes_per_second:.1f} GB/s "
+            f"{WAYS[direction]}; required {floor:g} GB/s for this type",
+            at=test.bytes_per_second,
+            measured=one.gigabytes_per_second,
+            required=floor,
+            cost="checkpoints and input wait for this link",
+            action="ISOLATE",
+        )
+    if missing := unseen(copies, test):
+        raise missing
+    if not slow and is_beyond(copies, direction, profile):
+        raise MissingEvidence(test.bytes_per_second.name, "faster than the link can be")
+    if not slow:
+        least = min(one.gigabytes_per_second for one in copies)
+        yield passed(at=test.bytes_per_second, measured=least, required=floor)
+
+
+def _slot(profile: GpuProfile, gpus: Gpus, instance: InstanceProfile) -> str:
+    """Why the link of this machine cannot reach the floor of the type."""
+    own = profile.pcie_generation_maximum.value
+    told = [instance.pcie_generation_maximum.value]
+    told += [one.pcie_generation_maximum.value for one in gpus.shown]
+    lesser = [one for one in told if one is not None and own is not None and one < own]
+    if not lesser:
+        return ""
+    return f"they are of generation {min(lesser)}, the floor is one of generation {own}"

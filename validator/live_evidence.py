@@ -1,0 +1,32 @@
+"""Which live evidence is at hand, in the words of the edition."""
+
+from speccheck.validator.rule import Scope
+
+# What a snapshot of a machine gives.
+_OF_NODES = (
+    "node.gpus",
+    "node.nvlink",
+    "node.pcie",
+    "node.fabric",
+    "node.driver",
+    "node.health",
+    "node.system",
+    "node.nccl_env",
+)
+
+
+def at_hand_of(scopes: tuple[Scope, ...], measured: tuple[str, ...]) -> tuple[str, ...]:
+    """The kinds of live evidence of a plan.
+
+    Args:
+        scopes: of the rules that can judge it.
+        measured: the kinds of measurements that it has.
+
+    """
+    found: dict[str, None] = dict.fromkeys(_OF_NODES if "node" in scopes else ())
+    if measured:
+        # Seldom, and the module knows all parts of a node.
+        from speccheck.validator.evidence.node.node import MEASURED  # noqa: PLC0415
+
+        found.update(dict.fromkeys(one for kind in measured for one in MEASURED[kind]))
+    return (*found,)

@@ -1,0 +1,117 @@
+"""What the text report says of measured curves: a few lines for each."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from speccheck.validator.measured_curves import MeasuredCurve, PlacedCurve
+from speccheck.validator.models.expectation import shown_bytes
+from speccheck.validator.report.quantities import amount
+from speccheck.validator.report.style import Style, counted, joined, printable, wrap
+
+_MOST_CURVES = 6  # more fold away: a plan of rounds has hundreds
+_BARS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
+_INDENT = "    "
+
+
+def measured_lines(
+    curves: Sequence[MeasuredCurve], style: Style, *, full: bool
+) -> Iterator[str]:
+    """The lines of all curves; those with one message size alone say it in one line."""
+    shown = curves if full else curves[:_MOST_CURVES]
+    for one in shown:
+        yield from _curve_lines(one, style)
+    if len(shown) < len(curves):
+        more = counted(len(curves) - len(shown), "more measured curve")
+        yield f"  {more} (--full lists them)"
+
+
+def _curve_lines(one: MeasuredCurve, style: Style) -> Iterator[str]:
+    head = style.paint(one.collective or "collective", "bold")
+    yield _on_lines((head, *_conditions(one)), style, "  ")
+    points = one.curve.points
+    if not points:
+        yield f"{_INDENT}no size was measured"
+        return
+    *_, last = points
+    for placed in one.placed:
+        yield _on_lines(_numbers(placed, style), style, _INDENT)
+    yield from _held_to(one, style)
+    if style.unicode and len(points) > 2:  # noqa: PLR2004 - else no curve
+        yield _INDENT + _bars(one)
+    for knee in one.curve.knees:
+        yield (
+            f"{_INDENT}falls from {_rate(knee.before)} to {_rate(knee.after)} at "
+            f"{shown_bytes(knee.size_bytes)}"
+        )
+    if one.unfinished:
+        text = f"not complete after {shown_bytes(last.size_bytes)}: {one.unfinished}"
+        yield wrap(text, style.width, _INDENT)
+
+
+def _on_lines(parts: Iterable[str], style: Style, indent: str) -> str:
+    """Facts beside each other, each whole on its line."""
+    text = joined(parts, f" {style.dot} ", style.width - len(indent))
+    return "\n".join(indent + line for line in text.splitlines())
+
+
+def _conditions(one: MeasuredCurve) -> Iterator[str]:
+    if one.ranks is None:
+        yield "ranks not known"
+    elif one.nodes is None:
+        yield counted(one.ranks, "rank")
+    else:
+        yield f"{counted(one.ranks, 'rank')} on {counted(one.nodes, 'node')}"
+    if one.gpu:
+        yield printable(one.gpu)
+    if one.runs > 1:
+        yield counted(one.runs, "run")
+    if one.tool:
+        yield printable(one.tool)
+
+
+def _numbers(one: PlacedCurve, style: Style) -> Iterator[str]:
+    peak = one.curve.peak
+    if peak is None:
+        return
+    where = f"{one.placement.replace('_', ' ')} " if one.placement else ""
+    rate, size = _rate(peak.bus_bytes_per_second), shown_bytes(peak.size_bytes)
+    yield f"{where}peak {rate} at {size}"
+    half = one.curve.half_peak_bytes
+    if half is not None:
+        yield f"half of it from {shown_bytes(half)} on"
+    small = one.curve.small_message_seconds
+    if small is not None:
+        unit = "\u00b5s" if style.unicode else "us"
+        yield f"{small * 1e6:.3g} {unit} for small messages"
+
+
+def _held_to(one: MeasuredCurve, style: Style) -> Iterator[str]:
+    """What is expected at the size of the peak, and on what that rests."""
+    peak = one.curve.peak
+    size = peak.size_bytes if peak else None
+    bound = next((b for b in one.held_to.bounds if b.size_bytes == size), None)
+    if peak is not None and bound is not None:
+        told: list[str] = []
+        if bound.ceiling:
+            share = peak.bus_bytes_per_second / bound.ceiling
+            told.append(f"{share:.2f} of the ceiling, {_rate(bound.ceiling)}")
+        if bound.warn_below and bound.fail_below:
+            told.append(f"warning below {_rate(bound.warn_below)}")
+            told.append(f"failure below {_rate(bound.fail_below)}")
+        if told:
+            yield _on_lines(told, style, _INDENT)
+    for text in (one.held_to.basis, one.path):
+        if text:
+            yield wrap(text, style.width, _INDENT)
+
+
+def _bars(one: MeasuredCurve) -> str:
+    """A bar for each size, as high as its share of the peak."""
+    rates = [point.bus_bytes_per_second for point in one.curve.points]
+    top = max(rates) or 1.0
+    bars = "".join(_BARS[round(rate / top * (len(_BARS) - 1))] for rate in rates)
+    first, last = one.curve.points[0], one.curve.points[-1]
+    return f"{shown_bytes(first.size_bytes)} {bars} {shown_bytes(last.size_bytes)}"
+
+
+def _rate(bytes_per_second: float) -> str:
+    return amount(bytes_per_second, "bytes_per_second", 1e9)

@@ -1,0 +1,188 @@
+"""What nccl-tests and rccl-tests print: one run for each placement of each table."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
+from speccheck.validator.evidence.value import Span
+from speccheck.validator.sources.capture import Capture
+from speccheck.validator.sources.formats._collective_runs import (
+    Leaves,
+    Point,
+    Told,
+    put_run,
+)
+from speccheck.validator.sources.formats._nccl_tests_collective import (
+    Factor,
+    alternatives,
+    candidates,
+    chosen,
+    factor_of,
+    passages,
+    ranks_of_all_reduce,
+)
+from speccheck.validator.sources.formats._nccl_tests_columns import (
+    Columns,
+    Row,
+    points_of,
+)
+from speccheck.validator.sources.formats._nccl_tests_ranks import TOOL, rank_leaves
+from speccheck.validator.sources.formats._nccl_tests_tables import Block, Log, Table
+from speccheck.validator.sources.formats._printed import printed_reader
+from speccheck.validator.sources.formats._printed_lines import Line, absent
+
+_HEADS = lazy_pattern(
+    r"#[ \t]*size[ \t]+count[ \t]+type[^\n]*[ \t]busbw"
+    r"|# nThread \d+ nGpus \d+ minBytes \d"
+)
+_TRUTHS = ("#wrong", "error")
+_LOG_STOPS = "end of the log"
+
+
+def _detect(text: str) -> float:
+    if _HEADS.search(text):
+        return 1.0
+    return 0.9 if "# Avg bus bandwidth" in text and Log(text).tables else 0.0
+
+
+def put(capture: Capture, text: str) -> None:
+    """The tables of a log, and the processes that died before theirs."""
+    capture.command = TOOL
+    log = Log(text)
+    for table in log.tables:
+        _put_table(capture, log, table)
+    for block, end in log.died:
+        if block.first is None:
+            continue
+        at = block.first.span
+        leaves = {**_block_leaves(log, block), **_not_complete(log, end)}
+        leaves.update(rank_leaves(block.ranks, at))
+        if block.program is not None:
+            program = block.program
+            leaves["collective"] = Told(program.collective, program.line.span)
+        put_run(capture, leaves, (), at)
+
+
+def _block_leaves(log: Log, block: Block) -> Leaves:
+    at = block.first.span if block.first else Span(1, 1, 1)
+    told = {"tool": Told(TOOL, at), "backend": Told(log.backend, at)}
+    return {**told, **block.leaves}
+
+
+def _not_complete(log: Log, end: tuple[str, Line] | None) -> Leaves:
+    word, line = end or (_LOG_STOPS, log.last)
+    at = line.span if line is not None else Span(1, 1, 1)
+    return {"is_complete": Told(found=False, at=at), "ended_by": Told(word, at)}
+
+
+def _put_table(capture: Capture, log: Log, table: Table) -> None:
+    shared = _block_leaves(log, table.block)
+    if table.is_complete:
+        shared["is_complete"] = Told(found=True, at=table.averages[-1].span)
+    else:
+        shared.update(_not_complete(log, table.ended_by))
+    if table.out_of_bounds is not None:
+        count, line = table.out_of_bounds
+        shared["out_of_bounds"] = Told(count, line.span)
+    for rows in _sweeps(table):
+        _put_sweep(capture, table, shared, rows)
+
+
+def _sweeps(table: Table) -> Iterator[list[Row]]:
+    """The rows of each passage over the sizes; one without rows for an empty table."""
+    columns, rows = table.columns, table.rows
+    if not rows:
+        yield []
+    names = "type", "redop", "root"
+    messages = [
+        (tuple(row.text(columns, name) for name in names), int(row.texts[0]))
+        for row in rows
+    ]
+    has_one_size, is_mixed = table.block.has_one_size, table.others > 0
+    for passage in passages(messages, has_one_size=has_one_size, is_mixed=is_mixed):
+        yield [rows[at] for at in passage]
+
+
+def _put_sweep(
+    capture: Capture, table: Table, shared: Leaves, rows: Sequence[Row]
+) -> None:
+    columns, at = table.columns, table.head.span
+    points = [points_of(columns, row) for row in rows]
+    factor = factor_of(point for row in points for point in row if point is not None)
+    ranks = table.block.ranks
+    last = max((one.rank for one in ranks), default=0) + 1
+    leaves = {**shared, **rank_leaves(ranks, at, ranks_of_all_reduce(factor, last))}
+    leaves["collective"] = _collective(capture, table, rows, factor, leaves["ranks"])
+    if not rows:
+        put_run(capture, leaves, (), at)
+        return
+    first = rows[0].at
+    leaves["data_type"] = Told(rows[0].text(columns, "type"), first)
+    for half, placement in enumerate(columns.placements):
+        known = [one for row in points if (one := row[half]) is not None]
+        if not known:
+            continue  # the log breaks off in its first row
+        of_half = {**leaves, "placement": Told(placement, at)}
+        truth = _is_compared(columns, rows, half)
+        if truth is not None:
+            of_half["is_compared"] = Told(truth, first)
+        if truth and "error" in columns.halves[half]:
+            known = _judged_by_errors(known, of_half)
+        put_run(capture, of_half, known, first)
+
+
+def _is_compared(columns: Columns, rows: Sequence[Row], half: int) -> bool | None:
+    """Whether the results of all messages that are not empty were compared."""
+    names = columns.halves[half]
+    name = next((name for name in _TRUTHS if name in names), None)
+    if name is None:
+        return None
+    before = len(columns.left) + sum(map(len, columns.halves[:half]))
+    column = before + names.index(name)
+    told = [
+        row.texts[column]
+        for row in rows
+        if len(row.texts) > column and int(row.texts[0]) > 0
+    ]
+    return "N/A" not in told if told else None
+
+
+def _judged_by_errors(
+    points: Sequence[Point], leaves: Mapping[str, Told]
+) -> list[Point]:
+    """Until 2.11 rows tell of the largest error, and the last lines of wrong results.
+
+    Where these say that no size is out of bounds, none has a wrong value.
+    """
+    told = leaves.get("out_of_bounds")
+    if told is not None and told.found == 0:
+        return [point._replace(wrong=0) for point in points]
+    return list(points)
+
+
+def _collective(
+    capture: Capture,
+    table: Table,
+    rows: Sequence[Row],
+    factor: Factor | None,
+    told_ranks: Told,
+) -> Told:
+    """The collective, from the surest that tells of it, and where that stands."""
+    program, named, at = table.block.program, table.mention, table.head.span
+    if program is not None:
+        return Told(program.collective, program.line.span)
+    if not rows:
+        return Told(named.collective, named.line.span) if named else _unknown("", at)
+    ranks = told_ranks.found if isinstance(told_ranks.found, int) else None
+    redop, root = (rows[0].text(table.columns, name) for name in ("redop", "root"))
+    possible = candidates(redop, root, factor, ranks)
+    if named is not None and named.collective in possible:
+        return Told(named.collective, named.line.span)
+    found = chosen(possible, capture.name)
+    return Told(found, rows[0].at) if found else _unknown(alternatives(possible), at)
+
+
+def _unknown(words: str, at: Span) -> Told:
+    return Told(absent(f"no program and no command is named{words}", TOOL), at)
+
+
+READER = printed_reader("nccl-tests", "nccl_tests", _detect)

@@ -1,0 +1,257 @@
+"""What nccl-tests write with `-J`: the same runs as their table, with all digits.
+
+The file holds the whole environment of the process besides, with its secrets: nothing
+of `env` is read, and of the arguments the name of the program alone.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from speccheck.validator.evidence.value import KeyPath
+from speccheck.validator.sources.capture import Capture, Found
+from speccheck.validator.sources.documents.document import Document
+from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.formats._collective_runs import (
+    GIGA,
+    Leaves,
+    Point,
+    Told,
+    measured_point,
+    over,
+    put_run,
+    times,
+)
+from speccheck.validator.sources.formats._nccl_tests_collective import (
+    alternatives,
+    candidates,
+    chosen,
+    factor_of,
+    passages,
+    program_in,
+)
+from speccheck.validator.sources.formats._nccl_tests_columns import IN, OUT
+from speccheck.validator.sources.formats._nccl_tests_ranks import (
+    TOOL,
+    Rank,
+    rank_leaves,
+)
+from speccheck.validator.sources.formats._nccl_tests_tables import library_version
+from speccheck.validator.sources.formats._printed_lines import absent, finite
+from speccheck.validator.sources.measured import measurement_reading
+from speccheck.validator.sources.reader import Reader, Reading
+
+Json = Mapping[str, object]
+_SETTINGS = {"warmup_iters": "warmup_iterations", "iterations": "iterations"}
+_MICROSECONDS = 1e6
+_LEAST_TIMES = 4
+_MOST = 2**63
+_MOST_RANKS = 1_000_000  # of one job: more are a mistake
+
+
+def _detect(document: Document) -> float:
+    data = document.data
+    if not isinstance(data, dict) or not _whole(data.get("nccl_version")):
+        return 0.0
+    return 1.0 if isinstance(data.get("args"), list) and "version" in data else 0.0
+
+
+def _read(document: Document) -> Reading:
+    capture = Capture(document.name, f"{TOOL} -J")
+    data = document.data if isinstance(document.data, dict) else {}
+    told = _results(data)
+    shared = _shared(document, data)
+    messages = [
+        (tuple(_text(row.get(key)) for key in ("type", "redop", "root")), _size(row))
+        for _, row in told
+    ]
+    config = _object(data, "config")
+    least, most = config.get("minimum_bytes"), config.get("maximum_bytes")
+    sweeps = passages(messages, has_one_size=least == most, is_mixed=False)
+    for numbers in sweeps:
+        _put_sweep(capture, document, shared, [told[number] for number in numbers])
+    if not told:
+        shared["collective"] = _collective(document, data, [], shared)
+        put_run(capture, shared, (), document.place(("results",)))
+    return measurement_reading(capture.node(), FactSheet.of(document))
+
+
+def _results(data: Json) -> list[tuple[int, Json]]:
+    """The results that are such, with their numbers."""
+    found = data.get("results")
+    rows = found if isinstance(found, list) else []
+    return [
+        (number, row)
+        for number, row in enumerate(rows)
+        if isinstance(row, dict) and _whole(row.get("size"))
+    ]
+
+
+def _put_sweep(
+    capture: Capture,
+    document: Document,
+    shared: Leaves,
+    rows: Sequence[tuple[int, Json]],
+) -> None:
+    at = document.place(("results", rows[0][0]))
+    leaves = {**shared, "data_type": Told(_text(rows[0][1].get("type")), at)}
+    points = {
+        placement: [
+            _point(row, placement)
+            for _, row in rows
+            if isinstance(row.get(placement), dict)
+        ]
+        for placement in (OUT, IN)
+    }
+    data = document.data if isinstance(document.data, dict) else {}
+    measured = [point for one in points.values() for point in one]
+    leaves["collective"] = _collective(document, data, rows, shared, measured)
+    for placement, known in points.items():
+        if not known:
+            continue
+        of_one = {**leaves, "placement": Told(placement, at)}
+        judged = [point.wrong is not None for point in known if point.size_bytes]
+        if judged and "is_compared" not in of_one:
+            of_one["is_compared"] = Told(all(judged), at)
+        put_run(capture, of_one, known, at)
+
+
+def _point(row: Json, placement: str) -> Point:
+    told = _object(row, placement)
+    each = _object(row, f"{placement}_per_iter")
+    return measured_point(
+        _size(row),
+        over(_number(told.get("time")), _MICROSECONDS),  # cpu_time is that of a launch
+        times(_number(told.get("alg_bw")), GIGA),
+        times(_number(told.get("bus_bw")), GIGA),
+        wrong=_number(told.get("nwrong")),
+        spread=_spread(each.get("times_us")),
+        variation=over(_number(each.get("cv_pct")), 100),
+        p99_seconds=over(_number(each.get("p99_us")), _MICROSECONDS),
+    )
+
+
+def _spread(found: object) -> float | None:
+    """Quartiles apart, over the median; of few iterations there are none."""
+    listed = found if isinstance(found, list) else []
+    known = sorted(one for one in map(_number, listed) if one is not None)
+    if len(known) < _LEAST_TIMES or len(known) != len(listed):
+        return None
+    low, middle, high = (_quantile(known, share) for share in (0.25, 0.5, 0.75))
+    return (high - low) / middle if middle > 0 else None
+
+
+def _quantile(values: Sequence[float], share: float) -> float:
+    at = share * (len(values) - 1)
+    below = int(at)
+    above = min(below + 1, len(values) - 1)
+    return values[below] + (at - below) * (values[above] - values[below])
+
+
+def _shared(document: Document, data: Json) -> Leaves:
+    config = _object(data, "config")
+    leaves: Leaves = {}
+
+    def tell(leaf: str, found: Found, *path: str | int) -> None:
+        leaves[leaf] = Told(found, document.place(path))
+
+    tell("tool", TOOL, "version")
+    tell("backend", "nccl", "nccl_version")
+    code = data.get("nccl_version")
+    if isinstance(code, int) and code > 0:
+        tell("library_version", library_version(code), "nccl_version")
+    for key, leaf in _SETTINGS.items():
+        value = config.get(key)
+        if isinstance(value, int) and _whole(value):
+            tell(leaf, value, "config", key)
+    if config.get("validation") == 0:
+        tell("is_compared", False, "config", "validation")  # noqa: FBT003
+    count = _object(data, "out_of_bounds").get("count")
+    if isinstance(count, int) and _whole(count):
+        tell("out_of_bounds", count, "out_of_bounds", "count")
+    is_complete = "average_bus_bandwidth" in data and "end_time" in data
+    tell("is_complete", is_complete, "end_time" if "end_time" in data else "version")
+    if not is_complete:
+        tell("ended_by", "end of the log", "version")
+    path, ranks = _ranks(document, data)
+    leaves.update(rank_leaves(ranks, document.place(path)))
+    return leaves
+
+
+def _ranks(document: Document, data: Json) -> tuple[KeyPath, list[Rank]]:
+    """The ranks; of each process the file names the first, whatever it has."""
+    config = _object(data, "config")
+    path: KeyPath = ("config", "devices") if "devices" in config else ("devices",)
+    listed = config.get("devices") or data.get("devices")
+    devices = listed if isinstance(listed, list) else []
+    threads, gpus = (config.get(key) for key in ("nthreads", "ngpus"))
+    each = threads * gpus if isinstance(threads, int) and isinstance(gpus, int) else 1
+    named = [
+        one for one in devices if isinstance(one, dict) and _whole(one.get("rank"))
+    ]
+    firsts = [_size(one, "rank") for one in named]
+    is_first_only = firsts == [number * each for number in range(len(firsts))]
+    count = each if is_first_only and each * len(named) <= _MOST_RANKS else 1
+    return path, [
+        Rank(
+            _size(one, "rank") + more,
+            _size(one, "group"),
+            _text(one.get("hostname")),
+            _size(one, "device") + more,
+            _text(one.get("device_info")),
+            document.place((*path, number)),
+        )
+        for number, one in enumerate(named)
+        for more in range(count)
+    ]
+
+
+def _collective(
+    document: Document,
+    data: Json,
+    rows: Sequence[tuple[int, Json]],
+    shared: Leaves,
+    points: Sequence[Point] = (),
+) -> Told:
+    arguments = data.get("args")
+    first = arguments[0] if isinstance(arguments, list) and arguments else None
+    program = program_in(_text(first))
+    if program is not None:
+        return Told(program, document.place(("args", 0)))
+    possible: set[str] = set()
+    ranks = shared["ranks"].found
+    if rows:
+        redop, root = (_text(rows[0][1].get(key)) for key in ("redop", "root"))
+        known = ranks if isinstance(ranks, int) else None
+        possible = candidates(redop, root, factor_of(points), known)
+        found = chosen(possible, document.name)
+        if found is not None:
+            return Told(found, document.place(("results", rows[0][0])))
+    reason = f"the arguments name no program{alternatives(possible)}"
+    return Told(absent(reason, TOOL), document.place(("args",)))
+
+
+def _object(data: Json, key: str) -> Json:
+    found = data.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _whole(found: object) -> bool:
+    return type(found) is int and 0 <= found < _MOST
+
+
+def _size(row: Json, key: str = "size") -> int:
+    found = row.get(key)
+    return found if isinstance(found, int) and _whole(found) else 0
+
+
+def _number(found: object) -> float | None:
+    """A number; `"nan"` is none."""
+    if type(found) not in {int, float}:
+        return None
+    return finite(str(found))
+
+
+def _text(found: object) -> str:
+    return found.strip() if isinstance(found, str) else ""
+
+
+READER = Reader(TOOL + "-json", "measurement", _detect, _read, keys=("nccl_version",))
