@@ -1,0 +1,29 @@
+"""PyTorch, where it is installed: an extra that only measuring needs.
+
+It is imported by name and its types are not known here, so that everything else works,
+and types are verified alike, with and without it.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_NEEDED = "needs torch: pip install 'speccheck[bench]'"
+
+
+class NoTorch(Exception):  # noqa: N818 - a usage error with its own message
+    """PyTorch, or what it needs, is not installed; the message says what to do."""
+
+
+def load(module: str = "torch") -> Any:  # noqa: ANN401 - its types are not ours
+    """PyTorch, or one of its modules; raises NoTorch."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "torch":
+            raise NoTorch(_NEEDED) from error
+        message = f"torch cannot be loaded: {error}; {_NEEDED}"
+        raise NoTorch(message) from error
+    except (ImportError, OSError) as error:
+        # A library of CUDA or of the system that it was built for and is not here.
+        message = f"torch is installed and cannot be loaded: {error}"
+        raise NoTorch(message) from error
