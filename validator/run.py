@@ -137,9 +137,10 @@ class NoSnapshot(Exception):  # noqa: N818 - a usage error with its own message
 def read_node(
     path: str, readers: Readers, text: str | None = None
 ) -> tuple[FileStatus, ReadFile]:
-    """The snapshot of a machine, or its text that was just taken; raises NoSnapshot."""
+    """The snapshot of a machine, or what was just taken of one; raises NoSnapshot."""
     status, files = read_file(path, readers=readers, text=text)
-    if len(files) == 1 and files[0].role == "node":
+    roles = ("node",) if text is None else ("node", "measurement")
+    if len(files) == 1 and files[0].role in roles:
         return status, files[0]
     told = status.message or f"it is {status.format or 'of no known format'}"
     message = f"--node {path}: no snapshot: {told}; take one with speccheck probe"

@@ -24,6 +24,8 @@ class CollectiveRun(Part):
     collective: Value[str]  # all_reduce, all_gather, reduce_scatter, all_to_all, ...
     placement: Value[str]  # out_of_place, in_place
     backend: Value[str]  # nccl, gloo, mpi
+    function: Value[str]  # of a library that did it: all_gather_into_tensor
+    torch_version: Value[str]  # whose library that is
     data_type: Value[str]  # as the tool writes it
     gpu: Value[str]  # the name of all GPUs; absent where they differ
     ranks: Value[int]  # one for each GPU
@@ -36,6 +38,7 @@ class CollectiveRun(Part):
     is_complete: Value[bool]  # it ended as the tool ends; otherwise it died
     ended_by: Value[str]  # of one that is not complete: time budget, interrupt, fault
     is_compared: Value[bool]  # its results were compared with the right ones
+    wrong_hosts: Value[tuple[str | None, ...]]  # whose ranks received wrong values
 
     size_bytes: Value[tuple[int | None, ...]]
     seconds: Value[tuple[float | None, ...]]  # median over iterations, slowest rank
@@ -44,6 +47,7 @@ class CollectiveRun(Part):
     wrong_values: Value[tuple[int | None, ...]]
     spread: Value[tuple[float | None, ...]]  # quartiles apart, over the median
     p99_seconds: Value[tuple[float | None, ...]]  # of iterations, slowest rank
+    repeats: Value[tuple[int | None, ...]]  # measured again because it was unsteady
 
 
 class CollectiveRuns(Parts[CollectiveRun]):
