@@ -90,11 +90,7 @@ class Meeting:
                 f"rank 0 cannot listen on port {world.port} ({first}): set MASTER_PORT "
                 "to a free one, on all ranks"
             )
-        return (
-            f"rank 0 at {world.meeting_place} does not answer within "
-            f"{self._deadline_seconds:g} s: is it started, is MASTER_ADDR its host, is "
-            "the port open?"
-        )
+        return unreachable(world, self._deadline_seconds)
 
     def announce(self, member: Member) -> None:
         """Say that this rank is there; raises NoWorld when it is there already."""
@@ -215,6 +211,14 @@ class Meeting:
     def closed(self, store: Any, seconds: float) -> bool:  # noqa: ANN401
         """Wait until rank 0 has said all, or is gone."""
         return self._comes(store, _OVER, seconds)
+
+
+def unreachable(world: World, seconds: float) -> str:
+    """What to say when rank 0 is not met."""
+    return (
+        f"rank 0 at {world.meeting_place} does not answer within {seconds:g} s: is it "
+        "started, is MASTER_ADDR its host, is the port open?"
+    )
 
 
 def shown_ranks(ranks: list[int], hosts: Mapping[int, str] | None = None) -> str:

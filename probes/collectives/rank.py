@@ -15,11 +15,18 @@ from queue import Empty, SimpleQueue
 from typing import Any, Literal
 
 from speccheck.probes.collectives.faults import told_fault
-from speccheck.probes.collectives.meeting import COUNT, STOP, Meeting, Member, NoWorld
+from speccheck.probes.collectives.meeting import (
+    COUNT,
+    STOP,
+    Meeting,
+    Member,
+    NoWorld,
+    unreachable,
+)
 from speccheck.probes.collectives.results import Results, SetRun
 from speccheck.probes.collectives.settings import Settings
 from speccheck.probes.collectives.watch import Watch
-from speccheck.probes.collectives.work import AT_A_GATE, Work, run_of
+from speccheck.probes.collectives.work import AT_A_GATE, MEETING, Work, run_of
 from speccheck.probes.collectives.world import World
 from speccheck.validator.evidence.record import Record
 
@@ -214,6 +221,8 @@ class Rank:
                 self._watch.begin(step.name, step.limit_seconds)
                 return None
         seconds = step.limit_seconds
+        if step.name == MEETING:
+            return self._over("no world", unreachable(self._world, seconds))
         return self._ended("fault", f"{step.name} did not end within {seconds:g} s")
 
     def _complete(self) -> Ending:

@@ -23,6 +23,7 @@ from speccheck.probes.torch_library import NoTorch, load
 
 Tell = Callable[[str, Any], None]
 AT_A_GATE = "waiting for the other sets"
+MEETING = "meeting rank 0"
 _CONNECT_SECONDS = 10.0
 _TRACEBACK_VARIABLE = "SPECCHECK_TRACEBACK"
 _FOREVER = 1e9
@@ -73,7 +74,10 @@ class Work:
         seconds = self._wanted.deadline_seconds
         if self._until is not None:
             seconds = min(seconds, self._until - time.monotonic())
+        # Torch tries longer than it is told to.
+        self._watch.begin(MEETING, seconds)
         meeting = Meeting(torch, world, seconds)
+        self._watch.end()
         self._tell("met", meeting)
         meeting.announce(_member(torch, world))
         if world.rank == 0:

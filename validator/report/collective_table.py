@@ -30,8 +30,8 @@ def collective_table(data: Mapping[str, Any]) -> Iterator[str]:
             yield f"# not complete: {run.get('ended_by')}\n"
     if unsteady:
         yield (
-            f"# {unsteady} sizes unsteady: their iterations spread over more than "
-            f"{_UNSTEADY:.0%} of the median, in the steadiest of several attempts\n"
+            f"# * {unsteady} unsteady: iterations spread over more than "
+            f"{_UNSTEADY:.0%} of their median, in the steadiest of several attempts\n"
         )
     yield "\n"
 
