@@ -49,7 +49,7 @@ def reason(found: object) -> str:
 
 
 def broken(text: str, seed: int, count: int) -> Iterator[str]:
-    """A text cut off, with lines in another order or lost, and with other characters."""
+    """A text cut off, with lines lost or in another order, with other characters."""
     chance = random.Random(seed)  # noqa: S311 - the same texts in every run
     odd = "0 9.-#:[]{}\"'/\\\t\n\x0b\u2028é,NaIinf\x1b"
     for number in range(count):

@@ -110,11 +110,11 @@ validation: 1
 #   Rank  3 Pid  51 on   dgx-03 device  3 [0x12] Tesla V100-SXM3-32GB
 #
 #                                    out-of-place                   in-place
-#       size  count   type     time   algbw   busbw  error     time   algbw   busbw  error
+#       size  count   type    time   algbw   busbw  error    time   algbw   busbw  error
 #        (B)  (elements)       (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
 dgx-03:51:51 [0] NCCL INFO Launch mode Group/CGMD
-           0      0  float    34.27    0.00    0.00  0e+00    33.57    0.00    0.00  0e+00
-    33554432  2097152  float    265.8  126.24   94.68  4e-07    257.5  130.33   97.75    N/A
+           0      0  float   34.27    0.00    0.00  0e+00   33.57    0.00    0.00  0e+00
+    33554432 2097152 float   265.8  126.24   94.68  4e-07   257.5  130.33   97.75    N/A
 # Out of bounds values : 0 OK
 # Avg bus bandwidth    : 24.1
 """
@@ -160,8 +160,7 @@ WIDE = "#bitdiff i_min i_max i_p99 i_cv%"
         ),
         (
             f"{HALF} {WIDE} {HALF} {WIDE} timestamp",
-            "10 1.00 1.50 0 0 9 12 11.5 2.50 20 2.00 3.00 N/A 0 1 2 3 4"
-            "  2026-03-01 10:11:12",
+            "10 1.0 1.50 0 0 9 12 11.5 2.5 20 2 3.00 N/A 0 1 2 3 4 2026-03-01 10:11:12",
             {"p99_seconds": [11.5e-6], "variation": [0.025]},
         ),
         (f"{HALF} {HALF} #iters", "10 1.00 1.50 0 20 2.00 3.00 N/A 20", {}),
@@ -244,8 +243,7 @@ def test_rows_that_come_in_pieces(tmp_path: Path) -> None:
         ("node-a: Test NCCL failure common.cu:970 'remote error'\n", "fault", 17),
         ("slurmstepd: error: *** STEP 7.0 ON node-a CANCELLED ***\n", "interrupt", 17),
         (
-            "slurmstepd: error: *** JOB 7 ON node-a CANCELLED AT "
-            "2026-03-01T10:00:00 DUE TO TIME LIMIT ***\n",
+            "slurmstepd: error: *** JOB 7 CANCELLED AT 10:00 DUE TO TIME LIMIT ***\n",
             "time budget",
             17,
         ),

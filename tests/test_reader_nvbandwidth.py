@@ -230,7 +230,7 @@ def test_what_it_writes_with_j(tmp_path: Path) -> None:
 def test_the_published_log_holds_what_its_text_holds() -> None:
     (path,) = corpus_folder("logs/nvbandwidth").glob("*.log")
     text = path.read_text("utf-8")
-    node = nvbandwidth.READERS[0].read(Source(str(path), text)).node  # type: ignore[arg-type]
+    node = nvbandwidth.READERS[0].read(Source(str(path), text)).node
     assert node is not None
     blocks = [block for block in text.split("Running ")[1:] if "(GB/s)" in block]
     expected = []
