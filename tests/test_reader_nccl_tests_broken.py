@@ -164,13 +164,14 @@ def test_what_no_measurement_can_be_is_no_value(tmp_path: Path) -> None:
  0 0 float sum -1 5.10 0.00 0.00 0 5.00 0.00 0.00 0
  4096 1024 float sum -1 0.00 inf inf 0 -1.00 nan -nan 1e+06
  8192 2048 float sum -1 12.0 0.00 0.00 0 1.1e+06 0.01 0.01 0
+ 9000 2250 float sum -1 9e307 9e307 9e307 9e307 1.00 0.01 0.01 0
 """
     out, into = parts_of(tmp_path, HEAD + NAMES + rows + FOOT)
-    assert out["seconds"] == [5.1e-6, None, 12e-6]
-    assert out["bus_bytes_per_second"] == [None, None, 0.0]
-    assert into["seconds"] == [5e-6, None, 1.1]
-    assert into["algorithm_bytes_per_second"] == [None, None, 0.01e9]
-    assert into["wrong_values"] == [0, 10**6, 0]
+    assert out["seconds"] == [5.1e-6, None, 12e-6, None]
+    assert out["bus_bytes_per_second"] == [None, None, 0.0, None]
+    assert into["seconds"] == [5e-6, None, 1.1, 1e-6]
+    assert into["algorithm_bytes_per_second"] == [None, None, 0.01e9, 0.01e9]
+    assert into["wrong_values"] == [0, 10**6, 0, 0]
 
 
 def test_a_log_that_begins_within_its_table(tmp_path: Path) -> None:

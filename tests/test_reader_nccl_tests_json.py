@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from printed_measurements import node_of, parts, reason
+from printed_measurements import node_of, parts, read_mutated, reason
 from speccheck.validator.cli.main import main
+from speccheck.validator.sources.formats import nccl_tests_json
+from speccheck.validator.sources.reader import Reader
 
 HIDDEN = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 
@@ -189,3 +191,9 @@ def test_nothing_of_the_environment_reaches_a_report(
     printed = capsys.readouterr()
     assert HIDDEN[:12] not in printed.out + printed.err
     assert "AWS_" not in printed.out + printed.err
+
+
+def test_odd_documents_are_read_as_far_as_they_go() -> None:
+    reader = nccl_tests_json.READER
+    assert isinstance(reader, Reader)
+    read_mutated(reader, a_file(), 13, 150)
