@@ -1,11 +1,13 @@
 """Reads what tools print of measurements, for the tests of their readers; breaks it."""
 
+import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
 
 from speccheck.validator.evidence.node.node import Node
 from speccheck.validator.sources.files import read_file
+from speccheck.validator.sources.reader import Reader
 from speccheck.validator.sources.source import Source
 
 Leaves = dict[str, object]
@@ -49,7 +51,7 @@ def reason(found: object) -> str:
 
 
 def broken(text: str, seed: int, count: int) -> Iterator[str]:
-    """A text cut off, with lines in another order or lost, and with other characters."""
+    """A text cut off, with lines lost or in another order, with other characters."""
     chance = random.Random(seed)  # noqa: S311 - the same texts in every run
     odd = "0 9.-#:[]{}\"'/\\\t\n\x0b\u2028é,NaIinf\x1b"
     for number in range(count):
@@ -78,5 +80,41 @@ def read_broken(reader: object, text: str, name: str, seed: int, count: int) -> 
     for one in broken(text, seed, count):
         if one.strip():
             reading = reader.read(Source(name, one))  # type: ignore[attr-defined]
+            assert_sound(reading.node)
             told += bool(reading.node.data)
     return told
+
+
+def assert_sound(node: Node) -> None:
+    """The points of a part are of one length, and every number is finite."""
+    for kind in node.data:
+        for part in parts(node, kind):
+            lists = {
+                len(found)
+                for leaf, found in part.items()
+                if isinstance(found, list) and leaf != "hosts"
+            }
+            assert len(lists) <= 1, part
+            json.dumps(part, allow_nan=False)
+
+
+def read_mutated(reader: Reader, content: object, seed: int, count: int) -> None:
+    """Read a document with other values, and without some of its keys."""
+    chance = random.Random(seed)  # noqa: S311 - the same documents in every run
+    odd = [None, [], {}, -1, 2**70, "x", 1e308, True, [None], {"a": 1}]
+
+    def mutated(value: object) -> object:
+        if chance.random() < 0.04:
+            return chance.choice(odd)
+        if isinstance(value, dict):
+            kept = {key: one for key, one in value.items() if chance.random() > 0.02}
+            return {key: mutated(one) for key, one in kept.items()}
+        return [mutated(one) for one in value] if isinstance(value, list) else value
+
+    for _ in range(count):
+        source = Source("a.json", json.dumps(mutated(content)))
+        for document in source.documents:
+            if reader.detect(document) > 0:
+                node = reader.read(document).node
+                assert node is not None
+                assert_sound(node)

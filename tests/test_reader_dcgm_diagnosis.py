@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from printed_measurements import node_of, parts, reason
+from printed_measurements import node_of, parts, read_mutated, reason
 from speccheck.validator.cli.main import main
+from speccheck.validator.sources.formats import dcgm_diagnosis
+from speccheck.validator.sources.reader import Reader
 
 
 def results(folder: Path, content: object) -> list[dict[str, object]]:
@@ -178,3 +180,9 @@ def test_odd_values_are_passed_over(
     path = tmp_path / "diag.json"
     path.write_text(json.dumps({"DCGM Diagnostic": diagnosis}), "utf-8")
     assert main([str(path)]) in {0, 1, 3}
+
+
+def test_odd_documents_are_read_as_far_as_they_go() -> None:
+    reader = dcgm_diagnosis.READER
+    assert isinstance(reader, Reader)
+    read_mutated(reader, THREE, 13, 150)

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from printed_measurements import node_of, parts, reason
+from printed_measurements import node_of, parts, read_mutated, reason
 from speccheck.validator.cli.main import main
+from speccheck.validator.sources.formats import nccl_tests_json
+from speccheck.validator.sources.reader import Reader
 
-SECRET = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
+HIDDEN = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 
 
 def half(time: object, rate: float, wrong: object) -> dict[str, object]:
@@ -46,8 +48,8 @@ def a_file(**changes: object) -> dict[str, Any]:
     return {
         "version": 3,
         "start_time": "2026-03-01 10:11:12",
-        "args": ["/opt/nccl-tests/build/all_reduce_perf", "-J", SECRET],
-        "env": [f"AWS_SECRET_ACCESS_KEY={SECRET}", "NCCL_DEBUG=INFO"],
+        "args": ["/opt/nccl-tests/build/all_reduce_perf", "-J", HIDDEN],
+        "env": [f"AWS_SECRET_ACCESS_KEY={HIDDEN}", "NCCL_DEBUG=INFO"],
         "nccl_version": 22809,
         "config": {
             "nthreads": 1,
@@ -187,5 +189,11 @@ def test_nothing_of_the_environment_reaches_a_report(
     main([str(path), "--output", form, "--full"])
     main([str(path), "--output", form, "--show-files"])
     printed = capsys.readouterr()
-    assert SECRET[:12] not in printed.out + printed.err
+    assert HIDDEN[:12] not in printed.out + printed.err
     assert "AWS_" not in printed.out + printed.err
+
+
+def test_odd_documents_are_read_as_far_as_they_go() -> None:
+    reader = nccl_tests_json.READER
+    assert isinstance(reader, Reader)
+    read_mutated(reader, a_file(), 13, 150)

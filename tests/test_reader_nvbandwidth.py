@@ -6,9 +6,17 @@ from pathlib import Path
 import pytest
 
 from corpus import corpus_folder, needs_corpus
-from printed_measurements import line_of, node_of, parts, read_broken, reason
+from printed_measurements import (
+    line_of,
+    node_of,
+    parts,
+    read_broken,
+    read_mutated,
+    reason,
+)
 from speccheck.validator.sources.files import read_file
 from speccheck.validator.sources.formats import nvbandwidth
+from speccheck.validator.sources.reader import Reader
 from speccheck.validator.sources.source import Source
 
 HEAD = """\
@@ -182,33 +190,35 @@ Process  1 (node-b): device 0: NVIDIA GB200 (00000008:01:00)
     assert one["gpu"] == "NVIDIA GB200"
 
 
-def test_what_it_writes_with_j(tmp_path: Path) -> None:
-    content = {
-        "nvbandwidth": {
-            "CUDA Runtime Version": 12080,
-            "GPU Device list": [
-                "0: NVIDIA H100 80GB HBM3 (PCI:0000:19:00.0): (node-a)",
-                "1: NVIDIA H100 80GB HBM3 (PCI:0000:2d:00.0): (node-a)",
-            ],
-            "version": "v0.8",
-            "testcases": [
-                {
-                    "name": "device_to_device_memcpy_read_ce",
-                    "status": "Passed",
-                    "bandwidth_description": (
-                        "memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)"
-                    ),
-                    "bandwidth_matrix": [["N/A", "393.59"], ["393.36", "N/A"]],
-                    "sum": 786.95,
-                },
-                {"name": "host_to_device_memcpy_sm", "status": "Waived"},
-                {"name": "device_local_copy", "status": "Error", "error": "no memory"},
-                {"name": "x", "status": "Passed", "bandwidth_matrix": [[3], "y", [[]]]},
-                7,
-            ],
-        }
+CONTENT = {
+    "nvbandwidth": {
+        "CUDA Runtime Version": 12080,
+        "GPU Device list": [
+            "0: NVIDIA H100 80GB HBM3 (PCI:0000:19:00.0): (node-a)",
+            "1: NVIDIA H100 80GB HBM3 (PCI:0000:2d:00.0): (node-a)",
+        ],
+        "version": "v0.8",
+        "testcases": [
+            {
+                "name": "device_to_device_memcpy_read_ce",
+                "status": "Passed",
+                "bandwidth_description": (
+                    "memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)"
+                ),
+                "bandwidth_matrix": [["N/A", "393.59"], ["393.36", "N/A"]],
+                "sum": 786.95,
+            },
+            {"name": "host_to_device_memcpy_sm", "status": "Waived"},
+            {"name": "device_local_copy", "status": "Error", "error": "no memory"},
+            {"name": "x", "status": "Passed", "bandwidth_matrix": [[3], "y", [[]]]},
+            7,
+        ],
     }
-    found, node = node_of(tmp_path, json.dumps(content), "result.json")
+}
+
+
+def test_what_it_writes_with_j(tmp_path: Path) -> None:
+    found, node = node_of(tmp_path, json.dumps(CONTENT), "result.json")
     assert found == "nvbandwidth-json"
     pairs, local = parts(node, "copy_tests")
     assert pairs == {
@@ -230,7 +240,7 @@ def test_what_it_writes_with_j(tmp_path: Path) -> None:
 def test_the_published_log_holds_what_its_text_holds() -> None:
     (path,) = corpus_folder("logs/nvbandwidth").glob("*.log")
     text = path.read_text("utf-8")
-    node = nvbandwidth.READERS[0].read(Source(str(path), text)).node  # type: ignore[arg-type]
+    node = nvbandwidth.READERS[0].read(Source(str(path), text)).node
     assert node is not None
     blocks = [block for block in text.split("Running ")[1:] if "(GB/s)" in block]
     expected = []
@@ -253,3 +263,9 @@ def test_another_key_of_that_name_is_none(content: str, tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(f'{{"nvbandwidth": {content}}}', "utf-8")
     assert read_file(str(path))[0].state == "unrecognised"
+
+
+def test_odd_documents_are_read_as_far_as_they_go() -> None:
+    reader = nvbandwidth.READERS[1]
+    assert isinstance(reader, Reader)
+    read_mutated(reader, CONTENT, 13, 150)

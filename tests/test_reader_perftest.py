@@ -82,7 +82,7 @@ def test_megabytes_are_of_1024_times_1024(unit: str, tmp_path: Path) -> None:
 LATENCY = """\
  #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    \
 t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec]
- 2       1000          1.62           8.95         1.71     \t       1.72        \t0.09\t\
+ 2       1000          1.62           8.95         1.71     \t       1.72    \t0.09\t\
 \t1.95    \t\t8.95
 """
 

@@ -3,8 +3,16 @@
 import json
 from pathlib import Path
 
-from printed_measurements import line_of, node_of, parts, read_broken, reason
+from printed_measurements import (
+    line_of,
+    node_of,
+    parts,
+    read_broken,
+    read_mutated,
+    reason,
+)
 from speccheck.validator.sources.formats import superbench
+from speccheck.validator.sources.reader import Reader
 
 NODE = {
     "node": "gpu-07",
@@ -89,3 +97,9 @@ def test_a_line_that_is_cut_off_is_left_out(tmp_path: Path) -> None:
 
 def test_broken_texts_are_read_as_far_as_they_go() -> None:
     assert read_broken(superbench.READERS[0], LINES * 3, "a.jsonl", 9, 200) > 80
+
+
+def test_odd_documents_are_read_as_far_as_they_go() -> None:
+    reader = superbench.READERS[1]
+    assert isinstance(reader, Reader)
+    read_mutated(reader, NODE, 13, 150)

@@ -72,12 +72,12 @@ class _Group:
         """Start one; `before` is that of the other process, whose title it shares."""
         self.at = line.span
         self.title: tuple[str, str, bool] | None = before.title if before else None
-        self.settings = dict(before.settings) if before else {}
+        self.settings: dict[str, str] = dict(before.settings) if before else {}
         self.columns: tuple[str, ...] = ()
         self.heads = 0
         self.rows: list[_Row] = []
-        self.is_on_gpu = before is not None and before.is_on_gpu
-        self.is_whole_head = before is not None and before.is_whole_head
+        self.is_on_gpu: bool = before is not None and before.is_on_gpu
+        self.is_whole_head: bool = before is not None and before.is_whole_head
         self.is_complete = False
 
     def read(self, line: Line, text: str) -> None:

@@ -29,7 +29,7 @@ from speccheck.validator.sources.formats._collective_runs import (
     put_run,
     times,
 )
-from speccheck.validator.sources.formats._printed_lines import absent, finite
+from speccheck.validator.sources.formats._printed_lines import absent, number_of
 from speccheck.validator.sources.measured import measurement_reading
 from speccheck.validator.sources.reader import CaptureReader, Reader, Reading
 from speccheck.validator.sources.source import Source
@@ -125,7 +125,7 @@ def _put_node(
     numbers = {
         key: number
         for key, value in data.items()
-        if isinstance(key, str) and (number := _number(value)) is not None
+        if isinstance(key, str) and (number := number_of(value)) is not None
     }
     node = data.get("node")
     host = node if isinstance(node, str) else ""
@@ -133,10 +133,6 @@ def _put_node(
     _put_transfers(capture, numbers, places, at)
     _put_copies(capture, numbers, places, at)
     _put_products(capture, numbers, places, at)
-
-
-def _number(found: object) -> float | None:
-    return finite(str(found)) if type(found) in {int, float} else None
 
 
 def _put_collectives(
