@@ -174,6 +174,16 @@ def test_healthy_nodes_are_cleared(bench: Run) -> None:
     assert sum(line.startswith("  n") for line in out.splitlines()) == 12 + 1
 
 
+def test_of_many_suspects_the_table_shows_the_slowest(bench: Run) -> None:
+    bench("plan", "--nodes", "n[001-200]", "--rounds", "1", "--out", "plan.json")
+    slow = {f"n{number:03d}": 0.5 for number in range(1, 21)}
+    run_plan("plan.json", "results.json", slow)
+    code, out, _ = bench("judge", "results.json")
+    assert (code, out.count("suspect: ")) == (3, 24)
+    assert "  and 16 more that are slow or suspected: --full shows them" in out
+    assert bench("judge", "results.json", "--full")[1].count("suspect: ") == 40
+
+
 def test_a_planned_node_that_is_missing_is_not_cleared(bench: Run) -> None:
     bench("plan", "--nodes", "n[01-12]", "--out", "plan.json")
     run_plan("plan.json", "results.json", {})

@@ -79,7 +79,8 @@ def test_slow_nodes_are_found_and_no_other(
         one = cluster(count, slow, keeps, chance)
         plan = pairs(one.hosts) if kind == "pairs" else groups(one.hosts)
         found = search(plan, one, chance)
-        assert (found.blamed, found.suspects) == (one.slow.keys(), frozenset())
+        assert found.blamed == {*one.slow}
+        assert not found.suspects
 
 
 @pytest.mark.parametrize("swings", [0.0, 0.05, 0.15])
@@ -103,7 +104,8 @@ def test_slow_neighbours_do_not_pull_a_healthy_node_down() -> None:
         first = chance.randrange(60)
         slow = dict.fromkeys(hosts[first : first + 4], 0.6)
         found = search(pairs(hosts), Cluster(hosts, slow), chance)
-        assert (found.blamed, found.suspects) == (slow.keys(), frozenset())
+        assert found.blamed == {*slow}
+        assert not found.suspects
 
 
 def test_ten_thousand_nodes_are_planned_and_judged() -> None:
