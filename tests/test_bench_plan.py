@@ -174,6 +174,16 @@ def test_healthy_nodes_are_cleared(bench: Run) -> None:
     assert sum(line.startswith("  n") for line in out.splitlines()) == 12 + 1
 
 
+def test_of_many_suspects_the_table_shows_the_slowest(bench: Run) -> None:
+    bench("plan", "--nodes", "n[001-200]", "--rounds", "1", "--out", "plan.json")
+    slow = {f"n{number:03d}": 0.5 for number in range(1, 21)}
+    run_plan("plan.json", "results.json", slow)
+    code, out, _ = bench("judge", "results.json")
+    assert (code, out.count("suspect: ")) == (3, 24)
+    assert "  and 16 more that are slow or suspected: --full shows them" in out
+    assert bench("judge", "results.json", "--full")[1].count("suspect: ") == 40
+
+
 def test_a_planned_node_that_is_missing_is_not_cleared(bench: Run) -> None:
     bench("plan", "--nodes", "n[01-12]", "--out", "plan.json")
     run_plan("plan.json", "results.json", {})
@@ -209,6 +219,54 @@ def test_names_with_and_without_domain(
     Path("results.json").write_text(json.dumps(data), "utf-8")
     _, out, _ = bench("judge", "results.json", "--plan=plan.json", "--output=json")
     assert sorted(json.loads(out)["planned"]["missing"]) == missing
+
+
+def nccl_tests_log(hosts: tuple[str, str], rate: float) -> str:
+    """What all_reduce_perf prints of two nodes with one GPU each."""
+    size = 1 << 30
+    microseconds = size / (rate * 1e9) * 1e6
+    half = f"{microseconds:9.1f} {rate:7.2f} {rate:7.2f}      0"
+    ranks = "\n".join(
+        f"#  Rank  {rank} Group  0 Pid  {4000 + rank} on {host:>10} device  0 "
+        "[0000:1b:00] NVIDIA H100 80GB HBM3"
+        for rank, host in enumerate(hosts)
+    )
+    return f"""\
+# nThread 1 nGpus 1 minBytes {size} maxBytes {size} step: 2(factor) warmup iters: 1 \
+iters: 20 agg iters: 1 validation: 1 graph: 0
+#
+# Using devices
+{ranks}
+#
+# Collective test starting: all_reduce_perf
+#
+#                                                              out-of-place       \
+                in-place
+#       size         count      type   redop    root     time   algbw   busbw #wrong\
+     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)       \
+     (us)  (GB/s)  (GB/s)
+  {size}     {size // 4}     float     sum      -1 {half} {half}
+# Out of bounds values : 0 OK
+# Avg bus bandwidth    : {rate:.4f}
+#
+# Collective test concluded: all_reduce_perf
+"""
+
+
+def test_logs_of_nccl_tests_are_judged_by_their_rank_lists(bench: Run) -> None:
+    bench("plan", "--nodes", "gpu[1-4]", "--format", "lines", "--out", "plan.lines")
+    for line in Path("plan.lines").read_text("utf-8").splitlines():
+        number, index, names = line.split()
+        left, right = names.split(",")
+        rate = 22.5 if "gpu3" in names else 46.1
+        text = nccl_tests_log((left, right), rate)
+        Path(f"round{number}-set{index}.log").write_text(text, "utf-8")
+    code, out, err = bench("judge", *map(str, sorted(Path().glob("*.log"))))
+    assert err == ""
+    assert (code, out.splitlines()[0]) == (1, "SLOW: gpu3")
+    # Both placements were measured, and each is compared with its own kind.
+    assert out.count("6 sets, 3 of them slow") == 2
 
 
 def test_the_judgement_as_json(bench: Run) -> None:

@@ -20,6 +20,7 @@ from speccheck.validator.tournament.wording import (
 )
 
 _MOST_SETS = 4
+_MOST_ROWS = 24
 _MOST_NAMES = 400
 _HEADINGS = ("node", "GB/s", "of peers", "MAD below", "slow sets", "verdict")
 _COLOURS = {"slow": "error", "suspect": "warning", "cleared": "good"}
@@ -94,6 +95,8 @@ def _conditions(one: JudgedSets, limits: Limits, style: Style) -> Iterator[str]:
 def _table(nodes: Sequence[JudgedNode], style: Style, *, full: bool) -> Iterator[str]:
     accused = [one for one in nodes if full or one.verdict != "cleared"]
     cleared = [one for one in nodes if not full and one.verdict == "cleared"]
+    beyond = 0 if full else max(0, len(accused) - _MOST_ROWS)
+    accused = accused[: len(accused) - beyond]
     rows = [_row(one) for one in accused]
     if cleared:
         rows.append(_row_of_all(cleared, are_others=bool(accused)))
@@ -109,6 +112,8 @@ def _table(nodes: Sequence[JudgedNode], style: Style, *, full: bool) -> Iterator
         indent = " " * (sum(widths) + 2 * len(widths) + 2)
         why = wrap(row[-1], max(style.width, len(indent) + 30), indent).lstrip()
         yield _line((*row[:-1], style.paint(why, _COLOURS[verdict])), widths) + "\n"
+    if beyond:
+        yield f"  and {beyond:,} more that are slow or suspected: --full shows them\n"
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
