@@ -29,7 +29,7 @@ from speccheck.validator.sources.formats._printed_lines import Line, lines_of
 _VERSION = lazy_pattern(r"# nccl-tests version (\S+)(?:.*?nccl-library=(\d{4,6})\b)?")
 _STARTS = lazy_pattern(r"# Collective test starting: (\S+)")
 _SETTINGS = lazy_pattern(r"# nThread \d+ nGpus \d+ minBytes (\d+) maxBytes (\d+)")
-_HEAD = lazy_pattern(r"# (?:nccl-tests version|Collective test starting|nThread) ")
+_HEAD = lazy_pattern(r"# (?:nccl-tests version |Collective test starting: |nThread )")
 _ITERATIONS = lazy_pattern(
     r"warmup iters: (\d{1,9}) iters: (\d{1,9})(?: agg iters: \d+)?"
     r"(?: validation: (\d{1,9}))?"

@@ -201,7 +201,7 @@ def _put_transfers(
         run = operation or new_operation, adapter or new_adapter
         firsts.setdefault(run, places.get(key, at))
         unit = 2.0**20 if old else GIGA
-        found.setdefault(run, {})[int(size or new_size)] = value * unit
+        found.setdefault(run, {})[int(size or new_size)] = float(round(value * unit))
     for run, sizes in found.items():
         operation, _ = run
         points = sorted(sizes.items())
@@ -233,7 +233,9 @@ def _put_copies(
         if match is not None:
             direction = _DIRECTIONS[match[1].lower()]
             firsts.setdefault(direction, places.get(key, at))
-            found.setdefault(direction, {})[int(match[2] or 0)] = value * GIGA
+            found.setdefault(direction, {})[int(match[2] or 0)] = float(
+                round(value * GIGA)
+            )
     for direction, rates in found.items():
         gpus: list[Scalar | None] = [*sorted(rates)]
         hosts: list[Scalar | None] = [None] * len(gpus)
@@ -266,7 +268,7 @@ def _put_products(
             "tool": TOOL,
             "data_type": _TYPES[match[1].lower()],
             "gpu_index": int(match[2] or 0),
-            "flops_per_second": value * GIGA,
+            "flops_per_second": float(round(value * GIGA)),
         }
         _put_part(capture, MatrixProduct.kind, told, places.get(key, at))
 

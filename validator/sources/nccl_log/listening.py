@@ -49,7 +49,7 @@ _MISSING = lazy_pattern(
 _MISSING_OLD = lazy_pattern(
     r"NET/Plugin ?: .{0,400}?(?:No plugin found|Plugin load) \((\S{1,200}?)\)"
 )
-_TUNER = lazy_pattern(r"TUNER/Plugin: Using tuner plugin (\S.{0,80})$")
+_TUNER = lazy_pattern(r"TUNER/Plugin: Using (?:tuner plugin )?(\S.{0,80})$")
 _ADAPTER = lazy_pattern(r"\[\d{1,3}\] ?([\w.+-]{1,80}:\d{1,3}/(?:IB|RoCE))")
 _INTERFACE = lazy_pattern(r"NET/(IB|Socket) : Using \[0\]")
 _ADAPTER_REACH = lazy_pattern(
@@ -233,6 +233,8 @@ class Listener:
             return self._adapters(line)
         if (match := _LOADED.search(text)) is not None:
             self._of_process(line, "loaded_plugins", match[2])
+            if match[1] == "tuner":
+                self._of_process(line, "tuner_plugin", match[2])
             return True
         return self._failure(line) or text.startswith("DMA-BUF is available")
 
