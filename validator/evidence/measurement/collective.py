@@ -18,6 +18,7 @@ class CollectiveRun(Part):
     __slots__ = ()
     kind = "collective_runs"
     scope = "measurement"
+    counts = frozenset({"ranks", "nodes"})
 
     tool: Value[str]  # nccl-tests, speccheck, superbench, osu
     tool_version: Value[str]

@@ -14,6 +14,7 @@ class Communicator(Part):
     __slots__ = ()
     kind = "communicators"
     scope = "measurement"
+    counts = frozenset({"ranks", "nodes"})
 
     nccl_version: Value[str]
     cuda_version: Value[str]

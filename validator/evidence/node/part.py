@@ -56,6 +56,7 @@ class Part:
     kind: the key of the snapshot under which such parts lie.
     title: what people call one: `GPU 3`.
     is_single: whether a node has one of it at most.
+    counts: leaves of which there is at least one.
     """
 
     # Leaves are read when they are first asked for, and kept in the dictionary.
@@ -63,6 +64,7 @@ class Part:
     kind = ""
     is_single = False
     scope = "node"
+    counts: frozenset[str] = frozenset()
 
     path: KeyPath
     title: str
@@ -118,6 +120,8 @@ class Part:
             value = typed(found, kind)
         except TypeError as error:
             return Value(name, None, "failed", place, str(error))
+        if field in self.counts and isinstance(value, int) and value < 1:
+            return Value(name, None, "failed", place, f"is {value}, not above zero")
         return Value(name, value, "measured", place, self._source(field))
 
     def _source(self, field: str) -> str:
