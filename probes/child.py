@@ -4,29 +4,19 @@ Libraries may print: what they write to standard output goes where errors go, an
 lines to a copy of it.
 """
 
-import ctypes
 import os
-import signal
 import sys
 from importlib import import_module
 from typing import Any
 
 from speccheck.probes.found import Sheet, line
+from speccheck.probes.parent import end_with_parent
 from speccheck.probes.root import Root
-
-_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of linux/prctl.h
-
-
-def _end_with_parent() -> None:
-    """Let nothing hang on when whoever waits for us is killed: a prolog, timed out."""
-    control = getattr(ctypes.CDLL(None), "prctl", None)  # of Linux only
-    if control is not None:
-        control(_PARENT_DEATH_SIGNAL, int(signal.SIGKILL))
 
 
 def main(name: str, folder: str, *arguments: str) -> None:
     """Run the probe of that name on the files below a folder."""
-    _end_with_parent()
+    end_with_parent()
     lines = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 

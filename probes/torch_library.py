@@ -7,7 +7,7 @@ and types are verified alike, with and without it.
 from importlib import import_module
 from typing import Any
 
-_NEEDED = "needs torch: pip install 'speccheck[bench]'"
+NEEDED = "needs torch: pip install 'speccheck[bench]'"
 
 
 class NoTorch(Exception):  # noqa: N818 - a usage error with its own message
@@ -20,8 +20,8 @@ def load(module: str = "torch") -> Any:  # noqa: ANN401 - its types are not ours
         return import_module(module)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "torch":
-            raise NoTorch(_NEEDED) from error
-        message = f"torch cannot be loaded: {error}; {_NEEDED}"
+            raise NoTorch(NEEDED) from error
+        message = f"torch cannot be loaded: {error}; {NEEDED}"
         raise NoTorch(message) from error
     except (ImportError, OSError) as error:
         # A library of CUDA or of the system that it was built for and is not here.

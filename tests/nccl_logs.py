@@ -65,7 +65,7 @@ def _rank(job: Job, rank: int) -> Iterator[str]:
 
 def _start(job: Job) -> Iterator[str]:
     """Bootstrap, variables and network."""
-    colon = ":" if job.number >= (2, 23) else " :"
+    colon = ":" if job.number >= (2, 24) else " :"
     first = "[0]" if job.number < (2, 6) else ""
     yield f"Bootstrap{colon} Using {first}eth0:10.0.0.7<0>"
     for name, value in job.variables.items():

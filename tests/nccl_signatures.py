@@ -29,6 +29,11 @@ SIGNATURES: list[tuple[str, str, dict[str, object]]] = [
         {"nccl_version": "2.18.3", "cuda_version": "12.2"},
     ),
     (
+        "version since 2.25",
+        "NCCL version 2.30.4 compiled with CUDA 12.9",
+        {"nccl_version": "2.30.4", "cuda_version": "12.9"},
+    ),
+    (
         "bootstrap-old",
         "Bootstrap : Using [0]lo:127.0.0.1<0>",
         {"bootstrap_interface": "lo"},
@@ -73,6 +78,14 @@ SIGNATURES: list[tuple[str, str, dict[str, object]]] = [
         {"loaded_plugins": ["libnccl-net-x.so"]},
     ),
     (
+        "plugin-loaded 2.27 without its kind",
+        "TUNER/Plugin: Successfully loaded external plugin libnccl-tuner-x.so",
+        {
+            "loaded_plugins": ["libnccl-tuner-x.so"],
+            "tuner_plugin": "libnccl-tuner-x.so",
+        },
+    ),
+    (
         "plugin-assigned",
         "Assigned NET plugin Libfabric to comm",
         {"network": "Libfabric", "network_plugin": "Libfabric"},
@@ -91,6 +104,11 @@ SIGNATURES: list[tuple[str, str, dict[str, object]]] = [
     (
         "verbs-missing",
         "Failed to open libibverbs.so[.1]",
+        {"verbs_failure": "libibverbs.so cannot be opened"},
+    ),
+    (
+        "verbs-missing 2.30",
+        "Failed to load libibverbs: libibverbs.so.1: cannot open shared object file",
         {"verbs_failure": "libibverbs.so cannot be opened"},
     ),
     (
@@ -233,6 +251,16 @@ SIGNATURES: list[tuple[str, str, dict[str, object]]] = [
             "tuned_bytes": [805306368],
             "tuned_algorithm": ["RING"],
             "tuned_protocol": ["SIMPLE"],
+        },
+    ),
+    (
+        "tuning of 2.23",
+        "AllReduce: 4096 Bytes -> Algo 0 proto 1 time 21.500000",
+        {
+            "tuned_collective": ["AllReduce"],
+            "tuned_bytes": [4096],
+            "tuned_algorithm": ["TREE"],
+            "tuned_protocol": ["LL128"],
         },
     ),
     (

@@ -20,7 +20,13 @@ MOST_LINES = 400
 # What each layer may import of speccheck, by prefix. The last fitting prefix of LAYERS
 # is a module's layer; whatever is not named here belongs to the engine.
 _FACTS = ("validator.evidence",)
-_JUDGES = (*_FACTS, "validator.models", "validator.forecast", "validator.rule")
+_JUDGES = (
+    *_FACTS,
+    "validator.models",
+    "validator.forecast",
+    "validator.tournament",
+    "validator.rule",
+)
 _READS = (*_FACTS, "validator.models", "validator.spec", "schemas", "validator")
 _ENGINE = (*_JUDGES, *_READS, "rules", "validator.sources", "probes", "engine")
 LAYERS: dict[str, tuple[str, ...]] = {
@@ -29,6 +35,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "rules": (*_JUDGES, "rules"),
     "validator.models": (*_FACTS, "validator.models"),
     "validator.forecast": (*_FACTS, "validator.models", "validator.forecast"),
+    "validator.tournament": (*_FACTS, "validator.models", "validator.tournament"),
     "validator.spec": (*_FACTS, "validator.spec", "validator.models", "schemas"),
     "validator.sources": (*_READS, "validator.sources"),
     "probes": (*_READS, "probes"),

@@ -132,6 +132,26 @@ def test_communicators_of_one_log_stay_apart(release: str) -> None:
     assert [one["ranks_seen"] for one in found] == [4, 4]
 
 
+def test_parts_of_a_communicator_are_told_apart_by_their_colour() -> None:
+    """Before NCCL 2.31 they have no number; every other rank is of another colour."""
+    lines = []
+    for rank in (0, 1, 2, 3):
+        name = (
+            f"h:{rank}:9 [0] NCCL INFO ncclCommSplit comm 0xb{rank} rank {rank // 2} "
+            f"nranks 2 cudaDev 0 busId 1000 parent 0xa{rank} splitCount 1 "
+            f"color {rank % 2} key 0"
+        )
+        way = "IB" if rank % 2 else "Socket"
+        lines += [
+            f"{name}- Init START",
+            f"h:{rank}:9 [0] NCCL INFO Channel 00 : 0[0] -> 1[0] via NET/{way}/0",
+            f"{name} - Init COMPLETE",
+        ]
+    even, odd = communicators("\n".join(lines))
+    assert (even["socket_links"], odd["socket_links"]) == (2, 0)
+    assert (even["is_complete"], odd["is_complete"]) == (True, True)
+
+
 def test_lines_that_threads_write_into_one_another_are_told_apart() -> None:
     text = f"{HEAD}{INIT}START{HEAD}Using network IB\n"
     (found,) = communicators(text)

@@ -34,7 +34,7 @@ class Held(Record):
     def at(self) -> list[Value[object]]:
         """The leaves that it rests on."""
         run = self.point.run
-        return [run.bus_bytes_per_second, run.ranks, run.nodes]
+        return [run.bus_bytes_per_second, run.ranks]
 
     @property
     def said(self) -> str:

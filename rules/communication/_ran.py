@@ -1,6 +1,6 @@
 """What rules on the log of a run share: what was meant, and of which communicators."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.measurement.communicator import (
@@ -8,6 +8,7 @@ from speccheck.validator.evidence.measurement.communicator import (
     Communicators,
     VariablesInForce,
 )
+from speccheck.validator.evidence.measurement.path import named, whole_ones
 from speccheck.validator.evidence.nccl_text import integer_seen
 from speccheck.validator.evidence.value import MissingEvidence, Place
 from speccheck.validator.rule import Verdict, Verdicts
@@ -66,11 +67,16 @@ def networks(one: Communicator) -> list[str]:
     return (one.network.value or "").split(", ") if one.network.value else []
 
 
-def one_verdict(communicators: Communicators, judge: Judge) -> Verdicts:
+def one_verdict(
+    communicators: Communicators, judge: Judge, worked: Container[int | None] = ()
+) -> Verdicts:
     """One verdict on all: a job has dozens of communicators, and one remedy for all.
 
-    A log that may lack some of them, or of their ranks, proves no pass.
+    A log that lacks some of the ranks proves no pass.
+
+    worked: numbers of ranks of which a measurement shows that all took part.
     """
+    whole = whole_ones(communicators.shown)
     found: dict[str, list[Verdict]] = {}
     lacking: MissingEvidence | None = None
     for one in communicators.shown:
@@ -81,7 +87,14 @@ def one_verdict(communicators: Communicators, judge: Judge) -> Verdicts:
         except MissingEvidence as error:
             lacking = lacking or error
             continue
-        if verdict is not None:
+        if verdict is None:
+            continue
+        if verdict.outcome == "pass" and not (
+            named(one) in whole or one.ranks.value in worked
+        ):
+            reason = "the log does not show that all ranks of it are there"
+            lacking = lacking or MissingEvidence(one.is_complete.name, reason)
+        else:
             found.setdefault(verdict.outcome, []).append(verdict)
     if failed := found.get("fail"):
         others = len(failed) - 1
@@ -93,5 +106,4 @@ def one_verdict(communicators: Communicators, judge: Judge) -> Verdicts:
     if "unknown" in found:
         yield found["unknown"][0]
     elif "pass" in found:
-        communicators.count.need()
         yield found["pass"][0]

@@ -76,7 +76,7 @@ def _verdicts(
     run: CollectiveRun, best: Point, about: Conditions, margin: float
 ) -> Iterator[Verdict]:
     title = f"{Series((run,)).title}: {shown(best)}"
-    at = [run.bus_bytes_per_second, run.ranks, run.nodes]
+    at = [run.bus_bytes_per_second, run.ranks]
     try:
         look = prospect(run, about, best.size_bytes, None)
     except MissingEvidence as missing:

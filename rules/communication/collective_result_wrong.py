@@ -44,7 +44,15 @@ def collective_result_wrong(run: CollectiveRun) -> Verdicts:
             measured=sum(count or 0 for count in counts),
             required=0,
         )
-    elif run.is_compared.value is False or not any(one == 0 for one in counts):
+    elif run.out_of_bounds.value and not any(one is not None for one in counts):
+        yield fail(
+            f"{title}: the tool counts wrong results at {run.out_of_bounds.value} "
+            "sizes; required is none",
+            at=[run.out_of_bounds],
+            measured=run.out_of_bounds.value,
+            required=0,
+        )
+    elif run.is_compared.value is False or not _is_seen_right(run):
         return
     elif run.is_complete.value is False:
         yield unknown(
@@ -53,4 +61,11 @@ def collective_result_wrong(run: CollectiveRun) -> Verdicts:
             at=run.is_complete,
         )
     else:
-        yield passed(at=run.wrong_values, measured=0, required=0)
+        yield passed(at=[run.wrong_values, run.out_of_bounds], measured=0, required=0)
+
+
+def _is_seen_right(run: CollectiveRun) -> bool:
+    """Whether results were compared, and are known to have been right."""
+    if any(one == 0 for one in run.wrong_values.or_else(())):
+        return True
+    return run.is_compared.value is True and run.out_of_bounds.value == 0

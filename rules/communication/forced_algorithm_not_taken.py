@@ -6,7 +6,7 @@ NCCL leaves the list aside where it has no such way for the job.
 What passes: the tuner took an algorithm of the list for all-reduces of large messages.
 
 Where it does not apply: NCCL_ALGO is not set, or a tuner plugin decides. Releases
-before 2.24 do not write the collective: there it is unknown.
+before 2.23 do not write the collective: there it is unknown.
 
 Source: NVIDIA/nccl src/graph/tuning.cc, src/enqueue.cc (Bytes -> Algo).
 

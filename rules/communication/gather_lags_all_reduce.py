@@ -89,7 +89,7 @@ def _verdict(
     bound = ring_bound(own.run, about)
     whole = other.bus if bound is None else min(other.bus, bound)
     said = f"{series.title}: {shown(own)}, and all-reduce {shown(other)}"
-    measured = round(own.bus / whole, 3)
+    measured = round(own.bus / whole, 2)
     if own.bus >= ratio * whole:
         return passed(said, at=at, measured=measured, required=ratio)
     nodes = own.run.nodes.value

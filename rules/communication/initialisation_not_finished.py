@@ -29,6 +29,7 @@ from speccheck.validator.evidence.measurement.communicator import (
     Communicator,
     Communicators,
 )
+from speccheck.validator.evidence.measurement.path import named, whole_ones
 from speccheck.validator.rule import (
     Numbers,
     Verdict,
@@ -52,14 +53,21 @@ def initialisation_not_finished(
 ) -> Verdicts:
     """Judge the ranks that the log shows."""
     worked = {one.ranks.value for one in runs.shown if any(one.seconds.value or ())}
-    yield from one_verdict(communicators, lambda one: _judged(one, worked, limit))
+    whole = whole_ones(communicators.shown)
+    yield from one_verdict(
+        communicators,
+        lambda one: _judged(
+            one, limit, has_all=named(one) in whole or one.ranks.value in worked
+        ),
+        worked,
+    )
 
 
-def _judged(one: Communicator, worked: set[int | None], limit: Shown) -> Verdict | None:
+def _judged(one: Communicator, limit: Shown, *, has_all: bool) -> Verdict | None:
     if not one.is_complete.is_known:
         return None
     ranks = one.ranks.need()
-    if one.is_complete.value or ranks in worked:
+    if has_all:
         return passed(at=one.is_complete, measured=ranks)
     begun = [rank for rank in one.unfinished_ranks.need() if rank is not None]
     done = one.finished_ranks.need()

@@ -63,15 +63,15 @@ def rank_count_contradicted(run: CollectiveRun, limit: Digits) -> Verdicts:
             f"{algorithm / GIGA:.4g} = {ratio:.4f}, and {expected:.4f} of {ranks} "
             f"ranks; {_told(collective, ratio)}",
             at=at,
-            measured=round(ratio, 4),
-            required=round(expected, 4),
+            measured=f"{ratio:.4f}",
+            required=f"{expected:.4f}",
         )
     elif slack > abs(expected - bus_factor(collective, 2 * ranks)) / 2:
         return
     elif run.is_complete.value is False:
         yield unknown(f"{title}; the run did not end", missing=(), at=at)
     else:
-        yield passed(at=at, measured=round(ratio, 4), required=round(expected, 4))
+        yield passed(at=at, measured=f"{ratio:.4f}", required=f"{expected:.4f}")
 
 
 def _rates(run: CollectiveRun) -> Iterator[tuple[float, float]]:

@@ -83,8 +83,8 @@ def is_by_copy_engine(test: CopyTest) -> bool:
 def need_number(number: float | None, name: str, cluster: Cluster) -> float:
     """A number of a clause; raises MissingEvidence for GPUs that it has none for."""
     if number is None:
-        lacking = f"a published floor for {cluster.accelerator.need()}"
-        raise MissingEvidence(lacking, name)
+        needed = f"a published floor for {cluster.accelerator.need()}"
+        raise MissingEvidence(needed, name)
     return number
 
 

@@ -138,9 +138,7 @@ def explain_topic(
 
 @app.command("schema")
 def schema(
-    name: Annotated[
-        str, typer.Argument(help="native, snapshot, report, plan or coverage")
-    ],
+    name: Annotated[str, typer.Argument(help="native, snapshot, report, plan, ...")],
 ) -> None:
     """Print a JSON Schema, for editors and other tools."""
     from speccheck.validator.report.json_schemas import (  # noqa: PLC0415

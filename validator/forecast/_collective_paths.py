@@ -14,7 +14,6 @@ from speccheck.validator.models.collective_setting import Algorithm, Setting
 _LOG = "the log of NCCL with NCCL_DEBUG=INFO"
 OPEN_DOMAIN = f"whether NVLink joined the nodes ({_LOG}, or NCCL_MNNVL_ENABLE)"
 OPEN_SWITCH_SUMS = f"whether NVLS added up in the NVSwitch ({_LOG}, or NCCL_ALGO)"
-OPEN_NETWORK_SUMS = f"whether switches of the network added up ({_LOG})"
 _ALGORITHMS: dict[str, Algorithm] = {
     "ring": "ring",
     "tree": "tree",
@@ -141,7 +140,7 @@ def _tuned(told: Iterable[Communicator], size_bytes: int) -> Algorithm | None:
 def sums_in_network(
     setting: Setting, about: Conditions, adapters: Adapters | None
 ) -> Choice:
-    """Whether switches of the network add up (SHARP)."""
+    """Whether switches of the network add up (SHARP): it raises no floor."""
     if setting.domains == 1 or setting.collective != "all_reduce" or adapters is None:
         return Choice((False,))
     if adapters.kind not in _NETWORKS_WITH_SUMS:

@@ -14,7 +14,6 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast._collective_paths import (
     OPEN_DOMAIN,
-    OPEN_NETWORK_SUMS,
     OPEN_SWITCH_SUMS,
     algorithms,
     domains_joined,
@@ -28,10 +27,12 @@ from speccheck.validator.models.expectation import (
     expectation,
 )
 
-_NAMES: dict[str, Collective] = {one: one for one in get_args(Collective)} | {
+_COLLECTIVES: tuple[Collective, ...] = get_args(Collective)
+_NAMES: dict[str, Collective] = {
     "alltoall": "all_to_all",
     "send_recv": "sendrecv",
 }
+_NAMES.update((one, one) for one in _COLLECTIVES)
 # Backends that move nothing over NVLink, and a network of hosts alone.
 _OF_HOSTS = frozenset({"gloo", "mpi"})
 _NO_GPU = "the type of the GPUs is not known; name it with --gpu or --instance"
@@ -42,7 +43,7 @@ class Prospect(Record):
 
     Attributes:
         possible: one for each way that the bytes may have taken.
-        open: what would tell which of them it was.
+        open: what would tell which of them it was, as far as floors depend on it.
         forced: the algorithm that NCCL was told to take, if any.
 
     """
@@ -126,8 +127,6 @@ def prospect(
         sums = sums_in_network(one, about, adapters)
         if chosen.is_open:
             opened[OPEN_SWITCH_SUMS] = None
-        if sums.is_open:
-            opened[OPEN_NETWORK_SUMS] = None
         settings += (
             one._replace(algorithm=algorithm, reduces_in_network=in_network)
             for algorithm in chosen.ways
@@ -135,8 +134,9 @@ def prospect(
         )
         forced = forced or chosen.forced
     found = tuple(
-        _without_floors(expectation(one, size_bytes, floors), one, adapters)
+        _without_floors(expectation(one, size_bytes, floors), why)
         for one in settings
+        for why in [_beside_readings(one, about, adapters)]
     )
     return Prospect(found, tuple(opened), forced)
 
@@ -167,13 +167,21 @@ def _with_adapters(setting: Setting, adapters: Adapters | None) -> Setting:
     )
 
 
-def _without_floors(
-    found: Expectation, setting: Setting, adapters: Adapters | None
-) -> Expectation:
-    """The same, without floors where no reading is of such a network."""
-    if setting.domains == 1 or adapters is None or adapters.is_fast:
+def _beside_readings(
+    setting: Setting, about: Conditions, adapters: Adapters | None
+) -> str:
+    """Why no published reading is of such wires; empty where some are."""
+    if setting.domains == 1 and about.variable("NCCL_P2P_DISABLE") == "1":
+        return "NCCL_P2P_DISABLE=1 keeps the bytes off NVLink, as tests of adapters do"
+    if setting.domains > 1 and adapters is not None and not adapters.is_fast:
+        return f"no readings of networks of the kind {adapters.kind}"
+    return ""
+
+
+def _without_floors(found: Expectation, why: str) -> Expectation:
+    """The same, without floors where there is a reason for it."""
+    if not why:
         return found
-    why = f"no readings of networks of the kind {adapters.kind}"
     return found._replace(
         fail_below=None, warn_below=None, reference=None, basis="", reason=why
     )

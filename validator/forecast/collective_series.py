@@ -117,13 +117,20 @@ def series_of(runs: Iterable[CollectiveRun]) -> tuple[Series, ...]:
             one.collective.value,
             one.ranks.value,
             one.nodes.value,
-            one.hosts.value,
+            _machines(one),
             one.gpu.value,
             one.algorithm.value,
             one.backend.value,
         )
         found.setdefault(key, []).append(one)
     return tuple(Series(tuple(one)) for one in found.values())
+
+
+def _machines(run: CollectiveRun) -> object:
+    """The hosts; where nobody tells them, runs of another file may be of others."""
+    if run.hosts.is_known:
+        return run.hosts.value
+    return tuple(place.file for place in run.bus_bytes_per_second.places)
 
 
 def shown(point: Point) -> str:

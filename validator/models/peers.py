@@ -6,7 +6,7 @@ of a normal distribution three MAD are two standard deviations, the distance at 
 health scripts of the field name an outlier (a modified z-score of -2).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import exp, lgamma, log
 from statistics import median
 
@@ -16,8 +16,8 @@ from speccheck.validator.evidence.record import Record
 class Peers(Record):
     """What is usual among peers, in the unit of their values.
 
-    deviation: the MAD. least: below it a value is worse than noise. most: above it a
-    value is better than noise.
+    deviation: the MAD. least: below it a value is worse than noise. most: twice as far
+    above the median, where no noise reaches: peers that are there are of another kind.
     """
 
     median: float
@@ -47,17 +47,7 @@ def peers_of(values: Sequence[float], deviations: float, share: float) -> Peers:
     middle = median(values)
     deviation = median([abs(one - middle) for one in values])
     noise = max(deviations * deviation, share * abs(middle))
-    return Peers(middle, deviation, middle - noise, middle + noise)
-
-
-def upper_median(values: Iterable[float]) -> float:
-    """The middle value, of an even number the larger of the two in the middle.
-
-    Of what one node did with several partners: a slow partner makes a value smaller,
-    and none makes it larger.
-    """
-    ordered = sorted(values, reverse=True)
-    return ordered[(len(ordered) - 1) // 2]
+    return Peers(middle, deviation, middle - noise, middle + 2 * noise)
 
 
 def at_least(hits: int, trials: int, chance: float) -> float:

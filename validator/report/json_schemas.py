@@ -10,6 +10,7 @@ from typing import Any
 
 from speccheck.validator.evidence import plan
 from speccheck.validator.evidence.plan import SECTIONS
+from speccheck.validator.report.bench_model import BenchJudgement, BenchPlan
 from speccheck.validator.report.coverage_model import CoverageDocument
 from speccheck.validator.report.leaf_comments import leaf_comments
 from speccheck.validator.report.plan_model import PlanDocument
@@ -78,7 +79,19 @@ def coverage_schema() -> dict[str, Any]:
     return {"$schema": _DRAFT, **CoverageDocument.model_json_schema(by_alias=True)}
 
 
+def bench_plan_schema() -> dict[str, Any]:
+    """The schema of `speccheck-bench-plan/1`."""
+    return {"$schema": _DRAFT, **BenchPlan.model_json_schema(by_alias=True)}
+
+
+def bench_judgement_schema() -> dict[str, Any]:
+    """The schema of `speccheck-bench-judgement/1`."""
+    return {"$schema": _DRAFT, **BenchJudgement.model_json_schema(by_alias=True)}
+
+
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
+    "bench-judgement": bench_judgement_schema,
+    "bench-plan": bench_plan_schema,
     "coverage": coverage_schema,
     "native": native_schema,
     "plan": plan_schema,

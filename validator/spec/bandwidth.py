@@ -26,8 +26,16 @@ def _tables() -> BandwidthTables:
 
 
 def _curve(name: str, row: Any) -> Curve:  # noqa: ANN401 - JSON
-    points = tuple((size, rate) for size, rate in row["points"])
-    return Curve(name, **{**row, "points": points})
+    return Curve(
+        id=name,
+        domain=row["domain"],
+        collective=row["collective"],
+        domains=row["domains"],
+        ranks=row["ranks"],
+        algorithm=row["algorithm"],
+        source=row["source"],
+        points=tuple((size, rate) for size, rate in row["points"]),
+    )
 
 
 @cache

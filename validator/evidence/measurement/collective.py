@@ -25,6 +25,8 @@ class CollectiveRun(Part):
     placement: Value[str]  # out_of_place, in_place
     backend: Value[str]  # nccl, rccl, gloo, mpi
     library_version: Value[str]  # of the backend: 2.25.1
+    function: Value[str]  # of a library that did it: all_gather_into_tensor
+    torch_version: Value[str]  # whose library that is
     data_type: Value[str]  # as the tool writes it
     gpu: Value[str]  # the name of all GPUs; absent where they differ
     ranks: Value[int]  # one for each GPU
@@ -38,6 +40,7 @@ class CollectiveRun(Part):
     ended_by: Value[str]  # of one that is not complete: time budget, interrupt, fault
     is_compared: Value[bool]  # its results were compared with the right ones
     out_of_bounds: Value[int]  # sizes with wrong results, as the tool sums them up
+    wrong_hosts: Value[tuple[str | None, ...]]  # whose ranks received wrong values
 
     size_bytes: Value[tuple[int | None, ...]]
     seconds: Value[tuple[float | None, ...]]  # median over iterations, slowest rank
@@ -47,6 +50,7 @@ class CollectiveRun(Part):
     spread: Value[tuple[float | None, ...]]  # quartiles apart, over the median
     variation: Value[tuple[float | None, ...]]  # standard deviation over the mean
     p99_seconds: Value[tuple[float | None, ...]]  # of iterations, slowest rank
+    repeats: Value[tuple[int | None, ...]]  # measured again because it was unsteady
 
 
 class CollectiveRuns(Parts[CollectiveRun]):

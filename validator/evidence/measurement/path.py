@@ -19,6 +19,7 @@ _LINKS = (
     ("links_by_network", "by the network"),
     ("links_by_collnet", "by in-network reduction"),
 )
+Named = tuple[str | None, int | None]
 
 
 class Path(Record):
@@ -39,6 +40,27 @@ def uses_nccl(run: CollectiveRun) -> bool:
     """Whether NCCL moved the bytes, and over more than one rank."""
     backend = run.backend.value
     return backend in {None, "nccl"} and run.ranks.value != 1
+
+
+def whole_ones(communicators: Iterable[Communicator]) -> frozenset[Named]:
+    """Those of which every rank told that it is complete, in one log or in several.
+
+    NCCL_DEBUG_FILE gives each process a file of its own.
+    """
+    finished: dict[Named, set[int | None]] = {}
+    whole: set[Named] = set()
+    for one in communicators:
+        name = named(one)
+        told = finished.setdefault(name, set())
+        told.update(one.finished_ranks.value or ())
+        if one.is_complete.value or (name[1] and len(told) >= name[1]):
+            whole.add(name)
+    return frozenset(whole)
+
+
+def named(one: Communicator) -> Named:
+    """By what the parts of one communicator in several files are alike."""
+    return one.id.value, one.ranks.value
 
 
 def path_of(run: CollectiveRun, communicators: Iterable[Communicator]) -> Path:

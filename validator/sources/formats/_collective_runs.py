@@ -35,13 +35,13 @@ class Point(Record):
 
 
 def over(value: float | None, unit: float) -> float | None:
-    """A value divided by a unit, where there is one."""
-    return None if value is None else value / unit
+    """A value divided by a unit, where there is one: seconds to the picosecond."""
+    return None if value is None else round(value / unit, 12)
 
 
 def times(value: float | None, unit: float) -> float | None:
-    """A value multiplied by a unit, where there is one."""
-    return None if value is None else value * unit
+    """A rate multiplied by its unit, where there is one, in whole bytes."""
+    return None if value is None else float(round(value * unit))
 
 
 def measured_point(

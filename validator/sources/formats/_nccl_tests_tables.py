@@ -29,7 +29,7 @@ from speccheck.validator.sources.formats._printed_lines import Line, lines_of
 _VERSION = lazy_pattern(r"# nccl-tests version (\S+)(?:.*?nccl-library=(\d{4,6})\b)?")
 _STARTS = lazy_pattern(r"# Collective test starting: (\S+)")
 _SETTINGS = lazy_pattern(r"# nThread \d+ nGpus \d+ minBytes (\d+) maxBytes (\d+)")
-_HEAD = lazy_pattern(r"# (?:nccl-tests version|Collective test starting|nThread) ")
+_HEAD = lazy_pattern(r"# (?:nccl-tests version |Collective test starting: |nThread )")
 _ITERATIONS = lazy_pattern(
     r"warmup iters: (\d{1,9}) iters: (\d{1,9})(?: agg iters: \d+)?"
     r"(?: validation: (\d{1,9}))?"
@@ -37,18 +37,14 @@ _ITERATIONS = lazy_pattern(
 _OUT_OF_BOUNDS = lazy_pattern(r"#\s*Out of bounds values\s*:\s*(\d{1,9})\b")
 _AVERAGE = lazy_pattern(r"#\s*Avg bus bandwidth\s*:")
 # What ends a run before its time, by the words of nccl-tests, launchers and kernels.
-_ENDS = (
-    ("time budget", lazy_pattern(r"DUE TO TIME LIMIT|Test timeout")),
-    ("interrupt", lazy_pattern(r"CANCELLED|SIGINT|SIGTERM|KeyboardInterrupt")),
-    (
-        "fault",
-        lazy_pattern(
-            r"NCCL failure|CUDA failure|Test failure|Segmentation fault|Caught signal"
-            r"|exited on signal|[Ee]xited with exit code [1-9]|non-zero (?:status|exit)"
-            r"|Bus error|Killed|[Oo]ut [Oo]f [Mm]emory|oom[-_]kill|MPI_ABORT"
-        ),
-    ),
+_ENDS = lazy_pattern(
+    r"(?P<time>CANCELLED.{1,99}DUE TO TIME LIMIT|Test timeout)"
+    r"|(?P<interrupt>CANCELLED|SIGINT|SIGTERM|KeyboardInterrupt)"
+    r"|(?P<fault>(?:NCCL|CUDA|Test) failure|Segmentation fault|Caught signal"
+    r"|exited on signal|[Ee]xited with exit code [1-9]|non-zero (?:status|exit)"
+    r"|Bus error|Killed|[Oo]ut [Oo]f [Mm]emory|oom[-_]kill|MPI_ABORT)"
 )
+_WORDS = {"time": "time budget", "interrupt": "interrupt", "fault": "fault"}
 
 
 class Mention(Record):
@@ -194,10 +190,9 @@ class Log:
     def _foreign(self, line: Line, text: str) -> None:
         """A line that is not of nccl-tests."""
         self._mention(line, text)
-        for word, pattern in _ENDS:
-            if pattern.search(text):
-                self._ends.append((word, line))
-                break
+        found = _ENDS.search(text)
+        if found is not None:
+            self._ends.append((_WORDS[found.lastgroup or "fault"], line))
         if "RCCL version" in text:
             self.backend = "rccl"
 

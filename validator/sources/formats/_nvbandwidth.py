@@ -13,11 +13,11 @@ from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.measurement.copying import CopyTest
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.sources.capture import Capture, Found, Scalar, Where
+from speccheck.validator.sources.formats._collective_runs import GIGA, times
 from speccheck.validator.sources.formats._printed_lines import absent, finite
 
 TOOL = "nvbandwidth"
 KIND = CopyTest.kind
-_GIGA = 1e9
 _MATRIX = lazy_pattern(
     r"memcpy (?:(CE|SM) ([CG]PU)\(row\) (<->|->|<-) ([CG]PU)\(column\)"
     r"|(local) GPU\(column\))(.*?)\bbandwidth \(GB/s\)"
@@ -101,7 +101,7 @@ def put_test(
         sources.append(source)
         targets.append(target)
         rate = finite(cell.text)
-        rates.append(rate * _GIGA if rate is not None and rate > 0 else None)
+        rates.append(times(rate, GIGA) if rate is not None and rate > 0 else None)
     lists = {"from_gpu": sources, "to_gpu": targets, "bytes_per_second": rates}
     for leaf, found in lists.items():
         capture.put_at(part, leaf, [*found], at)

@@ -29,6 +29,7 @@ _PROCESS = (
 )
 _PREFIX = lazy_pattern(rf"(?P<time>{_TIME})|(?P<process>{_PROCESS})")
 _MOST_PREFIXES = 3
+_MOST = 1e18  # of bytes, microseconds and their rates
 
 
 class Line(Record):
@@ -62,12 +63,19 @@ def lines_of(text: str) -> Iterator[Line]:
 
 
 def finite(text: str) -> float | None:
-    """A number that a tool has printed; None for one that is none, or not finite."""
+    """A number that a tool has printed; None for one that no measurement can be."""
     try:
         value = float(text)
     except ValueError:
         return None
-    return value if abs(value) < float("inf") else None
+    return value if abs(value) < _MOST else None
+
+
+def number_of(found: object) -> float | None:
+    """A number of a document, in the same way; `"nan"` and true are none."""
+    if type(found) not in {int, float} or not isinstance(found, int | float):
+        return None
+    return float(found) if abs(found) < _MOST else None
 
 
 def absent(message: str, source: str) -> Mapping[str, str]:

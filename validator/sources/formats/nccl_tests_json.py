@@ -35,7 +35,7 @@ from speccheck.validator.sources.formats._nccl_tests_ranks import (
     rank_leaves,
 )
 from speccheck.validator.sources.formats._nccl_tests_tables import library_version
-from speccheck.validator.sources.formats._printed_lines import absent, finite
+from speccheck.validator.sources.formats._printed_lines import absent, number_of
 from speccheck.validator.sources.measured import measurement_reading
 from speccheck.validator.sources.reader import Reader, Reading
 
@@ -119,20 +119,22 @@ def _point(row: Json, placement: str) -> Point:
     each = _object(row, f"{placement}_per_iter")
     return measured_point(
         _size(row),
-        over(_number(told.get("time")), _MICROSECONDS),  # cpu_time is that of a launch
-        times(_number(told.get("alg_bw")), GIGA),
-        times(_number(told.get("bus_bw")), GIGA),
-        wrong=_number(told.get("nwrong")),
+        over(
+            number_of(told.get("time")), _MICROSECONDS
+        ),  # cpu_time is that of a launch
+        times(number_of(told.get("alg_bw")), GIGA),
+        times(number_of(told.get("bus_bw")), GIGA),
+        wrong=number_of(told.get("nwrong")),
         spread=_spread(each.get("times_us")),
-        variation=over(_number(each.get("cv_pct")), 100),
-        p99_seconds=over(_number(each.get("p99_us")), _MICROSECONDS),
+        variation=over(number_of(each.get("cv_pct")), 100),
+        p99_seconds=over(number_of(each.get("p99_us")), _MICROSECONDS),
     )
 
 
 def _spread(found: object) -> float | None:
     """Quartiles apart, over the median; of few iterations there are none."""
     listed = found if isinstance(found, list) else []
-    known = sorted(one for one in map(_number, listed) if one is not None)
+    known = sorted(one for one in map(number_of, listed) if one is not None)
     if len(known) < _LEAST_TIMES or len(known) != len(listed):
         return None
     low, middle, high = (_quantile(known, share) for share in (0.25, 0.5, 0.75))
@@ -241,13 +243,6 @@ def _whole(found: object) -> bool:
 def _size(row: Json, key: str = "size") -> int:
     found = row.get(key)
     return found if isinstance(found, int) and _whole(found) else 0
-
-
-def _number(found: object) -> float | None:
-    """A number; `"nan"` is none."""
-    if type(found) not in {int, float}:
-        return None
-    return finite(str(found))
 
 
 def _text(found: object) -> str:

@@ -68,15 +68,16 @@ class _Row(Record):
 class _Group:
     """The output of one test, of one process or of two that mix."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: Line, before: "_Group | None") -> None:
+        """Start one; `before` is that of the other process, whose title it shares."""
         self.at = line.span
-        self.title: tuple[str, str, bool] | None = None
-        self.settings: dict[str, str] = {}
+        self.title: tuple[str, str, bool] | None = before.title if before else None
+        self.settings: dict[str, str] = dict(before.settings) if before else {}
         self.columns: tuple[str, ...] = ()
         self.heads = 0
         self.rows: list[_Row] = []
-        self.is_on_gpu = False
-        self.is_whole_head = False
+        self.is_on_gpu: bool = before is not None and before.is_on_gpu
+        self.is_whole_head: bool = before is not None and before.is_whole_head
         self.is_complete = False
 
     def read(self, line: Line, text: str) -> None:
@@ -135,11 +136,14 @@ def put(capture: Capture, text: str) -> None:
         title = _TITLE.search(words) if words.endswith("Test") else None
         if _GPU_MEMORY.search(words):
             on_gpu[label] = True
-        if title is not None or ("#bytes" in words and group is None):
+        is_head = "#bytes" in words
+        if title is not None or (is_head and (group is None or group.rows)):
             if group is None or group.rows or not group.title:
                 _put_group(capture, group)
-                group = groups[label] = _Group(line)
-                group.is_whole_head = ready.get(label, False)
+                before = group if is_head else None
+                group = groups[label] = _Group(line, before)
+                if before is None:
+                    group.is_whole_head = ready.get(label, False)
             group.is_on_gpu = group.is_on_gpu or on_gpu.pop(label, False)
         if title is not None and group is not None:
             operation, both, kind = title.groups()

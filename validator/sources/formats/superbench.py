@@ -29,7 +29,7 @@ from speccheck.validator.sources.formats._collective_runs import (
     put_run,
     times,
 )
-from speccheck.validator.sources.formats._printed_lines import absent, finite
+from speccheck.validator.sources.formats._printed_lines import absent, number_of
 from speccheck.validator.sources.measured import measurement_reading
 from speccheck.validator.sources.reader import CaptureReader, Reader, Reading
 from speccheck.validator.sources.source import Source
@@ -125,7 +125,7 @@ def _put_node(
     numbers = {
         key: number
         for key, value in data.items()
-        if isinstance(key, str) and (number := _number(value)) is not None
+        if isinstance(key, str) and (number := number_of(value)) is not None
     }
     node = data.get("node")
     host = node if isinstance(node, str) else ""
@@ -133,10 +133,6 @@ def _put_node(
     _put_transfers(capture, numbers, places, at)
     _put_copies(capture, numbers, places, at)
     _put_products(capture, numbers, places, at)
-
-
-def _number(found: object) -> float | None:
-    return finite(str(found)) if type(found) in {int, float} else None
 
 
 def _put_collectives(
@@ -201,7 +197,7 @@ def _put_transfers(
         run = operation or new_operation, adapter or new_adapter
         firsts.setdefault(run, places.get(key, at))
         unit = 2.0**20 if old else GIGA
-        found.setdefault(run, {})[int(size or new_size)] = value * unit
+        found.setdefault(run, {})[int(size or new_size)] = float(round(value * unit))
     for run, sizes in found.items():
         operation, _ = run
         points = sorted(sizes.items())
@@ -233,7 +229,9 @@ def _put_copies(
         if match is not None:
             direction = _DIRECTIONS[match[1].lower()]
             firsts.setdefault(direction, places.get(key, at))
-            found.setdefault(direction, {})[int(match[2] or 0)] = value * GIGA
+            found.setdefault(direction, {})[int(match[2] or 0)] = float(
+                round(value * GIGA)
+            )
     for direction, rates in found.items():
         gpus: list[Scalar | None] = [*sorted(rates)]
         hosts: list[Scalar | None] = [None] * len(gpus)
@@ -266,7 +264,7 @@ def _put_products(
             "tool": TOOL,
             "data_type": _TYPES[match[1].lower()],
             "gpu_index": int(match[2] or 0),
-            "flops_per_second": value * GIGA,
+            "flops_per_second": float(round(value * GIGA)),
         }
         _put_part(capture, MatrixProduct.kind, told, places.get(key, at))
 

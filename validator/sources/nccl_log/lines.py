@@ -15,7 +15,8 @@ from speccheck.validator.sources.capture import line_span
 
 # Level VERSION writes no more than this, and rank 0 writes it without its name.
 VERSION = lazy_pattern(
-    r"(?<![A-Z])NCCL version (\d+\.\d+\.\d+)\S*?(?:\+cuda(\S+))?\s*$"
+    r"(?<![A-Z])NCCL version (\d+\.\d+\.\d+)\S*?"
+    r"(?:(?:\+cuda| compiled with CUDA )([\d.]{1,12}))?\s*$"
 )
 _SAID = ("NCCL INFO ", "NCCL WARN ")
 _WRITER = lazy_pattern(r":(\d{1,10}):(\d{1,10}) \[(-?\d{1,5})\] ?(?:\S{1,200} )?$")

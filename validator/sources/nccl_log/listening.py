@@ -16,6 +16,10 @@ _COMM = lazy_pattern(
     r"\bcomm (0x[0-9a-fA-F]{1,16}) rank (\d{1,9}) n[rR]anks (\d{1,9})\b"
 )
 _COMM_ID = lazy_pattern(r"\bcommId (0x[0-9a-fA-F]{1,16})")
+# Parts of a communicator have no number of their own before 2.31.
+_PART = lazy_pattern(
+    r" parent \S+ (?:(?:split|child)Count (\d{1,9}) )?color (-?\d{1,10})"
+)
 _NODES = lazy_pattern(r"\bnNodes (\d{1,9}) localRanks (\d{1,9})(?:.*?\bMNNVL (\d))?")
 _LINK = lazy_pattern(
     r"(?:Channel|Ring|Tree|Coll|CollNet) [\d/]{1,12} ?: .{1,80}? via "
@@ -41,7 +45,7 @@ _BOOTSTRAP = lazy_pattern(r"Bootstrap ?: Using (?:\[\d{1,3}\])?([^\s:]{1,64})")
 _NETWORK = lazy_pattern(r"Using network (\S.{0,80})$")
 _ASSIGNED = lazy_pattern(r"Assigned NET plugin (\S.{0,80}?) to comm")
 _LOADED = lazy_pattern(
-    r"Successfully loaded external (\w{1,20})(?: \w{1,20})? plugin (\S+)"
+    r"(?:(\w{1,20})/Plugin: )?Successfully loaded external (?:(\w{1,20}) )?plugin (\S+)"
 )
 _MISSING = lazy_pattern(
     r"(NET|TUNER)/Plugin ?: Could not find: (\S.{0,400}?)(?:\. Using.*|\.)?$"
@@ -49,7 +53,7 @@ _MISSING = lazy_pattern(
 _MISSING_OLD = lazy_pattern(
     r"NET/Plugin ?: .{0,400}?(?:No plugin found|Plugin load) \((\S{1,200}?)\)"
 )
-_TUNER = lazy_pattern(r"TUNER/Plugin: Using tuner plugin (\S.{0,80})$")
+_TUNER = lazy_pattern(r"TUNER/Plugin: Using (?:tuner plugin )?(\S.{0,80})$")
 _ADAPTER = lazy_pattern(r"\[\d{1,3}\] ?([\w.+-]{1,80}:\d{1,3}/(?:IB|RoCE))")
 _INTERFACE = lazy_pattern(r"NET/(IB|Socket) : Using \[0\]")
 _ADAPTER_REACH = lazy_pattern(
@@ -105,8 +109,7 @@ class Listener:
 
     def _communicator(self, line: Line, address: str, rank: int, ranks: int) -> None:
         text, writer = line.text, line.writer
-        told_id = _COMM_ID.search(text)
-        id_ = told_id[1] if told_id else ""
+        id_ = _id(text)
         if "Destroy" in text or "Abort" in text:
             return
         if "Init START" in text:
@@ -227,13 +230,15 @@ class Listener:
                 self._of_process(line, name, match[1])
                 self._multipath(line)
                 return True
+        if (match := _LOADED.match(text)) is not None:
+            self._of_process(line, "loaded_plugins", match[3])
+            if "tuner" in {match[2], (match[1] or "").lower()}:
+                self._of_process(line, "tuner_plugin", match[3])
+            return True
         if "/Plugin" in text:
             return self._plugin(line)
         if text.startswith("NET/"):
             return self._adapters(line)
-        if (match := _LOADED.search(text)) is not None:
-            self._of_process(line, "loaded_plugins", match[2])
-            return True
         return self._failure(line) or text.startswith("DMA-BUF is available")
 
     def _version(self, line: Line) -> None:
@@ -290,6 +295,14 @@ class Listener:
             self._of_process(line, "mrc_version", match[1])
 
 
+def _id(text: str) -> str:
+    """What all ranks of a communicator tell alike; empty before 2.16."""
+    if (match := _COMM_ID.search(text)) is not None:
+        return match[1]
+    match = _PART.search(text)
+    return f"part {match[1] or 0} color {match[2]}" if match else ""
+
+
 def _by_number(names: tuple[str, ...], told: str) -> str:
     """The name of an algorithm or protocol; until 2.22 NCCL wrote its number."""
     if not told.isdecimal():
@@ -318,5 +331,6 @@ _SINGLE = (
 _FAILURES = {
     "NET/IB : No device found": "no device found",
     "Failed to open libibverbs.so": "libibverbs.so cannot be opened",
+    "Failed to load libibverbs": "libibverbs.so cannot be opened",
 }
 _OUT_OF_REACH = "no_gpudirect_adapters"

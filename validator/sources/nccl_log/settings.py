@@ -9,7 +9,10 @@ from speccheck.validator.evidence.secrets import secret_kind
 from speccheck.validator.evidence.value import Span
 from speccheck.validator.sources.nccl_log.lines import Line
 
-_TAKEN = lazy_pattern(r"([A-Z][A-Z0-9_]{2,80}) set (?:by environment )?to (.{0,4096})$")
+_TAKEN = lazy_pattern(
+    r"(?:[A-Z]{2,10}/Plugin: )?([A-Z][A-Z0-9_]{2,80}) set (?:by environment )?to "
+    r"(.{0,4096})$"
+)
 _ADDED = lazy_pattern(
     r"NET/OFI Adding ([A-Z][A-Z0-9_]{2,80})=(.{0,4096}?) to environment"
 )

@@ -1,0 +1,76 @@
+"""Rules on measurements: what is taken away or odd makes none of them pass, or break.
+
+The cases are their own fixtures: each leaf of each measurement is left out once, of one
+part and of all, and replaced by odd values.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rule_fixtures import RuleFixture, all_fixtures, findings_of, load
+from speccheck.validator.evidence.node.node import MEASURED
+from speccheck.validator.rule_index import rule_entries
+
+ODD: tuple[object, ...] = ("", -1, [], [None, None], {"status": "absent"})
+MEASURING = {one.name for one in rule_entries() if one.scope == "measurement"}
+CASES = [path for path in all_fixtures() if path.parent.name in MEASURING]
+Content = dict[str, Any]
+
+
+def contents(fixture: RuleFixture) -> dict[str, Content]:
+    """The files of a fixture that hold measurements."""
+    found: dict[str, Content] = {}
+    for name, text in fixture.files.items():
+        if name.endswith(".json"):
+            data = json.loads(text)
+            if isinstance(data, dict) and MEASURED.keys() & data.keys():
+                found[name] = data
+    return found
+
+
+def leaves(content: Content) -> Iterator[tuple[str, str]]:
+    for kind in MEASURED.keys() & content.keys():
+        names = {leaf for part in content[kind] for leaf in part}
+        yield from ((kind, leaf) for leaf in sorted(names))
+
+
+def changed(content: Content, kind: str, leaf: str, value: object) -> Content:
+    """The same with a leaf of all parts replaced; Ellipsis takes it away."""
+    copied = deepcopy(content)
+    for part in copied[kind]:
+        if leaf in part:
+            del part[leaf]
+            if value is not ...:
+                part[leaf] = value
+    return copied
+
+
+def outcomes(fixture: RuleFixture, folder: Path) -> Counter[str]:
+    """How often the rule says what."""
+    found = findings_of(fixture, folder)
+    return Counter(one.finding.outcome for one in found if one.finding.rule)
+
+
+@pytest.mark.parametrize(
+    "path", CASES, ids=lambda path: f"{path.parent.name}-{path.stem}"
+)
+def test_what_is_not_told_or_odd_is_no_pass(path: Path, tmp_path: Path) -> None:
+    fixture = load(path)
+    before = outcomes(fixture, tmp_path)
+    for name, content in contents(fixture).items():
+        for kind, leaf in leaves(content):
+            for value in (..., *ODD):
+                text = json.dumps(changed(content, kind, leaf, value))
+                files = {**fixture.files, name: text}
+                told = RuleFixture(path, files, fixture.expect, fixture.context)
+                after = outcomes(told, tmp_path)
+                assert not after["error"], (kind, leaf, value)
+                if value is ... or isinstance(value, dict):
+                    better = after["pass"] > before["pass"] and not after["fail"]
+                    assert not better, (kind, leaf, value)
