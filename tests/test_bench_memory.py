@@ -250,14 +250,28 @@ def test_an_interrupt_keeps_what_was_measured(
     assert names == ["host_to_device", "device_to_host"]
 
 
+def test_an_interrupt_before_the_first_copy_is_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    device = StandIn(1)
+    device.interrupt_at = (None, 0)
+    code = measure_and_judge(
+        [], "", OPTIONS, lambda _, budget: run(device, AMOUNTS, budget)
+    )
+    assert code == 130
+    assert "nothing was measured: interrupted" in capsys.readouterr().err
+
+
 def test_a_budget_that_is_spent_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    budget = Budget(1e-9)
-    found = run(StandIn(2), AMOUNTS, budget)
-    assert found.kinds == {}
+    found = run(StandIn(2), AMOUNTS, Budget(1e-9))
+    (test,) = found.kinds["copy_tests"]  # one copy was begun in time, and no other
+    assert test["bytes_per_second"] == [pytest.approx(HEALTHY["host"]), None]
     assert found.stopped == "stopped after 1e-09 s, its budget"
-    code = measure_and_judge([], "", OPTIONS, lambda _, __: found)
-    assert code == 3
-    assert "nothing was measured: stopped after" in capsys.readouterr().err
+    nothing = found._replace(kinds={})
+    assert measure_and_judge([], "", OPTIONS, lambda _, __: nothing) == 3
+    told = capsys.readouterr().err
+    assert "speccheck: stopped after 1e-09 s, its budget: the rest was not" in told
+    assert "nothing was measured: stopped after" in told
 
 
 def test_without_a_gpu_nothing_is_measured(

@@ -1,6 +1,7 @@
 """The command line: what a user types, what is printed, and how it ends."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -250,6 +251,23 @@ def test_a_report_that_cannot_be_written_ends_with_2(
     code, _, err = run(capsys, "ds.json", "--output", "json=none/report.json")
     assert code == 2
     assert "none/report.json: report not written" in err
+
+
+def test_a_report_takes_the_place_of_no_pipe(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nor of /dev/null, which a test that fails must not destroy."""
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        code, _, err = run(capsys, "ds.json", "--output", f"concise={pipe}")
+        told = os.read(reader, 4096).decode()
+    finally:
+        os.close(reader)
+    assert code != 2, err
+    assert "exit" in told
+    assert pipe.is_fifo()
 
 
 @pytest.mark.usefixtures("folder")

@@ -28,6 +28,7 @@ from speccheck.validator.sources.context import context_facts
 _GROUP = "Measurement"
 _NAME = "this measurement"
 _USAGE, _NOTHING, _INTERRUPTED = 2, 3, 130
+_BY_HAND = "interrupted"
 _BUDGET = "120s"
 # What belongs to files of a job, of which there are none here.
 _NOT_HERE = {
@@ -38,7 +39,11 @@ DEVICES = ("cuda", "cpu")
 
 
 class NothingMeasured(Exception):  # noqa: N818 - a state of the machine, not an error
-    """There is nothing to measure; the message says what is missing."""
+    """There is nothing to measure; the message says why, and the exit code."""
+
+    def __init__(self, message: str, code: int = _NOTHING) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class Measured(Record):
@@ -75,20 +80,19 @@ class Budget:
     """How long measuring may take, and whether somebody stopped it."""
 
     def __init__(self, seconds: float) -> None:
-        """Begin now."""
+        """Begin when it is first asked: to load PyTorch may take as long again."""
         self._seconds = seconds
-        self._end = time.monotonic() + seconds
+        self._end: float | None = None
         self.stopped = ""
 
     def has_time(self) -> bool:
         """Whether some is left; remembers that none was."""
-        if not self.stopped and time.monotonic() >= self._end:
+        now = time.monotonic()
+        if self._end is None:
+            self._end = now + self._seconds
+        if not self.stopped and now > self._end:
             self.stopped = f"stopped after {self._seconds:g} s, its budget"
         return not self.stopped
-
-    def left(self) -> float:
-        """Seconds that are left."""
-        return max(0.0, self._end - time.monotonic())
 
     @contextmanager
     def interruptible(self) -> Generator[None]:
@@ -96,7 +100,7 @@ class Budget:
         try:
             yield
         except KeyboardInterrupt:
-            self.stopped = "interrupted"
+            self.stopped = _BY_HAND
 
 
 def measure_and_judge(
@@ -119,7 +123,7 @@ def measure_and_judge(
         found = measure(parsed, budget)
         text = _kept(found, parsed)
     except NothingMeasured as error:
-        return _refuse(str(error), _NOTHING)
+        return _refuse(str(error), error.code)
     except (NoTorch, *REFUSALS) as error:
         return _refuse(str(error), _USAGE)
     except Exception as error:
@@ -130,8 +134,12 @@ def measure_and_judge(
     def with_measured(request: Request, _: Parsed) -> Request:
         return request._replace(node=_name(parsed), snapshot=text)
 
-    code = judge(words, all_options, _request, with_measured)
-    return _INTERRUPTED if found.stopped == "interrupted" else code
+    return _code(found, judge(words, all_options, _request, with_measured))
+
+
+def _code(found: Measured, code: int) -> int:
+    """The exit code, but for a measurement that somebody stopped."""
+    return _INTERRUPTED if found.stopped == _BY_HAND else code
 
 
 def _refuse(message: str, code: int) -> int:
@@ -191,7 +199,7 @@ def _kept(found: Measured, parsed: Parsed) -> str:
         sys.stderr.write(f"speccheck: {found.stopped}: the rest was not measured\n")
     if not any(found.kinds.values()):
         message = f"nothing was measured: {found.stopped or 'each attempt failed'}"
-        raise NothingMeasured(message)
+        raise NothingMeasured(message, _code(found, _NOTHING))
     shown.write("\n")
     shown.flush()
     document = {

@@ -34,12 +34,18 @@ def write_bytes(content: bytes, path: str) -> None:
 
 @contextmanager
 def _renamed(path: str) -> Generator[str, None, None]:
-    """Another name to write under, which takes the place of `path` at the end."""
+    """Another name to write under, which takes the place of `path` at the end.
+
+    What is no regular file is written to itself: nothing may take the place of
+    /dev/null, and a pipe has a reader.
+    """
     folder, base = os.path.split(path)
     temporary = os.path.join(folder, f".{base}.{os.getpid()}.part")
+    is_special = os.path.exists(path) and not os.path.isfile(path)
     try:
-        yield temporary
-        os.replace(temporary, path)
+        yield path if is_special else temporary
+        if not is_special:
+            os.replace(temporary, path)
     except OSError as error:
         message = f"{path}: report not written: {error.strerror}"
         raise WriteError(message) from error
