@@ -74,7 +74,7 @@ def path_of(run: CollectiveRun, communicators: Iterable[Communicator]) -> Path:
     tried = [_told(run, ranks, group) for group in _groups(alike)]
     proven = [one for one in tried if one.is_proven]
     fitting = [one for one in tried if not one.is_of_another]
-    return (proven or fitting or tried)[0]
+    return (proven or [*reversed(fitting)] or tried)[0]
 
 
 def _groups(found: Sequence[Communicator]) -> Iterator[Sequence[Communicator]]:
