@@ -18,7 +18,7 @@ RULE = "all_reduce_below_floor"
 Snapshot = dict[str, Any]
 AZURE, NVL72 = "azure-nd96isr-h100-v5", "gcp-a4x"
 # Leaves whose absence says nothing against a figure: a tool may not tell them.
-_MAY_LACK = {"is_complete", "wrong_values", "placement", "tool", "backend"}
+_MAY_LACK = {"wrong_values", "placement", "tool", "backend"}
 
 
 def collective(gigabytes: float, **leaves: object) -> Snapshot:
@@ -28,7 +28,7 @@ def collective(gigabytes: float, **leaves: object) -> Snapshot:
         "collective": "all_reduce",
         "placement": "out_of_place",
         "gpu": "NVIDIA H100 80GB HBM3",
-        "is_complete": True,
+        : True,
         "size_bytes": [8 * GIBIBYTE],
         "bus_bytes_per_second": [gigabytes * 1e9],
         "wrong_values": [0],

@@ -140,7 +140,9 @@ def _doubt(one: Held) -> str:
             f"more than {look.plausible / GIGA:.4g} GB/s, which no published "
             "measurement comes near: ranks, size or units may be wrong"
         )
-    if run.is_complete.value is False:
+    if not run.is_complete.is_known:
+        return "whether the run ended is not known"
+    if not run.is_complete.value:
         return "the run did not end: repeat it"
     wrong = run.wrong_values.or_else(())
     if point.at < len(wrong) and wrong[point.at]:

@@ -35,7 +35,7 @@ from speccheck.rules.communication._bandwidth import (
 from speccheck.validator.evidence.measurement.collective import CollectiveRuns
 from speccheck.validator.evidence.measurement.conditions import Conditions
 from speccheck.validator.models.expectation import Floors
-from speccheck.validator.rule import Numbers, Verdicts, rule
+from speccheck.validator.rule import Numbers, Verdicts, rule, unknown
 
 
 class Floor(Numbers):
@@ -58,6 +58,13 @@ def all_reduce_below_floor(
         least_domain_bytes=limit.domain_payload,
         most_ranks=limit.max_ranks,
     )
+    for run in runs.shown:
+        if not run.collective.is_known:
+            yield unknown(
+                f"which collective was measured is not known: {run.collective.note}",
+                missing=[run.collective.name],
+                at=run.size_bytes,
+            )
     for series in series_between_gpus(runs, ("all_reduce",)):
         found = held(series, about, floors)
         if isinstance(found, Held):

@@ -105,7 +105,15 @@ def _verdicts(
             missing=(),
             at=at,
         )
-    elif run.is_complete.value is False:
-        yield unknown(f"{title}; the run did not end", missing=(), at=at[:1])
+    elif any(one.plausible and best.bus > one.plausible for one in look.possible):
+        yield unknown(
+            f"{title}: too much for one of the ways that the bytes may have taken; "
+            f"open: {'; '.join(look.open)}",
+            missing=(),
+            at=at,
+        )
+    elif not run.is_complete.value:
+        end = run.is_complete.name
+        yield unknown(f"{title}; no end of the run is seen", missing=[end], at=at[:1])
     else:
         yield passed(at=at, measured=measured)

@@ -54,9 +54,10 @@ def collective_result_wrong(run: CollectiveRun) -> Verdicts:
         )
     elif run.is_compared.value is False or not _is_seen_right(run):
         return
-    elif run.is_complete.value is False:
+    elif not run.is_complete.value:
         yield unknown(
-            f"{title}: no wrong values as far as it ran; it did not end",
+            f"{title}: no wrong values as far as it ran; it did not end, or nothing "
+            "tells that it did",
             missing=[run.is_complete.name],
             at=run.is_complete,
         )

@@ -68,8 +68,9 @@ def rank_count_contradicted(run: CollectiveRun, limit: Digits) -> Verdicts:
         )
     elif slack > abs(expected - bus_factor(collective, 2 * ranks)) / 2:
         return
-    elif run.is_complete.value is False:
-        yield unknown(f"{title}; the run did not end", missing=(), at=at)
+    elif not run.is_complete.value:
+        end = run.is_complete.name
+        yield unknown(f"{title}; no end of the run is seen", missing=[end], at=at)
     else:
         yield passed(at=at, measured=f"{ratio:.4f}", required=f"{expected:.4f}")
 

@@ -46,7 +46,7 @@ def copies_of(test: CopyTest) -> list[Copy]:
     if not len(rates) == len(sources) == len(targets):
         reason = f"{len(rates)} rates for {len(sources)} and {len(targets)} GPUs"
         raise MissingEvidence(test.bytes_per_second.name, reason)
-    is_of_pairs = test.direction.need() == PEER
+    is_of_pairs = direction_of(test) == PEER
     return [
         Copy(_title(source, target), source, target, rate or None)
         for source, target, rate in zip(sources, targets, rates, strict=True)
@@ -60,6 +60,14 @@ def _title(source: int | None, target: int | None) -> str:
     if source == target:
         return f"GPU {source}"
     return f"GPU {source}" if target is None else f"GPU {source} to GPU {target}"
+
+
+def direction_of(test: CopyTest) -> str:
+    """Which way it copies; raises MissingEvidence for a word that nobody knows."""
+    direction = test.direction.need()
+    if direction not in WAYS:
+        raise MissingEvidence(test.direction.name, f"no kind of copy: {direction!r}")
+    return direction
 
 
 def is_one_way(test: CopyTest) -> bool:

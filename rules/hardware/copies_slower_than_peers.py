@@ -32,6 +32,7 @@ from speccheck.rules.hardware._copies import (
     WAYS,
     Copy,
     copies_of,
+    direction_of,
     is_by_copy_engine,
     is_one_way,
     unseen,
@@ -53,7 +54,7 @@ class Distance(Numbers):
 @rule(clause="HW-152", confidence="calibrated")
 def copies_slower_than_peers(test: CopyTest, limit: Distance) -> Verdicts:
     """Compare the GPUs of a test with each other."""
-    direction = test.direction.need()
+    direction = direction_of(test)
     if not (is_one_way(test) if direction == LOCAL else is_by_copy_engine(test)):
         return
     copies = copies_of(test)

@@ -22,7 +22,7 @@ Good::
     host_to_device_memcpy_ce   # 55.4 GB/s
 """
 
-from speccheck.rules.hardware._copies import copies_of, most_of, unseen
+from speccheck.rules.hardware._copies import copies_of, direction_of, most_of, unseen
 from speccheck.validator.evidence.measurement.copying import CopyTest
 from speccheck.validator.evidence.node.profile import GpuProfiles
 from speccheck.validator.evidence.plan import Cluster
@@ -43,7 +43,7 @@ def copy_beyond_link(
     """Hold the fastest copy of a test to its link."""
     if test.is_bidirectional.need():
         return
-    most = most_of(test.direction.need(), profiles.by_id(cluster.accelerator))
+    most = most_of(direction_of(test), profiles.by_id(cluster.accelerator))
     if most is None:
         return
     copies = copies_of(test)

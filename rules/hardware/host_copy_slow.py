@@ -26,6 +26,7 @@ from speccheck.rules.hardware._copies import (
     HOST,
     WAYS,
     copies_of,
+    direction_of,
     is_beyond,
     is_by_copy_engine,
     is_small,
@@ -61,7 +62,7 @@ def host_copy_slow(
     limit: Floor,
 ) -> Verdicts:
     """Judge each GPU of a test between GPUs and host."""
-    direction = test.direction.need()
+    direction = direction_of(test)
     if direction not in HOST or not is_by_copy_engine(test):
         return
     floor = need_number(limit.host_copy, "HW-005.host_copy", cluster)

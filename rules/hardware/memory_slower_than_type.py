@@ -24,9 +24,9 @@ Good::
 from speccheck.rules.hardware._copies import (
     LOCAL,
     copies_of,
+    direction_of,
     is_beyond,
     is_one_way,
-    is_small,
     need_number,
     unseen,
 )
@@ -49,10 +49,10 @@ def memory_slower_than_type(
     test: CopyTest, cluster: Cluster, profiles: GpuProfiles, limit: Share
 ) -> Verdicts:
     """Judge each GPU of a test of copies within GPUs."""
-    if test.direction.need() != LOCAL or not is_one_way(test):
+    if direction_of(test) != LOCAL or not is_one_way(test):
         return
     share = need_number(limit.memory_share, "HW-151.memory_share", cluster)
-    if is_small(test, limit.copy_min):
+    if test.size_bytes.need() < limit.copy_min:
         raise MissingEvidence(test.size_bytes.name, "a cache can hold so few bytes")
     profile, copies = profiles.by_id(cluster.accelerator), copies_of(test)
     peak = profile.memory_gigabytes_per_second.need()

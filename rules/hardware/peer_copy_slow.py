@@ -25,6 +25,7 @@ from speccheck.rules.hardware._copies import (
     PEER,
     Copy,
     copies_of,
+    direction_of,
     is_beyond,
     is_by_copy_engine,
     is_small,
@@ -50,7 +51,7 @@ def peer_copy_slow(
     test: CopyTest, cluster: Cluster, profiles: GpuProfiles, limit: Floor
 ) -> Verdicts:
     """Judge each pair of a test; what one GPU sends slowly is one finding."""
-    direction = test.direction.need()
+    direction = direction_of(test)
     if direction != PEER or not is_by_copy_engine(test):
         return
     profile, copies = profiles.by_id(cluster.accelerator), copies_of(test)

@@ -56,7 +56,7 @@ def domains_joined(
     setting = about.variable("NCCL_MNNVL_ENABLE")
     if joined is False or (joined is None and setting == "0"):
         return Choice((nodes,))
-    if joined and cliques:
+    if joined and cliques and cliques > 0:
         return Choice((cliques,))
     reach = about.instance.nvlink_domain_size.or_else(gpu.gpus) or 1
     least = -(-ranks // reach)

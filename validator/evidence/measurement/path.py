@@ -91,7 +91,9 @@ def _groups(found: Sequence[Communicator]) -> Iterator[Sequence[Communicator]]:
 def _told(run: CollectiveRun, ranks: int, group: Sequence[Communicator]) -> Path:
     nodes, measured_on = _nodes(group), run.nodes.value
     at = tuple(one.ranks for one in group)
-    if nodes is not None and measured_on is not None and nodes != measured_on:
+    if measured_on is None:
+        return _open("on how many nodes the measurement ran is not known", at)
+    if nodes is not None and nodes != measured_on:
         words = (
             f"the log is of {ranks} ranks, nodes: {nodes}; the measurement is of "
             f"nodes: {measured_on}"
@@ -108,13 +110,10 @@ def _told(run: CollectiveRun, ranks: int, group: Sequence[Communicator]) -> Path
     counts = {name: _sum(group, name) for name, _ in _LINKS}
     if not any(counts.values()):
         return _open("the log shows no transport of any connection", at)
-    nodes = nodes or measured_on
-    if nodes is None:
-        return _open("on how many nodes the ranks ran is not known", at)
     is_rack = any(one.is_mnnvl.value for one in group)
     beyond = counts["links_by_network"] + counts["links_by_collnet"]
-    if nodes > 1 and not beyond and not is_rack:
-        return _open(f"the log shows no connection between the {nodes} nodes", at)
+    if measured_on > 1 and not beyond and not is_rack:
+        return _open(f"the log shows no connection between the {measured_on} nodes", at)
     return Path(is_proven=True, words=_words(group, counts), at=at)
 
 
