@@ -28,7 +28,7 @@ def collective(gigabytes: float, **leaves: object) -> Snapshot:
         "collective": "all_reduce",
         "placement": "out_of_place",
         "gpu": "NVIDIA H100 80GB HBM3",
-        : True,
+        "is_complete": True,
         "size_bytes": [8 * GIBIBYTE],
         "bus_bytes_per_second": [gigabytes * 1e9],
         "wrong_values": [0],

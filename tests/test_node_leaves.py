@@ -21,11 +21,12 @@ from captured import (
     TOPOLOGY,
     nvidia_smi,
 )
+from judged_nodes import OF_MACHINES
 from machine_files import XID, build, healthy
 from nvml_stand_in import StandIn
 from probed import content
 from speccheck.probes.collect import snapshot
-from speccheck.validator.evidence.node.node import KINDS, MEASURED
+from speccheck.validator.evidence.node.node import KINDS
 from speccheck.validator.sources.files import read_file
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,8 +47,6 @@ CAPTURES = {
     "lspci.txt": LSPCI,
     "dcgmi.txt": DCGMI,
 }
-# Those that are measured have a test of their own.
-OF_MACHINES = {kind: part for kind, part in KINDS.items() if kind not in MEASURED}
 _A_JOB = {"paths": ("checkpoint", "/nowhere/checkpoints", "data", "/")}
 Leaf = tuple[str, str]
 

@@ -8,6 +8,7 @@ import pytest
 from healthy_nodes import healthy_node
 from healthy_shapes import instances
 from judged_nodes import (
+    OF_MACHINES,
     Readers,
     Snapshot,
     Verdict,
@@ -91,14 +92,14 @@ def test_nothing_fails_on_a_healthy_machine(name: str) -> None:
 
 
 def test_a_healthy_machine_has_every_leaf() -> None:
-    seen: dict[str, set[str]] = {kind: set() for kind in KINDS}
+    seen: dict[str, set[str]] = {kind: set() for kind in OF_MACHINES}
     for name in instances():
         node = healthy_node(name)
         for kind, leaf in leaves(node):
             part = node[kind][0] if isinstance(node[kind], list) else node[kind]
             if not isinstance(part[leaf], dict):
                 seen[kind].add(leaf)
-    for kind, part_type in KINDS.items():
+    for kind, part_type in OF_MACHINES.items():
         lacking = {*part_type.__annotations__} - seen[kind] - _OF_EVENTS
         assert not lacking, f"tests/healthy_*.py: no machine shows these {kind}"
 
@@ -171,7 +172,7 @@ def _emptied(node: Snapshot, kind: str) -> list[Snapshot]:
     return found
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", OF_MACHINES)
 def test_a_kind_that_was_not_read_makes_no_rule_pass(kind: str) -> None:
     for name in SHAPES:
         node = healthy_node(name)

@@ -135,11 +135,6 @@ class Node:
         """The kinds of measurements that it holds."""
         return tuple(kind for kind in MEASURED if kind in self.data)
 
-    @property
-    def is_of_machine(self) -> bool:
-        """Whether it tells anything of a machine, beside what was measured."""
-        return any(kind not in MEASURED for kind in self.data)
-
     def by_type(self) -> Iterator[tuple[type, Part | Parts[Part]]]:
         """Each kind of evidence: one part under its own type, several under both."""
         for kind, found in self._parts.items():
