@@ -93,6 +93,9 @@ class Started:
         return self.process.returncode, out, error or self._seen
 
     def close(self) -> None:
+        for rank in ranks_below(self.process.pid).values():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(rank, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.communicate()
@@ -126,13 +129,14 @@ def runs(path: Path) -> list[dict[str, Any]]:
 
 def ranks_below(process: int) -> dict[int, int]:
     """By rank, the number of each process that was started for it."""
-    task = Path(f"/proc/{process}/task/{process}/children")
     found: dict[int, int] = {}
-    for child in task.read_text().split():
+    tasks = Path(f"/proc/{process}/task").glob("*/children")
+    children = [child for task in tasks for child in task.read_text().split()]
+    for child in children:
         environ = Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
         for one in environ:
             name, _, value = one.partition(b"=")
-            if name == b"RANK":
+            if name in {b"RANK", b"OMPI_COMM_WORLD_RANK"}:
                 found[int(value)] = int(child)
     return found
 
