@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
 
@@ -81,7 +81,7 @@ class Network:
 
 
 @contextmanager
-def network(nodes: int, rate: str) -> Iterator[Network]:
+def network(nodes: int, rate: str) -> Generator[Network, None, None]:
     """Namespaces that are linked at a rate; they are gone afterwards."""
     mark = uuid.uuid4().hex[:6]
     switch = f"sc{mark}s"
@@ -108,7 +108,7 @@ def network(nodes: int, rate: str) -> Iterator[Network]:
 
 
 @contextmanager
-def shared_wire(rate: str) -> Iterator[str]:
+def shared_wire(rate: str) -> Generator[str, None, None]:
     """A namespace whose processes share one wire of that rate: its loopback."""
     name = f"sc{uuid.uuid4().hex[:6]}w"
     try:

@@ -3,7 +3,6 @@
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -190,24 +189,23 @@ def test_the_loopback_leads_to_itself() -> None:
     assert interface_to("no such address") == ""
 
 
-def member(host: str, **more: Any) -> Member:
-    plain = Member(host, 0, 0, "", "2.9.0", 2**33)
-    return plain._replace(**more)
+def member(host: str, local_rank: int = 0, gpus: int = 0) -> Member:
+    gpu, memory = ("NVIDIA H200", 140 * 10**9) if gpus else ("", 2**33)
+    return Member(host, local_rank, gpus, gpu, "2.9.0", memory)
 
 
 def test_rank_0_settles_what_was_left_open() -> None:
     cpus = [member("a"), member("b")]
     found = settled(Settings("all_reduce"), cpus)
     assert (found.backend, found.largest_bytes) == ("gloo", 2**26)
-    gpu = {"gpus": 8, "gpu": "NVIDIA H200", "free_bytes": 140 * 10**9}
-    gpus = [member("a", **gpu, local_rank=rank) for rank in range(8)]
+    gpus = [member("a", rank, gpus=8) for rank in range(8)]
     found = settled(Settings("all_reduce"), gpus)
     assert (found.backend, found.largest_bytes) == ("nccl", 2**33)
     assert settings_of(found.text()) == found
 
 
 def test_what_these_ranks_cannot_measure_is_refused() -> None:
-    some = [member("a", gpus=8, gpu="NVIDIA H200"), member("b")]
+    some = [member("a", gpus=8), member("b")]
     with pytest.raises(Refused, match=r"rank 1 \(b\): no GPU that torch can use"):
         settled(Settings("all_reduce"), some)
     with pytest.raises(Refused, match="have room for 2 GiB each"):

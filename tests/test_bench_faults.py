@@ -6,7 +6,6 @@ import signal
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -36,13 +35,25 @@ right = distributed.all_reduce
 
 def wrong(tensor, *arguments, **named):
     work = right(tensor, *arguments, **named)
-    if tensor.numel() > 1 and distributed.get_rank() == 1:
+    if tensor.numel() > 1234 and distributed.get_rank() == 1:
         tensor[1234] += 1
     return work
 
 distributed.all_reduce = wrong
 sys.exit(main(sys.argv[1:]))
 """
+
+
+def world_of(size: int) -> dict[str, object]:
+    """What every rank of a world on this machine is told."""
+    address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
+    return {"WORLD_SIZE": size, **address}
+
+
+def a_rank(rank: int, world: dict[str, object]) -> dict[str, object]:
+    """What one of them is told."""
+    own = {"RANK": rank, "LOCAL_RANK": rank, "SPECCHECK_HOST": f"node{rank}"}
+    return {**world, **own}
 
 
 @pytest.mark.parametrize(
@@ -69,24 +80,14 @@ def test_every_collective_is_right_and_has_its_bus_bandwidth(
 
 
 def test_a_wrong_element_is_caught(tmp_path: Path) -> None:
-    script, out, port = tmp_path / "corrupting.py", tmp_path / "run.json", free_port()
+    script, out = tmp_path / "corrupting.py", tmp_path / "run.json"
     script.write_text(_CORRUPTING)
     command = (sys.executable, str(script), "bench", "all-reduce", *SMALL)
-    world: dict[str, Any] = {
-        "WORLD_SIZE": 2,
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": port,
-    }
+    world = world_of(2)
     with ExitStack() as stack:
         ranks = [
             stack.enter_context(
-                started(
-                    (*command, "--out", str(out)),
-                    RANK=rank,
-                    LOCAL_RANK=rank,
-                    SPECCHECK_HOST=f"node{rank}",
-                    **world,
-                )
+                started((*command, "--out", str(out)), a_rank(rank, world))
             )
             for rank in range(2)
         ]
@@ -100,14 +101,10 @@ def test_a_wrong_element_is_caught(tmp_path: Path) -> None:
 
 def test_ranks_that_do_not_come_are_named() -> None:
     command = (*SPECCHECK, "bench", "all-reduce", "--deadline", "20")
-    world: dict[str, Any] = {
-        "WORLD_SIZE": 4,
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": free_port(),
-    }
+    world = world_of(4)
     with ExitStack() as stack:
         first, second = (
-            stack.enter_context(started(command, RANK=rank, LOCAL_RANK=0, **world))
+            stack.enter_context(started(command, a_rank(rank, world)))
             for rank in (0, 2)
         )
         code, out, error = first.ended()
@@ -118,12 +115,8 @@ def test_ranks_that_do_not_come_are_named() -> None:
 
 def test_rank_0_that_does_not_come_is_told_by_the_others() -> None:
     command = (*SPECCHECK, "bench", "all-reduce", "--deadline", "3")
-    world: dict[str, Any] = {
-        "WORLD_SIZE": 4,
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": free_port(),
-    }
-    code, _, error = run(command, RANK=3, LOCAL_RANK=3, **world)
+    world = world_of(4)
+    code, _, error = run(command, a_rank(3, world))
     assert code == 3
     place = f"127.0.0.1:{world['MASTER_PORT']}"
     assert error.startswith(

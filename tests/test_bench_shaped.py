@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -34,20 +34,22 @@ def machines() -> Iterator[Network]:
 
 
 @contextmanager
-def world(machines: Network, *words: str) -> Iterator[list[Started]]:
+def world(machines: Network, *words: str) -> Generator[list[Started], None, None]:
     """One rank on each node; rank 0 has a terminal for its progress."""
     with ExitStack() as stack:
         yield [
             stack.enter_context(
                 started(
                     ("ip", "netns", "exec", name, *SPECCHECK, "bench", *words),
+                    {
+                        "RANK": rank,
+                        "LOCAL_RANK": 0,
+                        "WORLD_SIZE": len(machines.nodes),
+                        "MASTER_ADDR": machines.address,
+                        "MASTER_PORT": 29_500,
+                        "SPECCHECK_HOST": f"node{rank}",
+                    },
                     on_terminal=rank == 0,
-                    RANK=rank,
-                    LOCAL_RANK=0,
-                    WORLD_SIZE=len(machines.nodes),
-                    MASTER_ADDR=machines.address,
-                    MASTER_PORT=29_500,
-                    SPECCHECK_HOST=f"node{rank}",
                 )
             )
             for rank, name in enumerate(machines.nodes)
