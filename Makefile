@@ -7,13 +7,14 @@
 #   make bandwidth  write docs/bandwidth.md: the verdict on every published bandwidth
 #   make node-report  draw docs/node-report.svg: the report of a faulty machine
 #   make calibration  write docs/calibration.md: the rules on published files
+#   make measuring  install what speccheck bench and its tests need: torch
 #   make generate   rewrite the generated files that are committed
 #   make clean      remove .venv and caches
 # PYTHON=... picks the interpreter, PYTEST_ARGUMENTS=... goes to pytest.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := check
-.PHONY: demo test lint format check bench accuracy bandwidth node-report calibration generate clean
+.PHONY: demo test lint format check bench measuring accuracy bandwidth node-report calibration generate clean
 
 EXAMPLE := fixtures/examples/several-files --gpu H100-80GB --role sft
 
@@ -23,6 +24,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_FOR_DEVELOPMENT := $(VENV)/.installed-for-development
 INSTALLED_FOR_PLOTS := $(VENV)/.installed-for-plots
+INSTALLED_FOR_MEASURING := $(VENV)/.installed-for-measuring
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -59,6 +61,8 @@ check: lint test
 bench: $(INSTALLED)
 	$(BIN)/python bench/run.py $(BENCH_ARGUMENTS)
 	@echo; $(BIN)/python bench/accuracy.py
+
+measuring: $(INSTALLED_FOR_MEASURING)
 
 accuracy: $(INSTALLED_FOR_PLOTS)
 	$(BIN)/python bench/accuracy.py --write
@@ -115,6 +119,11 @@ $(INSTALLED_FOR_DEVELOPMENT): pyproject.toml
 	$(create_environment)
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $(INSTALLED) $@
+
+$(INSTALLED_FOR_MEASURING): pyproject.toml
+	$(create_environment)
+	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
+	@touch $(INSTALLED) $(INSTALLED_FOR_DEVELOPMENT) $@
 
 $(INSTALLED_FOR_PLOTS): pyproject.toml
 	$(create_environment)

@@ -8,9 +8,10 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -21,13 +22,14 @@ SPECCHECK = (sys.executable, "-m", "speccheck")
 _OF_LAUNCHERS = ("OMPI_", "PMI", "SLURM", "SPECCHECK_", "TORCHELASTIC_", "GLOO_")
 _NAMES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 _PATIENCE_SECONDS = 120
+_NOTHING: Mapping[str, object] = MappingProxyType({})
 
 needs_torch = pytest.mark.skipif(
     find_spec("torch") is None, reason="needs torch: pip install -e '.[bench]'"
 )
 
 
-def environment(**more: object) -> dict[str, str]:
+def environment(more: Mapping[str, object]) -> dict[str, str]:
     """This environment without what a launcher set, and with more."""
     own = {
         name: value
@@ -93,6 +95,9 @@ class Started:
         return self.process.returncode, out, error or self._seen
 
     def close(self) -> None:
+        for rank in ranks_below(self.process.pid).values():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(rank, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.communicate()
@@ -102,19 +107,24 @@ class Started:
 
 @contextlib.contextmanager
 def started(
-    command: Sequence[str], *, on_terminal: bool = False, **environ: object
-) -> Iterator[Started]:
+    command: Sequence[str],
+    environ: Mapping[str, object] = _NOTHING,
+    *,
+    on_terminal: bool = False,
+) -> Generator[Started, None, None]:
     """A process that is gone afterwards."""
-    one = Started(command, environment(**environ), on_terminal=on_terminal)
+    one = Started(command, environment(environ), on_terminal=on_terminal)
     try:
         yield one
     finally:
         one.close()
 
 
-def run(command: Sequence[str], **environ: object) -> tuple[int, str, str]:
+def run(
+    command: Sequence[str], environ: Mapping[str, object] = _NOTHING
+) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of a process."""
-    with started(command, **environ) as one:
+    with started(command, environ) as one:
         return one.ended()
 
 
@@ -126,13 +136,14 @@ def runs(path: Path) -> list[dict[str, Any]]:
 
 def ranks_below(process: int) -> dict[int, int]:
     """By rank, the number of each process that was started for it."""
-    task = Path(f"/proc/{process}/task/{process}/children")
     found: dict[int, int] = {}
-    for child in task.read_text().split():
+    tasks = Path(f"/proc/{process}/task").glob("*/children")
+    children = [child for task in tasks for child in task.read_text().split()]
+    for child in children:
         environ = Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
         for one in environ:
             name, _, value = one.partition(b"=")
-            if name == b"RANK":
+            if name in {b"RANK", b"OMPI_COMM_WORLD_RANK"}:
                 found[int(value)] = int(child)
     return found
 

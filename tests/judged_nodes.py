@@ -123,9 +123,7 @@ class Readers:
         self._common: set[Leaf] = set()
         self._of_rule: dict[str, set[Leaf]] = {}
         with _looks() as seen:
-            findings(snapshot, (# What is measured has tests of its own.
-OF_MACHINES = {kind: part for kind, part in KINDS.items() if kind not in MEASURED}
-_LOOKS_AT_NOTHING,))
+            findings(snapshot, (_LOOKS_AT_NOTHING,))
             self._common.update(seen)  # what every judgement reads before its rules
         for rule in rule_entries():
             if rule.scope != "plan":

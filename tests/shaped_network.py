@@ -8,24 +8,28 @@ import os
 import shutil
 import subprocess
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
 
 import pytest
 
-_TOOLS = ("ip", "tc")
+_IP, _TC = shutil.which("ip") or "", shutil.which("tc") or ""
 _BURST, _LATENCY = "128kb", "50ms"
 _DEVICE = "up0"
 
 
 def ip(*words: str) -> None:
     """Run `ip`; raises CalledProcessError."""
-    subprocess.run(["ip", *words], check=True, capture_output=True, timeout=30)
+    subprocess.run([_IP, *words], check=True, capture_output=True, timeout=30)
+
+
+def _remove(namespace: str) -> None:
+    subprocess.run([_IP, "netns", "del", namespace], check=False, capture_output=True)
 
 
 def _can_shape() -> bool:
-    if os.geteuid() != 0 or not all(map(shutil.which, _TOOLS)):
+    if os.geteuid() != 0 or not _IP or not _TC:
         return False
     name = f"sc{uuid.uuid4().hex[:6]}"
     try:
@@ -34,7 +38,7 @@ def _can_shape() -> bool:
     except (OSError, subprocess.SubprocessError):
         return False
     finally:
-        subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
+        _remove(name)
     return True
 
 
@@ -54,7 +58,7 @@ def shape(namespace: str, device: str, rate: str) -> None:
     """Let a device send at that rate and no faster."""
     limit = ("rate", rate, "burst", _BURST, "latency", _LATENCY)
     words = ("qdisc", "replace", "dev", device, "root", "tbf", *limit)
-    command = ["ip", "netns", "exec", namespace, "tc", *words]
+    command = [_IP, "netns", "exec", namespace, _TC, *words]
     subprocess.run(command, check=True, capture_output=True, timeout=30)
 
 
@@ -77,7 +81,7 @@ class Network:
 
 
 @contextmanager
-def network(nodes: int, rate: str) -> Iterator[Network]:
+def network(nodes: int, rate: str) -> Generator[Network, None, None]:
     """Namespaces that are linked at a rate; they are gone afterwards."""
     mark = uuid.uuid4().hex[:6]
     switch = f"sc{mark}s"
@@ -100,13 +104,11 @@ def network(nodes: int, rate: str) -> Iterator[Network]:
         yield found
     finally:
         for name in (*names, switch):
-            subprocess.run(
-                ["ip", "netns", "del", name], check=False, capture_output=True
-            )
+            _remove(name)
 
 
 @contextmanager
-def shared_wire(rate: str) -> Iterator[str]:
+def shared_wire(rate: str) -> Generator[str, None, None]:
     """A namespace whose processes share one wire of that rate: its loopback."""
     name = f"sc{uuid.uuid4().hex[:6]}w"
     try:
@@ -115,4 +117,4 @@ def shared_wire(rate: str) -> Iterator[str]:
         shape(name, "lo", rate)
         yield name
     finally:
-        subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
+        _remove(name)

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -34,20 +34,22 @@ def machines() -> Iterator[Network]:
 
 
 @contextmanager
-def world(machines: Network, *words: str) -> Iterator[list[Started]]:
+def world(machines: Network, *words: str) -> Generator[list[Started], None, None]:
     """One rank on each node; rank 0 has a terminal for its progress."""
     with ExitStack() as stack:
         yield [
             stack.enter_context(
                 started(
                     ("ip", "netns", "exec", name, *SPECCHECK, "bench", *words),
+                    {
+                        "RANK": rank,
+                        "LOCAL_RANK": 0,
+                        "WORLD_SIZE": len(machines.nodes),
+                        "MASTER_ADDR": machines.address,
+                        "MASTER_PORT": 29_500,
+                        "SPECCHECK_HOST": f"node{rank}",
+                    },
                     on_terminal=rank == 0,
-                    RANK=rank,
-                    LOCAL_RANK=0,
-                    WORLD_SIZE=len(machines.nodes),
-                    MASTER_ADDR=machines.address,
-                    MASTER_PORT=29_500,
-                    SPECCHECK_HOST=f"node{rank}",
                 )
             )
             for rank, name in enumerate(machines.nodes)
@@ -128,7 +130,7 @@ def test_a_link_that_is_cut_names_its_rank(machines: Network, tmp_path: Path) ->
 def test_every_launcher_measures_the_same(tmp_path: Path) -> None:
     """On one wire n ranks each get a share of 1/n: what is equal is their sum."""
     bench = ("bench", "all-reduce", "--min-size", "16MiB", "--max-size", "16MiB")
-    words = (*bench, "--iterations", "4", "--warm-up", "1")
+    words = (*bench, "--iterations", "3", "--warm-up", "1")
     torchrun = (*SPECCHECK[:1], "-m", "torch.distributed.run", "--standalone")
     mpirun = ("mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "4")
     speccheck = ("-m", "speccheck", *words)
@@ -141,7 +143,7 @@ def test_every_launcher_measures_the_same(tmp_path: Path) -> None:
     sums: dict[str, float] = {}
     for name, command in launched.items():
         out = tmp_path / f"{name}.json"
-        with shared_wire("800mbit") as wire:
+        with shared_wire("1600mbit") as wire:
             inside = ("ip", "netns", "exec", wire, *command, "--out", str(out))
             _, told, error = run(inside)
         assert out.exists(), f"{name}: {told} {error}"

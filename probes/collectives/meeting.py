@@ -7,7 +7,7 @@ not answer is named.
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -19,6 +19,7 @@ _PATIENCE_SECONDS = 5.0  # of others, beyond the deadline of rank 0
 _TROUBLE, _WORLD, _OVER = "trouble", "world", "over"
 STOP, COUNT = "stop", "count"  # what rank 0 calls
 _MOST_NAMED = 16
+_LOOK_SECONDS = 0.2
 
 
 class NoWorld(Exception):  # noqa: N818 - it ends the measurement with its own message
@@ -167,16 +168,29 @@ class Meeting:
         """Wait until any rank reports."""
         return self._comes(store, _TROUBLE, seconds)
 
-    def call(self, store: Any, word: str, seconds: float) -> dict[int, str]:  # noqa: ANN401
-        """Call all ranks, to end or to be counted; what each says that answers."""
+    def call(
+        self,
+        store: Any,  # noqa: ANN401
+        word: str,
+        deadline: Callable[[], float],
+    ) -> dict[int, str]:
+        """Call all ranks, to end or to be counted; what each says that answers.
+
+        Args:
+            store: a connection of the thread that calls.
+            word: what they are called for.
+            deadline: until when they are waited for, as far as is known by now.
+
+        """
         number, self._calls = self._calls, self._calls + 1
         store.set(f"call/{number}", word)
-        until = time.monotonic() + seconds
         others = range(1, self._world.size)
         for rank in others:
-            left = until - time.monotonic()
-            if left <= 0 or not self._comes(store, f"answer/{number}/{rank}", left):
-                break
+            while (left := deadline() - time.monotonic()) > 0:
+                if self._comes(
+                    store, f"answer/{number}/{rank}", min(left, _LOOK_SECONDS)
+                ):
+                    break
         keys = {rank: f"answer/{number}/{rank}" for rank in others}
         return {
             rank: store.get(key).decode()

@@ -6,6 +6,7 @@ that hangs still ends, says so, and keeps what was measured.
 """
 
 import contextlib
+import os
 import resource
 import signal
 import threading
@@ -70,6 +71,8 @@ class Rank:
         self._settings = wanted
         self._is_called = False
         self._signal = 0
+        self._signalled = 0.0  # when
+        self._parent = os.getppid() if world.is_tended else 0
         self._told: SimpleQueue[tuple[str, Any]] = SimpleQueue()
         self._watch = Watch()
         self._meeting: Meeting | None = None
@@ -98,6 +101,7 @@ class Rank:
     @contextlib.contextmanager
     def _signals(self) -> Generator[None, None, None]:
         def tell(number: int, _: object) -> None:
+            self._signalled = self._signalled or time.monotonic()
             self._told.put(("signal", number))
 
         before = {number: signal.signal(number, tell) for number in _SIGNALS}
@@ -211,12 +215,14 @@ class Rank:
                         self._put(place, run_of(self._store.get(key)))
 
     def _look(self) -> Ending | None:
-        """See whether something takes too long."""
+        """See whether something takes too long, or our launcher was killed."""
+        if self._parent and os.getppid() != self._parent:
+            return self._ended("fault", "whatever launched this rank is gone")
         step = self._watch.overdue()
         if step is None:
             return None
         if step.name == AT_A_GATE and self._meeting is not None:
-            answers = self._meeting.call(self._store, COUNT, _CALL_SECONDS)
+            answers = self._called(COUNT, _CALL_SECONDS)
             if len(answers) == self._world.size - 1:
                 self._watch.begin(step.name, step.limit_seconds)
                 return None
@@ -248,7 +254,7 @@ class Rank:
         if self._meeting is None or self._store is None or self.results is None:
             return Ending(kind, reason)
         try:
-            answers = self._meeting.call(self._store, STOP, _GRACE_SECONDS[kind])
+            answers = self._called(STOP, _GRACE_SECONDS[kind])
             reports = self._meeting.reports(self._store)
         except RuntimeError:
             answers, reports = {}, {}
@@ -257,6 +263,18 @@ class Rank:
         self.results.ended_by = reason if kind != "fault" else f"fault: {reason}"
         self._keep(self.results)
         return Ending(kind, reason)
+
+    def _called(self, word: str, seconds: float) -> dict[int, str]:
+        """Who answers; when we are told to end meanwhile, in less time."""
+        began = time.monotonic()
+        if self._meeting is None:
+            return {}
+
+        def deadline() -> float:
+            hurried = self._signalled + _GRACE_SECONDS["interrupt"]
+            return min(began + seconds, hurried) if self._signalled else began + seconds
+
+        return self._meeting.call(self._store, word, deadline)
 
     def _blamed(
         self,

@@ -30,6 +30,7 @@ class World(Record):
 
     has_agent_store: the launcher serves the store; rank 0 does otherwise.
     socket: that listens on the port already, of a world that we started; 0 for none.
+    is_tended: the launcher stays for as long as its ranks do.
     """
 
     launcher: str
@@ -41,6 +42,7 @@ class World(Record):
     has_agent_store: bool = False
     attempt: str = "0"
     socket: int = 0
+    is_tended: bool = False
 
     @property
     def meeting_place(self) -> str:
@@ -130,6 +132,7 @@ def _world(
         has_agent_store and launcher.name == "torchrun",
         environ.get(_RESTARTS, "0"),
         _number(environ, (LISTENING,)) or 0,
+        launcher.name != "torchrun" or _RESTARTS in environ,
     )
 
 

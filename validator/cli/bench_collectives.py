@@ -81,7 +81,7 @@ def command(name: str, words: list[str]) -> int:
             end_with_parent(int(parent))
         world = read_world(os.environ)
         is_silent = world is not None and world.rank > 0
-        parsed = _parsed(words)
+        parsed = _parsed(words, world)
         settings = settings_of(name, parsed)
         if find_spec("torch") is None:
             _refuse_without_torch(name)
@@ -117,9 +117,13 @@ def _say(message: str) -> None:
     sys.stderr.flush()
 
 
-def _parsed(words: list[str]) -> Parsed:
+def _parsed(words: list[str], world: World | None) -> Parsed:
     """The command line, known to be right before anything takes time."""
     parsed = parse(words, OPTIONS)
+    ranks = ranks_of(parsed)
+    if ranks is not None and world is not None and ranks != world.size:
+        message = f"--ranks {ranks}: {world.launcher} has started {world.size} ranks"
+        raise UsageError(message)
     outputs_of(parsed, FORMATS)
     picture_of(parsed)
     one_of(parsed, "fail_on", FAIL_ON)
