@@ -157,7 +157,8 @@ def test_a_rank_that_dies_is_named(tmp_path: Path) -> None:
     assert "(rank 2 was ended by signal 9)" in error
     (found,) = runs(out)
     assert found["is_complete"] is False
-    assert found["ended_by"].startswith("fault: all_reduce of ")
+    assert found["ended_by"].startswith("fault: ")
+    assert "rank 2 (" in found["ended_by"]
     assert not any(map(is_alive, ranks.values()))
 
 
