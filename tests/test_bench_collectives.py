@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from speccheck.probes.collectives.agreeing import sets_of, settled
@@ -24,6 +25,7 @@ from speccheck.probes.collectives.world import (
 )
 from speccheck.validator.cli.main import main
 from speccheck.validator.evidence.measurement.collective import CollectiveRuns
+from speccheck.validator.report.json_schemas import schema_text
 from speccheck.validator.sources.files import read_file
 
 TORCHRUN = {
@@ -252,6 +254,7 @@ def test_results_are_evidence_with_their_conditions(tmp_path: Path) -> None:
     results.ended_by = "time budget"
     path = tmp_path / "run.json"
     path.write_text(results.text())
+    jsonschema.validate(json.loads(results.text()), json.loads(schema_text("snapshot")))
     status, (file,) = read_file(str(path))
     assert status.format == "measurement"
     node = file.readings[0].node

@@ -11,15 +11,11 @@ import pytest
 
 from bench_ranks import SPECCHECK, Started, needs_torch, run, runs, started
 from shaped_network import Network, network, shared_wire, skip_without_shaping
+from speccheck.validator.cli.main import main
 
 pytestmark = [needs_torch, pytest.mark.slow]
 
 MEGABITS = 1e6 / 8
-PAIRS = [
-    [["node0", "node1"], ["node2", "node3"]],
-    [["node0", "node2"], ["node1", "node3"]],
-    [["node0", "node3"], ["node1", "node2"]],
-]
 
 
 @pytest.fixture(autouse=True)
@@ -75,12 +71,12 @@ def test_bus_bandwidth_is_that_of_the_links(machines: Network, tmp_path: Path) -
 
 
 def test_pairs_in_turn_single_out_the_slow_node(
-    machines: Network, tmp_path: Path
+    machines: Network, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machines.limit(2, "100mbit")
     plan, out = tmp_path / "plan.json", tmp_path / "run.json"
-    schema = "speccheck-bench-plan/1"
-    plan.write_text(json.dumps({"schema": schema, "kind": "pairs", "rounds": PAIRS}))
+    pairs = ("--nodes", "node[0-3]", "--kind", "pairs", "--out", str(plan))
+    assert main(["bench", "plan", *pairs]) == 0
     words = ("--min-size", "1MiB", "--max-size", "1MiB", "--iterations", "5")
     began = time.monotonic()
     with world(
@@ -90,12 +86,17 @@ def test_pairs_in_turn_single_out_the_slow_node(
     assert time.monotonic() - began < 30
     found = runs(out)
     assert [[one["round"], one["hosts"]] for one in found] == [
-        [number, hosts] for number, sets in enumerate(PAIRS) for hosts in sets
+        [number, hosts]
+        for number, sets in enumerate(json.loads(plan.read_text())["rounds"])
+        for hosts in sets
     ]
     assert all(one["is_complete"] for one in found)
     slow = [one for one in found if "node2" in one["hosts"]]
     others = [one for one in found if "node2" not in one["hosts"]]
     assert max(map(rate, slow)) < 0.5 * min(map(rate, others))
+    capsys.readouterr()
+    assert main(["bench", "judge", str(out)]) == 1
+    assert "SLOW: node2\n" in capsys.readouterr().out
 
 
 def rate(found: dict[str, Any]) -> float:

@@ -18,6 +18,7 @@ from speccheck.validator.evidence.record import Record
 _PATIENCE_SECONDS = 5.0  # of others, beyond the deadline of rank 0
 _TROUBLE, _WORLD, _OVER = "trouble", "world", "over"
 STOP, COUNT = "stop", "count"  # what rank 0 calls
+_HEARING_SECONDS = 3.0  # for those that are there to take in what rank 0 says
 _MOST_NAMED = 16
 _LOOK_SECONDS = 0.2
 
@@ -130,8 +131,13 @@ class Meeting:
         self.store.set(_WORLD, told)
 
     def refuse(self, reason: str) -> None:
-        """Tell all ranks that nothing is measured."""
+        """Tell all ranks that nothing is measured, and wait until they know."""
         self.store.set(_WORLD, json.dumps([reason]))
+        until = time.monotonic() + _HEARING_SECONDS
+        for rank in range(1, self._world.size):
+            if self.store.check([f"here/{rank}"]):
+                left = until - time.monotonic()
+                self._comes(self.store, f"heard/{rank}", left)
 
     def told(self) -> tuple[Settings, list[Member]]:
         """What rank 0 told; raises NoWorld."""
@@ -141,6 +147,7 @@ class Meeting:
             raise NoWorld(message)
         words = json.loads(self.store.get(_WORLD))
         if len(words) == 1:
+            self.store.set(f"heard/{self._world.rank}", "1")
             raise Refused(words[0])
         return settings_of(words[0]), [Member(*one) for one in words[1]]
 
@@ -152,10 +159,16 @@ class Meeting:
             return False
         return True
 
-    def pass_gate(self, name: str, seconds: float) -> bool:
-        """Wait until all ranks are here; False when some do not come."""
+    def pass_gate(self, name: str, seconds: float, *, is_last: bool) -> bool:
+        """Wait until all ranks are here; False when some do not come.
+
+        Behind the last gate there is nothing: only rank 0, which serves the store,
+        waits there.
+        """
         if self.store.add(f"gate/{name}", 1) == self._world.size:
             self.store.set(f"open/{name}", "1")
+        if is_last and self._world.rank != 0:
+            return True
         return self._comes(self.store, f"open/{name}", seconds)
 
     def report(self, store: Any, reason: str, *, is_interrupt: bool = False) -> None:  # noqa: ANN401

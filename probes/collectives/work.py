@@ -89,13 +89,13 @@ class Work:
         groups = meeting.another(_CONNECT_SECONDS)
         rounds = sets_of(settings, members)
         for number, sets in enumerate(rounds):
-            self._pass_gate(meeting, settings, number)
+            self._pass_gate(meeting, settings, number, is_last=False)
             for index, ranks in enumerate(sets):
                 if world.rank in ranks:
                     place = (number, index)
                     store = torch.distributed.PrefixStore(f"{number}/{index}", groups)
                     self._measure_set(torch, meeting, settings, store, place, ranks)
-        self._pass_gate(meeting, settings, len(rounds))
+        self._pass_gate(meeting, settings, len(rounds), is_last=True)
 
     def _settle(self, meeting: Meeting) -> None:
         try:
@@ -105,14 +105,16 @@ class Work:
             meeting.refuse(str(error))
             raise
 
-    def _pass_gate(self, meeting: Meeting, settings: Settings, number: int) -> None:
+    def _pass_gate(
+        self, meeting: Meeting, settings: Settings, number: int, *, is_last: bool
+    ) -> None:
         """Let all sets of a round begin at the same time."""
         if not settings.rounds:
             return
         leads = self._world.rank == 0  # and looks after the others while it waits
         limit = settings.timeout_seconds if leads else _FOREVER
         self._watch.begin(AT_A_GATE, limit)
-        if not meeting.pass_gate(str(number), _FOREVER):
+        if not meeting.pass_gate(str(number), _FOREVER, is_last=is_last):
             message = "rank 0 is gone"
             raise ConnectionError(message)
         self._watch.end()

@@ -168,11 +168,11 @@ def _as_rank(
 
     def keep(results: Results) -> None:
         text = results.text() if results.has_points else ""
-        progress(results)
         if tell is not None:
             tell(Measured(text, UNDER_WAY))
         else:
             keep_file(text)
+        progress(results)
 
     rank = Rank(world, settings, until, keep)
     with _standard_output_aside():
