@@ -53,7 +53,8 @@ _NAME = "this measurement"
 _AFTERWARDS_SECONDS, _AFTERWARDS_SHARE = 2.0, 0.2
 _WRONG, _USAGE, _CUT_SHORT, _INTERRUPTED = 1, 2, 3, 130
 HELP = f"""\
-usage: speccheck bench {"|".join(OPERATIONS)} [options]
+usage: speccheck bench KIND [options]
+KIND:  {", ".join(OPERATIONS)}
 
 Measures a collective over torch.distributed, in messages that double in size, and
 judges what it measured as `speccheck FILE` does. Alone it starts one process a GPU of
@@ -64,7 +65,7 @@ or mpirun, one process a GPU:
 
 Exit codes: 0 to 4 as `speccheck FILE`; 1 also for wrong values in results; 3 also when
 the measurement was cut short, by its budget or a fault; 130 interrupted. What had been
-measured is kept and judged.
+measured is kept and judged, in the profile preflight unless --profile names another.
 {options_help(OPTIONS)}
 """
 
@@ -99,6 +100,10 @@ def command(name: str, words: list[str]) -> int:
         return BUG
 
 
+def _request(parsed: Parsed) -> Request:
+    return request_of(parsed, "preflight")
+
+
 def _until(began: float, settings: Settings) -> float | None:
     """When measuring ends, so that what is said and judged is within the budget."""
     budget = settings.budget_seconds
@@ -127,7 +132,7 @@ def _parsed(words: list[str], world: World | None) -> Parsed:
     outputs_of(parsed, FORMATS)
     picture_of(parsed)
     one_of(parsed, "fail_on", FAIL_ON)
-    context_facts(request_of(parsed).context)
+    context_facts(_request(parsed).context)
     return parsed
 
 
@@ -267,7 +272,7 @@ def _judged(
     def prepared(request: Request, _: Parsed) -> Request:
         return request._replace(node=path or _NAME, snapshot=text)
 
-    code = judge(words, OPTIONS, request_of, prepared)
+    code = judge(words, OPTIONS, _request, prepared)
     return _joint(code, _code(ending), _wrong(data))
 
 

@@ -1,6 +1,5 @@
 """The options of `speccheck bench` for collectives, and what they ask for."""
 
-import json
 import os
 import re
 
@@ -10,24 +9,15 @@ from speccheck.probes.collectives.settings import (
     OPERATIONS,
     Settings,
 )
-from speccheck.validator.cli.options import OPTIONS as OF_FILES
-from speccheck.validator.cli.options import Kind, Option, Parsed, UsageError
+from speccheck.validator.cli.options import (
+    OF_JUDGING,
+    Kind,
+    Option,
+    Parsed,
+    UsageError,
+)
 
 _GROUP = "Measurement"
-PLAN_SCHEMA = "speccheck-bench-plan/1"
-# Of files that are read, and of other commands.
-_NOT_HERE = frozenset(
-    {
-        "--node",
-        "--what-if",
-        "--show-files",
-        "--format",
-        "--stdin-filename",
-        "--each",
-        "--by-folder",
-        "--skip-unknown",
-    }
-)
 _MOST_RANKS = 1024
 _MOST_SECONDS = 86_400.0
 _MOST_ITERATIONS = 1_000_000
@@ -55,7 +45,7 @@ OPTIONS: tuple[Option, ...] = (
     _option("--timeout", "for one repetition (60s)", "SECONDS"),
     _option("--plan", "rounds of `speccheck bench plan`", "FILE"),
     _option("--out", "write the measurement to a file", "FILE"),
-    *(one for one in OF_FILES if one.flag not in _NOT_HERE),
+    *OF_JUDGING,
 )
 
 
@@ -178,39 +168,11 @@ def _rounds(path: str | None) -> tuple[tuple[tuple[str, ...], ...], ...]:
     """The rounds of a plan: in each, the sets of hosts that measure together."""
     if path is None:
         return ()
-    try:
-        with open(path, encoding="utf-8") as file:
-            told = json.load(file)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        message = f"--plan {path}: {reason}"
-        raise UsageError(message) from error
-    schema = told.get("schema") if isinstance(told, dict) else None
-    if schema != PLAN_SCHEMA:
-        message = (
-            f"--plan {path}: schema is {schema}, not {PLAN_SCHEMA}; make one with "
-        )
-        raise UsageError(message + "speccheck bench plan")
-    rounds = told.get("rounds")
-    if not _are_rounds(rounds) or not rounds:
-        message = f"--plan {path}: rounds must be lists of sets of names of hosts"
+    # Few measurements go by a plan.
+    from speccheck.validator.cli.bench_results import plans_of  # noqa: PLC0415
+
+    (plan,) = plans_of([path])
+    if not plan.rounds:
+        message = f"--plan {path}: it has no rounds"
         raise UsageError(message)
-    found = tuple(tuple(tuple(hosts) for hosts in sets) for sets in rounds)
-    for number, sets in enumerate(found):
-        names = [name for hosts in sets for name in hosts]
-        twice = {name for name in names if names.count(name) > 1}
-        if twice:
-            message = f"--plan {path}: round {number} has {twice.pop()} in two places"
-            raise UsageError(message)
-    return found
-
-
-def _are_rounds(rounds: object) -> bool:
-    return isinstance(rounds, list) and all(
-        isinstance(sets, list)
-        and all(
-            isinstance(hosts, list) and hosts and all(isinstance(o, str) for o in hosts)
-            for hosts in sets
-        )
-        for sets in rounds
-    )
+    return plan.rounds

@@ -8,8 +8,13 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from speccheck.probes.torch_library import NoTorch
-from speccheck.validator.cli.options import OPTIONS as OF_FILES
-from speccheck.validator.cli.options import Option, Parsed, UsageError, parse
+from speccheck.validator.cli.options import (
+    OF_JUDGING,
+    Option,
+    Parsed,
+    UsageError,
+    parse,
+)
 from speccheck.validator.cli.plain import judge
 from speccheck.validator.cli.request import (
     BUG,
@@ -30,11 +35,6 @@ _NAME = "this measurement"
 _USAGE, _NOTHING, _INTERRUPTED = 2, 3, 130
 _BY_HAND = "interrupted"
 _BUDGET = "120s"
-# What belongs to files of a job, of which there are none here.
-_NOT_HERE = {
-    *("--node", "--what-if", "--show-files", "--format", "--stdin-filename"),
-    *("--each", "--by-folder", "--skip-unknown"),
-}
 DEVICES = ("cuda", "cpu")
 
 
@@ -72,7 +72,7 @@ def options(*own: Option) -> tuple[Option, ...]:
         option("--budget", f"stop after so long (default {_BUDGET})", "SECONDS"),
         option("--device", "cuda (default), or cpu for the host alone", "WHERE"),
         *own,
-        *(one for one in OF_FILES if one.flag not in _NOT_HERE),
+        *OF_JUDGING,
     )
 
 

@@ -79,6 +79,13 @@ OPTIONS: tuple[Option, ...] = (
     Option("--color", "auto (default), always or never", "text", "WHEN"),
 )
 
+# Of commands that take their evidence themselves, and read no files of a job.
+_OF_FILES = {
+    *("--node", "--what-if", "--show-files", "--format", "--stdin-filename"),
+    *("--each", "--by-folder", "--skip-unknown"),
+}
+OF_JUDGING = tuple(one for one in OPTIONS if one.flag not in _OF_FILES)
+
 Value = str | int | float | bool | list[str]
 
 
