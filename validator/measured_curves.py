@@ -9,6 +9,7 @@ from speccheck.validator.evidence.measurement.collective import (
 from speccheck.validator.evidence.measurement.conditions import Conditions
 from speccheck.validator.evidence.measurement.path import path_of, uses_nccl
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.forecast.collective_series import all_points, seconds_at
 from speccheck.validator.forecast.curve_bounds import Bounds, bounds_of
 from speccheck.validator.models.curve import Curve, Point, curve
 
@@ -115,7 +116,7 @@ def _placed(runs: Iterable[CollectiveRun]) -> Iterator[PlacedCurve]:
     for run in runs:
         by_placement.setdefault(run.placement.value or "", []).append(run)
     for placement, alike in by_placement.items():
-        found = curve(point for run in alike for point in points(run))
+        found = curve(point for run in alike for point in _points(run))
         yield PlacedCurve(placement, found)
 
 
@@ -132,20 +133,9 @@ def _path(run: CollectiveRun, about: Conditions) -> str:
     return found.words if found.is_proven else f"path not proven: {found.words}"
 
 
-def points(run: CollectiveRun) -> Iterator[Point]:
-    """The points of a run whose size and bandwidth are known.
-
-    Lists of different lengths tell nothing, and a time of zero is no measurement.
-    """
-    sizes, rates = run.size_bytes.value, run.bus_bytes_per_second.value
-    if sizes is None or rates is None or len(sizes) != len(rates):
-        return
-    times = run.seconds.value
-    if times is None or len(times) != len(sizes):
-        times = (None,) * len(sizes)
-    for size, rate, seconds in zip(sizes, rates, times, strict=True):
-        if size is not None and rate is not None and seconds != 0:
-            yield Point(size, seconds, rate)
+def _points(run: CollectiveRun) -> Iterator[Point]:
+    for one in all_points(run):
+        yield Point(one.size_bytes, seconds_at(run, one.at), one.bus)
 
 
 def _unfinished(run: CollectiveRun) -> str:

@@ -81,10 +81,20 @@ def _middle(points: list[Point]) -> Point:
 
 
 def _points(run: CollectiveRun, least_bytes: int) -> Iterator[Point]:
+    """Lists of different lengths tell nothing, and a time of zero is no measurement."""
     sizes, rates = run.size_bytes.or_else(()), run.bus_bytes_per_second.or_else(())
-    for at, (size, bus) in enumerate(zip(sizes, rates, strict=False)):
-        if size is not None and bus is not None and size >= least_bytes:
-            yield Point(size, bus, run, at)
+    if len(sizes) != len(rates):
+        return
+    for at, (size, bus) in enumerate(zip(sizes, rates, strict=True)):
+        is_known = size is not None and bus is not None and size >= least_bytes
+        if is_known and seconds_at(run, at) != 0:
+            yield Point(size or 0, bus or 0.0, run, at)
+
+
+def seconds_at(run: CollectiveRun, position: int) -> float | None:
+    """The time at one position of the lists of a run; None where it is not known."""
+    times = run.seconds.or_else(())
+    return times[position] if position < len(times) else None
 
 
 def all_points(run: CollectiveRun) -> tuple[Point, ...]:

@@ -5,9 +5,9 @@ from typing import Any
 
 from speccheck.validator.evidence.measurement.bandwidth import (
     BandwidthTables,
-    Curve,
     GpuReadings,
     PublishedBandwidth,
+    PublishedCurve,
 )
 from speccheck.validator.spec.catalogue_files import read_compiled
 from speccheck.validator.spec.hardware import resolve_accelerator
@@ -25,8 +25,8 @@ def _tables() -> BandwidthTables:
     return BandwidthTables(readings_of, tuple(_curve(*one) for one in curves.items()))
 
 
-def _curve(name: str, row: Any) -> Curve:  # noqa: ANN401 - JSON
-    return Curve(
+def _curve(name: str, row: Any) -> PublishedCurve:  # noqa: ANN401 - JSON
+    return PublishedCurve(
         id=name,
         domain=row["domain"],
         collective=row["collective"],

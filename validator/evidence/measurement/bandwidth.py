@@ -30,7 +30,7 @@ class GpuReadings(Record):
     source: str = ""
 
 
-class Curve(Record):
+class PublishedCurve(Record):
     """One published run: bus bandwidth in bytes per second by message size.
 
     domain: the `id` of GpuReadings; domains: of NVLink, that took part.
@@ -50,7 +50,7 @@ class BandwidthTables(Record):
     """The catalogue: what finds readings by the name of a GPU, and the curves."""
 
     of_gpu: Callable[[str], GpuReadings | None]
-    curves: Sequence[Curve]
+    curves: Sequence[PublishedCurve]
 
 
 class PublishedBandwidth:
@@ -75,6 +75,6 @@ class PublishedBandwidth:
         """
         return self._all().of_gpu(name)
 
-    def curves(self, domain: str) -> tuple[Curve, ...]:
+    def curves(self, domain: str) -> tuple[PublishedCurve, ...]:
         """The published runs of a type of GPU."""
         return tuple(one for one in self._all().curves if one.domain == domain)
