@@ -12,6 +12,7 @@ from speccheck.validator.models.bus_bandwidth import GIGA
 BITS = 8
 MICROSECONDS = 1e6
 WRITE = "write"
+INSTANCE = "cluster.instance_type"
 _INFINIBAND = "InfiniBand"
 _LAYERS = {"infiniband": _INFINIBAND, "roce": "Ethernet", "efa": "Unspecified"}
 _SHORT = {"IB": _INFINIBAND}
@@ -39,13 +40,10 @@ class Point(Record):
 def line_of(
     transfer: RdmaTransfer, ports: RdmaPorts, instance: InstanceProfile
 ) -> Line:
-    """The rate of the line: by the tool, by a snapshot, or by the type of the machine.
+    """The rate of the line: by a snapshot, or by the type of the machine.
 
     Raises MissingEvidence where none of them knows it.
     """
-    told = transfer.line_gbit_per_second
-    if told.is_known:
-        return Line(told.need(), is_certain=True)
     device = transfer.device.value
     of_port = {
         one.rate_gbit_per_second.value
@@ -57,7 +55,7 @@ def line_of(
         return Line(rate, is_certain=True)
     usual = instance.network_gbit_per_second
     if not usual.is_known:
-        raise MissingEvidence(told.name, f"{told.note}; {usual.note}")
+        raise MissingEvidence(INSTANCE, f"no port of {device}; {usual.note}")
     is_named = any(
         device is not None and fnmatchcase(device, name)
         for name in instance.network_names.or_else(())
@@ -68,9 +66,15 @@ def line_of(
     is_same = layer == _LAYERS.get(instance.network_kind.need())
     # Machines have Ethernet adapters for other things, and no such InfiniBand.
     if not is_same or not (is_named or layer == _INFINIBAND):
-        reason = f"whether {device} is one of the training adapters is not known"
-        raise MissingEvidence(told.name, reason)
+        raise not_of_training(device)
     return Line(usual.need(), is_certain=is_named)
+
+
+def not_of_training(device: str | None) -> MissingEvidence:
+    """The type of the machine tells a rate, and not of which adapters."""
+    name = device or "the adapter"
+    reason = f"whether {name} is one of the training adapters is not known"
+    return MissingEvidence("rdma_ports", f"{reason}: give a snapshot beside it")
 
 
 def points_of(transfer: RdmaTransfer) -> list[Point]:

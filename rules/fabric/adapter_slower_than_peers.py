@@ -69,5 +69,4 @@ def adapter_slower_than_peers(
 def _same(transfer: RdmaTransfer) -> tuple[object, ...]:
     """What two transfers must share to be compared."""
     told = (transfer.operation, transfer.memory, transfer.is_bidirectional)
-    line = transfer.line_gbit_per_second.value
-    return (*(one.need() for one in told), line, max(points_of(transfer)).size_bytes)
+    return (*(one.need() for one in told), max(points_of(transfer)).size_bytes)

@@ -4,7 +4,7 @@ Why it hurts: one weak rail does not show in a test of one node, and sets the pa
 the whole job.
 
 What passes: GPUDirect writes, one way, that reach the share of the line rate. The rate
-of the line is that which the tool told, else that of the port in a snapshot, else that
+of the line is that of the port in a snapshot beside it, else that
 of the adapters of such a machine.
 
 Where it does not apply: reads, sends and tests of latency. Writes from host memory and
@@ -27,6 +27,7 @@ from speccheck.rules.fabric._transfers import (
     WRITE,
     is_of_latency,
     line_of,
+    not_of_training,
     points_of,
 )
 from speccheck.validator.evidence.measurement.transfer import RdmaTransfer
@@ -67,9 +68,7 @@ def write_bandwidth_low(
     if max(points).size_bytes < limit.message_min:
         raise MissingEvidence(transfer.size_bytes.name, "messages too small to judge")
     if not line.is_certain:
-        device = transfer.device.or_else("the adapter")
-        reason = f"whether {device} is one of the training adapters is not known"
-        raise MissingEvidence(transfer.line_gbit_per_second.name, reason)
+        raise not_of_training(transfer.device.value)
     yield fail(
         f"{transfer.device.or_else('an adapter')} writes {found:,.1f} Gb/s, "
         f"{found / line.gbit_per_second:.0%} of its line; required "

@@ -26,7 +26,6 @@ class RdmaTransfer(Part):
     memory: Value[str]  # gpu, host: where the buffers lie
     is_bidirectional: Value[bool]
     is_complete: Value[bool]
-    line_gbit_per_second: Value[float]  # rate of the link, where the tool tells it
 
     size_bytes: Value[tuple[int | None, ...]]
     iterations: Value[tuple[int | None, ...]]

@@ -59,6 +59,8 @@ _LEAST = (
     "libfabric_adapters",
     "ring_has_gpudirect",  # all of its ranks
 )
+# Of each choice of the tuner, in this order.
+_TUNED = ("tuned_collective", "tuned_bytes", "tuned_algorithm", "tuned_protocol")
 _MOST_OF = (
     "init_seconds",
     "is_mnnvl",
@@ -210,9 +212,9 @@ class _Leaves:
             return
         span = next(iter(found.values()))
         rows = [one for one in found if isinstance(one, tuple)]
-        for at, name in enumerate(("collective", "bytes", "algorithm", "protocol")):
+        for at, name in enumerate(_TUNED):
             column: Found = [row[at] for row in rows]
-            self._put(f"tuned_{name}", column, span)
+            self._put(name, column, span)
 
 
 def _facts_of(group: Group, listener: Listener) -> Facts:
