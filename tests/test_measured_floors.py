@@ -65,6 +65,7 @@ def test_published_copies_of_healthy_gpus_hold_what_is_asked(
         "is_bidirectional": False,
         "is_all_at_once": False,
         **ends,
+        "size_bytes": 2**29,
         "bytes_per_second": [rate * GIGA],
     }
     path = tmp_path / "copies.json"

@@ -154,17 +154,27 @@ def test_the_better_placement_comes_first(
     assert any(line.startswith("out of place peak 466 GB/s") for line in found)
 
 
+def test_sets_of_hosts_are_told_together(
+    measured: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = [("a", "b"), ("c", "d"), ("a", "c"), ("b", "d")]
+    runs = [
+        a_run(hosts=pair, bus_bytes_per_second=[rate * factor for rate in RATES])
+        for pair, factor in zip(pairs, (1e9, 0.5e9, 0.9e9, 1e9), strict=True)
+    ]
+    write(measured, *runs)
+    main(["run.json"])
+    found = lines(capsys.readouterr().out)
+    assert found[0].endswith("4 sets of hosts") or found[1] == "4 sets of hosts"
+    assert "peaks of 233 GB/s to 466 GB/s, median 443 GB/s" in found
+
+
 def test_many_curves_fold_away(
     measured: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pairs = [("a", "b"), ("c", "d"), ("e", "f"), ("g", "h"), ("i", "j")]
-    write(measured, *(a_run(hosts=pair) for pair in [*pairs, *map(reversed_, pairs)]))
+    write(measured, *(a_run(ranks=ranks) for ranks in range(2, 10)))
     main(["run.json"])
-    assert "4 more measured curves (--full lists them)" in capsys.readouterr().out
-
-
-def reversed_(pair: tuple[str, str]) -> tuple[str, str]:
-    return pair[1], pair[0]
+    assert "2 more measured curves (--full lists them)" in capsys.readouterr().out
 
 
 def test_lists_that_do_not_fit_are_no_curve(

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from judged_nodes import OF_MACHINES
 from machine_files import DRIVE, GPU, NIC, PORT, SLOT, SWITCH
 from probed import content, healthy_but, node
 from speccheck.validator.evidence.node.driver import Driver
 from speccheck.validator.evidence.node.host import Host
 from speccheck.validator.evidence.node.kernel_log import KernelLog
-from speccheck.validator.evidence.node.node import KINDS
 from speccheck.validator.evidence.node.part import Part
 
 # A copy of files has no file systems and no running kernel to ask.
@@ -295,7 +295,7 @@ def test_every_declared_leaf_is_written_and_no_other(tmp_path: Path) -> None:
     line = "6,4,13000000,-;NVRM: Xid (PCI:0000:1b:00): 79, GPU has fallen off the bus."
     base = "5,0,0,-;Linux version 6.8\n"
     found = content(healthy_but(tmp_path, {"/dev/kmsg": f"{base}{line}\n"}))
-    for kind, part in KINDS.items():
+    for kind, part in OF_MACHINES.items():
         if kind in {"gpus", "job_paths"}:  # asked of NVML; of a job
             continue
         parts = found[kind] if isinstance(found[kind], list) else [found[kind]]

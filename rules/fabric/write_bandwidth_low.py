@@ -4,8 +4,8 @@ Why it hurts: one weak rail does not show in a test of one node, and sets the pa
 the whole job.
 
 What passes: GPUDirect writes, one way, that reach the share of the line rate. The rate
-of the line is that of the port in a snapshot beside it, else that
-of the adapters of such a machine.
+of the line is that of the port in a snapshot beside it, else that of the adapters of
+such a machine.
 
 Where it does not apply: reads, sends and tests of latency. Writes from host memory and
 both ways at once are unknown: the path of training was not measured. So are writes

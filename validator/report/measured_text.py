@@ -1,12 +1,14 @@
 """What the text report says of measured curves: a few lines for each."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
 
 from speccheck.validator.measured_curves import MeasuredCurve, PlacedCurve
 from speccheck.validator.models.expectation import shown_bytes
 from speccheck.validator.report.quantities import amount
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
 
+_MOST_ALIKE = 3  # more sets of hosts are told in one block
 _MOST_CURVES = 6  # more fold away: a plan of rounds has hundreds
 _BARS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 _INDENT = "    "
@@ -15,13 +17,41 @@ _INDENT = "    "
 def measured_lines(
     curves: Sequence[MeasuredCurve], style: Style, *, full: bool
 ) -> Iterator[str]:
-    """The lines of all curves; those with one message size alone say it in one line."""
-    shown = curves if full else curves[:_MOST_CURVES]
-    for one in shown:
-        yield from _curve_lines(one, style)
-    if len(shown) < len(curves):
-        more = counted(len(curves) - len(shown), "more measured curve")
+    """The lines of all curves; sets of nodes that took turns are told together."""
+    groups: dict[tuple[object, ...], list[MeasuredCurve]] = {}
+    for number, one in enumerate(curves):
+        same = (one.collective, one.ranks, one.nodes, one.gpu, one.tool)
+        groups.setdefault((number,) if full else same, []).append(one)
+    told = 0
+    for alike in groups.values():
+        if len(alike) > _MOST_ALIKE:
+            told += len(alike)
+            yield from _sets_lines(alike, style)
+            continue
+        for one in alike if full else alike[: max(0, _MOST_CURVES - told)]:
+            told += 1
+            yield from _curve_lines(one, style)
+    if told < len(curves):
+        more = counted(len(curves) - told, "more measured curve")
         yield f"  {more} (--full lists them)"
+
+
+def _sets_lines(sets: Sequence[MeasuredCurve], style: Style) -> Iterator[str]:
+    """Sets of hosts that measured the same: how far apart they are."""
+    head = style.paint(sets[0].collective or "collective", "bold")
+    conditions = (*_conditions(sets[0]), f"{len(sets):,} sets of hosts")
+    yield _on_lines((head, *conditions), style, "  ")
+    peaks = [one.curve.peak for one in sets]
+    rates = sorted(one.bus_bytes_per_second for one in peaks if one is not None)
+    if rates:
+        span = f"{_rate(rates[0])} to {_rate(rates[-1])}"
+        yield f"{_INDENT}peaks of {span}, median {_rate(median(rates))}"
+    texts = dict.fromkeys(
+        text for one in sets for text in (one.held_to.basis, one.path) if text
+    )
+    for text in [*texts][:_MOST_ALIKE]:
+        yield wrap(text, style.width, _INDENT)
+    yield f"{_INDENT}speccheck bench judge compares them with each other"
 
 
 def _curve_lines(one: MeasuredCurve, style: Style) -> Iterator[str]:
