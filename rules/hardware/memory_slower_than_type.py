@@ -27,6 +27,7 @@ from speccheck.rules.hardware._copies import (
     direction_of,
     is_beyond,
     is_one_way,
+    is_small,
     need_number,
     unseen,
 )
@@ -52,7 +53,7 @@ def memory_slower_than_type(
     if direction_of(test) != LOCAL or not is_one_way(test):
         return
     share = need_number(limit.memory_share, "HW-151.memory_share", cluster)
-    if test.size_bytes.need() < limit.copy_min:
+    if is_small(test, limit.copy_min):
         raise MissingEvidence(test.size_bytes.name, "a cache can hold so few bytes")
     profile, copies = profiles.by_id(cluster.accelerator), copies_of(test)
     peak = profile.memory_gigabytes_per_second.need()
