@@ -17,6 +17,7 @@ _MODULES = {
     "gemm": "bench_gemm",
     "plan": "bench_plan",
     "judge": "bench_judge",
+    "expect": "bench_expect",
 }
 _USAGE = 2
 HELP = """\
@@ -28,6 +29,7 @@ Measures, and judges what it measured as `speccheck FILE` does; `--out FILE` kee
                      bandwidth of a collective, alone or under torchrun, srun or mpirun
   memory             copies between host and GPUs, and within each GPU
   gemm               products of dense matrices on each GPU
+  expect COLLECTIVE  what one should reach on --nodes of an --instance, unmeasured
   plan               who measures with whom, round by round, to find a slow node
   judge RESULT ...   which nodes the results of these rounds speak against
 

@@ -55,8 +55,8 @@ def settings_of(name: str, parsed: Parsed) -> Settings:
     if parsed.files:
         message = f"bench {name} takes no file: {parsed.files[0]}; see --plan and --out"
         raise UsageError(message)
-    smallest = _size(parsed, "min_size") or 2**20
-    largest = _size(parsed, "max_size") or 0
+    smallest = size_of(parsed, "min_size") or 2**20
+    largest = size_of(parsed, "max_size") or 0
     if largest and largest < smallest:
         shown = values.get("max_size")
         message = f"--max-size {shown}: must not be below --min-size ({smallest} bytes)"
@@ -136,7 +136,7 @@ def _seconds(parsed: Parsed, name: str) -> float | None:
     return seconds
 
 
-def _size(parsed: Parsed, name: str) -> int | None:
+def size_of(parsed: Parsed, name: str) -> int | None:
     """Bytes: 4MiB and, as nccl-tests has it, 4M are the same; 4MB is less."""
     text = text_of(parsed, name)
     if text is None:

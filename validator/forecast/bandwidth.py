@@ -25,6 +25,7 @@ from speccheck.validator.models.expectation import (
     Expectation,
     Floors,
     expectation,
+    implausible,
 )
 
 _COLLECTIVES: tuple[Collective, ...] = get_args(Collective)
@@ -45,12 +46,14 @@ class Prospect(Record):
         possible: one for each way that the bytes may have taken.
         open: what would tell which of them it was, as far as floors depend on it.
         forced: the algorithm that NCCL was told to take, if any.
+        settings: who takes part over which wires, one for each way.
 
     """
 
     possible: tuple[Expectation, ...]
     open: tuple[str, ...] = ()
     forced: str = ""
+    settings: tuple[Setting, ...] = ()
 
     @property
     def reason(self) -> str:
@@ -66,6 +69,11 @@ class Prospect(Record):
     def highest(self) -> Expectation:
         """With the highest floor: what reaches it is well in any case."""
         return max(self.possible, key=lambda one: one.fail_below or 0.0)
+
+    def refusal(self, threshold: float, size_bytes: int) -> str:
+        """Why nobody can reach a threshold, bytes per second; empty where one can."""
+        why = [implausible(one, threshold, size_bytes) for one in self.settings]
+        return why[-1] if why and all(why) else ""
 
     @property
     def plausible(self) -> float | None:
@@ -138,7 +146,7 @@ def prospect(
         for one in settings
         for why in [_beside_readings(one, about, adapters)]
     )
-    return Prospect(found, tuple(opened), forced)
+    return Prospect(found, tuple(opened), forced, tuple(settings))
 
 
 def _gpu(run: CollectiveRun, about: Conditions) -> GpuReadings:
