@@ -22,7 +22,8 @@ def row(text: str, size: str) -> list[str]:
 def test_a_fabric_is_known_before_anybody_measured_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main("bench expect all-reduce --instance p5.48xlarge --nodes 4".split()) == 0
+    words = "bench expect all-reduce --instance p5.48xlarge --nodes 4"
+    assert main(words.split()) == 0
     text = capsys.readouterr().out
     assert text.startswith("all_reduce over 32 GPUs in 4 nodes of p5.48xlarge")
     # 8 x 400 Gbit/s; 0.92 and 0.80 of it.
