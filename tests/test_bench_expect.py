@@ -13,6 +13,12 @@ REJECTED = [
 ]
 
 
+def expect(words: str) -> int:
+    """The exit code of a command line."""
+    arguments: list[str] = ["bench", "expect", *words.split()]
+    return main(arguments)
+
+
 def row(text: str, size: str) -> list[str]:
     """The figures of a size: ceiling, healthy, warning, failure."""
     (line,) = [one for one in text.splitlines() if one.strip().startswith(size)]
@@ -22,8 +28,7 @@ def row(text: str, size: str) -> list[str]:
 def test_a_fabric_is_known_before_anybody_measured_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    words = "bench expect all-reduce --instance p5.48xlarge --nodes 4"
-    assert main(words.split()) == 0
+    assert expect("all-reduce --instance p5.48xlarge --nodes 4") == 0
     text = capsys.readouterr().out
     assert text.startswith("all_reduce over 32 GPUs in 4 nodes of p5.48xlarge")
     # 8 x 400 Gbit/s; 0.92 and 0.80 of it.
@@ -34,8 +39,7 @@ def test_a_fabric_is_known_before_anybody_measured_it(
 def test_inside_a_node_it_is_open_whether_the_switch_adds_up(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    words = "bench expect all-reduce --instance azure-nd96isr-h100-v5 --size 8GiB"
-    assert main(words.split()) == 0
+    assert expect("all-reduce --instance azure-nd96isr-h100-v5 --size 8GiB") == 0
     text = capsys.readouterr().out
     assert row(text, "8 GiB") == ["490", "480", "442", "297"]
     assert "not known: whether NVLS added up" in text
@@ -45,16 +49,16 @@ def test_inside_a_node_it_is_open_whether_the_switch_adds_up(
 def test_thresholds_that_nobody_can_reach_are_refused(
     instance: str, rate: int, why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = f"bench expect all-reduce --instance {instance} --nodes 2"
-    assert main([*words.split(), "--threshold", str(rate)]) == 1
+    words = f"all-reduce --instance {instance} --nodes 2 --threshold {rate}"
+    assert expect(words) == 1
     text = capsys.readouterr().out
     assert f"refused: {rate} GB/s is " in text
     assert why in text
 
 
 def test_a_threshold_that_can_be_reached_is_none_to_refuse() -> None:
-    words = "bench expect all-gather --instance a3-ultragpu-8g --nodes 2"
-    assert main([*words.split(), "--threshold", "250"]) == 0
+    words = "all-gather --instance a3-ultragpu-8g --nodes 2 --threshold 250"
+    assert expect(words) == 0
 
 
 @pytest.mark.parametrize(
@@ -71,7 +75,7 @@ def test_a_threshold_that_can_be_reached_is_none_to_refuse() -> None:
 def test_what_is_wrong_or_not_known_is_one_line(
     words: str, code: int, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["bench", "expect", *words.split()]) == code
+    assert expect(words) == code
     both = capsys.readouterr()
     assert told in both.out + both.err
     assert (both.out + both.err).count("\n") == 1
