@@ -216,3 +216,79 @@ def test_without_a_measurement_there_is_nothing_to_draw(
     assert main(["job.env", "--plot", "curve.svg"]) == 2
     assert "no collective was measured" in capsys.readouterr().err
     assert not (measured / "curve.svg").exists()
+
+
+def test_copies_products_and_transfers_are_spans(
+    measured: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = {
+        "schema": "speccheck-snapshot/1",
+        "copy_tests": [
+            {
+                "direction": "device_to_device",
+                "method": "copy_engine",
+                "from_gpu": [0, 0, 1, 1],
+                "to_gpu": [0, 1, 0, 1],
+                "bytes_per_second": [900e9, 390e9, 395e9, None],
+            }
+        ],
+        "matrix_products": [
+            {
+                "gpu_index": gpu,
+                "data_type": "bfloat16",
+                "rows": 8192,
+                "columns": 8192,
+                "depth": 8192,
+                "flops_per_second": rate,
+            }
+            for gpu, rate in enumerate((700e12, 650e12, 710e12))
+        ],
+        "rdma_transfers": [
+            {
+                "name": "ib_write_bw",
+                "device": "mlx5_0",
+                "memory": "gpu",
+                "average_bytes_per_second": [1e9, 48.5e9],
+            }
+        ],
+    }
+    (measured / "run.json").write_text(json.dumps(content), "utf-8")
+    main([str(measured / "run.json"), "--output", "json"])
+    (plan,) = json.loads(capsys.readouterr().out)["plans"]
+    assert plan["rates"] == [
+        {
+            "title": "copies GPU to GPU, by copy engine",
+            "unit": "bytes_per_second",
+            "parts": 2,
+            "least": 390e9,
+            "median": 392.5e9,
+            "most": 395e9,
+            "slowest": "GPU 0 to GPU 1",
+        },
+        {
+            "title": "products of bfloat16, 8192 x 8192 x 8192",
+            "unit": "flops_per_second",
+            "parts": 3,
+            "least": 650e12,
+            "median": 700e12,
+            "most": 710e12,
+            "slowest": "GPU 1",
+        },
+        {
+            "title": "ib_write_bw, buffers of the gpu",
+            "unit": "bits_per_second",
+            "parts": 1,
+            "least": 388e9,
+            "median": 388e9,
+            "most": 388e9,
+            "slowest": "mlx5_0",
+        },
+    ]
+    main([str(measured / "run.json")])
+    assert lines(capsys.readouterr().out) == [
+        "copies GPU to GPU, by copy engine: 390 to 395 GB/s, median 392.5; least GPU 0",
+        "to GPU 1 of 2",
+        "products of bfloat16, 8192 x 8192 x 8192: 650 to 710 TFLOPS, median 700; least",
+        "GPU 1 of 3",
+        "ib_write_bw, buffers of the gpu: 388 Gb/s (mlx5_0)",
+    ]

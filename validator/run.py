@@ -34,7 +34,7 @@ from speccheck.validator.spec.compose import JudgedClause, compose
 from speccheck.validator.spec.edition import Edition, load_edition
 
 if TYPE_CHECKING:
-    from speccheck.validator.measured_curves import MeasuredCurve
+    from speccheck.validator.measured import Measured
 
 # Clauses whose failures a change of settings can mend, and the plans of a run for which
 # one is sought: each costs up to as much as judging a hundred plans.
@@ -46,7 +46,7 @@ class JudgedPlan(Record):
     """One plan: its files, the size of the job, and what was found.
 
     grouping: why these files are one plan; empty for a single file.
-    measured: curves of the collectives that were measured; kinds: of measurements.
+    measured: what was measured under load; None for nothing.
     """
 
     files: tuple[FileStatus, ...]
@@ -54,8 +54,7 @@ class JudgedPlan(Record):
     plan: JobScale
     size: str | None
     findings: tuple[LocatedFinding, ...]
-    measured: "tuple[MeasuredCurve, ...]" = ()
-    kinds: tuple[str, ...] = ()
+    measured: "Measured | None" = None
 
 
 class Request(Record):
@@ -262,8 +261,7 @@ class PlanJudge:
             findings=self._mended(
                 tuple(self._located(one, by_name) for one in findings), group, evidence
             ),
-            measured=_curves(evidence) if evidence.measured else (),
-            kinds=evidence.measured,
+            measured=_measured(evidence) if evidence.measured else None,
         )
 
     def _mended(
@@ -393,8 +391,7 @@ class PlanJudge:
         return not scopes or not scopes.isdisjoint(by)
 
 
-def _curves(evidence: PlanEvidence) -> "tuple[MeasuredCurve, ...]":
-    """The measured curves of a plan; most plans have none."""
-    from speccheck.validator.measured_curves import measured_curves  # noqa: PLC0415
+def _measured(evidence: PlanEvidence) -> "Measured":
+    from speccheck.validator.measured import measured_of  # noqa: PLC0415 - seldom
 
-    return measured_curves(evidence.by_type)
+    return measured_of(evidence.measured, evidence.by_type)

@@ -8,7 +8,13 @@ from speccheck.validator.run import Run
 
 def plot(found: Run, path: str) -> None:
     """Draw what was measured; raises UsageError and WriteError."""
-    curves = [one for plan in found.plans for one in plan.measured if one.curve.points]
+    curves = [
+        one
+        for plan in found.plans
+        if plan.measured is not None
+        for one in plan.measured.curves
+        if one.curve.points
+    ]
     if not curves:
         message = f"--plot {path}: no collective was measured: nothing to draw"
         raise UsageError(message)

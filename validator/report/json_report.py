@@ -132,7 +132,12 @@ def _plan(plan: JudgedPlan) -> dict[str, object]:
         "gpus_per_node": local,
         "world_size": world,
         "size": plan.size,
-        "measured": [_measured(one) for one in plan.measured],
+        "measured": [
+            _measured(one) for one in (plan.measured.curves if plan.measured else ())
+        ],
+        "rates": [
+            one._asdict() for one in (plan.measured.rates if plan.measured else ())
+        ],
         "summary": _summary(summarize((plan,))),
     }
 

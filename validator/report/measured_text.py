@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
 from speccheck.validator.measured_curves import MeasuredCurve, PlacedCurve
+from speccheck.validator.measured_rates import MeasuredRates
 from speccheck.validator.models.expectation import shown_bytes
 from speccheck.validator.report.quantities import amount
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
@@ -12,6 +13,12 @@ _MOST_ALIKE = 3  # more sets of hosts are told in one block
 _MOST_CURVES = 6  # more fold away: a plan of rounds has hundreds
 _BARS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 _INDENT = "    "
+_MOST_RATES = 8
+_UNITS = {
+    "bytes_per_second": ("GB/s", 1e9),
+    "bits_per_second": ("Gb/s", 1e9),
+    "flops_per_second": ("TFLOPS", 1e12),
+}
 
 
 def measured_lines(
@@ -34,6 +41,30 @@ def measured_lines(
     if told < len(curves):
         more = counted(len(curves) - told, "more measured curve")
         yield f"  {more} (--full lists them)"
+
+
+def rate_lines(
+    rates: Sequence[MeasuredRates], style: Style, *, full: bool
+) -> Iterator[str]:
+    """A line for each kind of copy, product or transfer."""
+    shown = rates if full else rates[:_MOST_RATES]
+    for one in shown:
+        unit, divisor = _UNITS[one.unit]
+        least, middle, most = (
+            f"{rate / divisor:.4g}" for rate in (one.least, one.median, one.most)
+        )
+        title = style.paint(printable(one.title), "bold")
+        if one.parts == 1:
+            yield f"  {title}: {least} {unit} ({printable(one.slowest)})"
+            continue
+        text = (
+            f"{title}: {least} to {most} {unit}, median {middle}; "
+            f"least {printable(one.slowest)} of {one.parts}"
+        )
+        yield wrap(text, style.width, "  ")
+    if len(shown) < len(rates):
+        more = counted(len(rates) - len(shown), "more kind")
+        yield f"  {more} of measurement (--full lists them)"
 
 
 def _sets_lines(sets: Sequence[MeasuredCurve], style: Style) -> Iterator[str]:

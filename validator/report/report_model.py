@@ -117,6 +117,18 @@ class Measured(_Part):
     placed: list[MeasuredPlacement]  # the best first: numbers above are of it
 
 
+class Rates(_Part):
+    """Copies, products or transfers of one kind, over the parts of a machine."""
+
+    title: str
+    unit: Literal["bytes_per_second", "bits_per_second", "flops_per_second"]
+    parts: int  # how many, or how many pairs of them
+    least: float
+    median: float
+    most: float
+    slowest: str
+
+
 class Plan(_Part):
     """One plan: files that were judged together, and why."""
 
@@ -128,6 +140,7 @@ class Plan(_Part):
     world_size: int | None
     size: str | None
     measured: list[Measured]
+    rates: list[Rates]
     summary: Totals
 
 

@@ -64,11 +64,11 @@ def _header(run: Run, style: Style) -> str:
 def _gpus(plan: JudgedPlan, style: Style) -> str:
     if all(file.format == "snapshot" for file in plan.files):
         return _gpus_of_node(plan, style)
-    if plan.measured:
-        return counted(len(plan.measured), "measured curve")
+    if plan.measured is not None and plan.measured.curves:
+        return counted(len(plan.measured.curves), "measured curve")
     world = plan.plan.value("cluster.world_size")
-    if world.value is None and plan.kinds:
-        return ", ".join(plan.kinds).replace("_", " ")
+    if world.value is None and plan.measured is not None:
+        return ", ".join(plan.measured.kinds).replace("_", " ")
     nodes = plan.plan.value("cluster.nodes").value
     local = plan.plan.value("cluster.gpus_per_node").value
     if world.value is None:
@@ -92,14 +92,18 @@ def _gpus_of_node(plan: JudgedPlan, style: Style) -> str:
 
 
 def _measured(run: Run, style: Style, *, full: bool) -> Iterator[str]:
-    curves = [one for plan in run.plans for one in plan.measured]
-    if curves:
+    found = [plan.measured for plan in run.plans if plan.measured is not None]
+    if found:
         # Most runs measure nothing.
         from speccheck.validator.report.measured_text import (  # noqa: PLC0415
             measured_lines,
+            rate_lines,
         )
 
+        curves = [one for each in found for one in each.curves]
         yield from measured_lines(curves, style, full=full)
+        rates = [one for each in found for one in each.rates]
+        yield from rate_lines(rates, style, full=full)
 
 
 def _groups(run: Run, style: Style, *, full: bool) -> Iterator[str]:

@@ -40,6 +40,7 @@ _FILES = {
     "recovery": "the launch script",
     "checkpoint": "the file that states how checkpoints are saved",
 }
+_MEASURED = {"collective_runs", "copy_tests", "matrix_products", "rdma_transfers"}
 _MOST_GROUPS = 5
 _NUMBER = re.compile(r"\[\d+\]")  # of a part among several: gpus[3].name
 
@@ -104,11 +105,16 @@ def ways_to_know(
             wanted[f"add {option}"] = None
         elif section in _FILES:
             wanted[f"pass {_FILES[section]} as well"] = None
-        elif len(missing) == 1 and _is_whole_list(name):
-            return message  # it says why there is none
+        elif len(missing) == 1 and (_is_whole_list(name) or _is_measured(name)):
+            return _NUMBER.sub("", message)  # it says why there is none
         else:
             wanted[f"needs {_NUMBER.sub('', name)}"] = None
     return ", ".join(wanted) or message
+
+
+def _is_measured(name: str) -> bool:
+    """Whether it is a leaf of a measurement: why it is missing says how to measure."""
+    return name.partition("[")[0] in _MEASURED
 
 
 def _is_whole_list(name: str) -> bool:

@@ -1,0 +1,20 @@
+"""All that was measured of one plan, as reports show it."""
+
+from collections.abc import Mapping
+
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.measured_curves import MeasuredCurve, measured_curves
+from speccheck.validator.measured_rates import MeasuredRates, measured_rates
+
+
+class Measured(Record):
+    """Curves of collectives, rates of parts, and the kinds of measurements at hand."""
+
+    kinds: tuple[str, ...]
+    curves: tuple[MeasuredCurve, ...]
+    rates: tuple[MeasuredRates, ...]
+
+
+def measured_of(kinds: tuple[str, ...], by_type: Mapping[type, object]) -> Measured:
+    """What the evidence of a plan tells of its measurements, of which it has some."""
+    return Measured(kinds, measured_curves(by_type), measured_rates(by_type))
