@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from healthy_nodes import healthy_node
 from speccheck.validator.evidence.measurement.collective import CollectiveRuns
 from speccheck.validator.run import Request, run
 from speccheck.validator.sources.files import read_file
@@ -47,3 +48,19 @@ def test_of_measurements_only_what_they_can_tell_is_judged(tmp_path: Path) -> No
     (plan,) = run(Request(arguments=(path,))).plans
     clauses = {one.finding.clause for one in plan.findings}
     assert clauses <= {"KERN-004", "KERN-030", "KERN-031", "KERN-032"}
+
+
+def test_a_certificate_asks_for_measurements_that_nobody_gives(tmp_path: Path) -> None:
+    path = tmp_path / "node.json"
+    path.write_text(json.dumps(healthy_node("dgx-h100")), "utf-8")
+    request = Request(arguments=(str(path),), use="certify")
+    (plan,) = run(request).plans
+    found = {one.finding.clause: one.finding for one in plan.findings}
+    for clause, kind in {
+        "COMM-010": "collective_runs",
+        "HW-005": "copy_tests",
+        "FAB-004": "rdma_transfers",
+    }.items():
+        assert (found[clause].outcome, found[clause].missing) == ("unknown", (kind,))
+    (plan,) = run(request._replace(use="preflight")).plans
+    assert "COMM-010" not in {one.finding.clause for one in plan.findings}

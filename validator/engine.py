@@ -21,7 +21,7 @@ from speccheck.validator.gate import (
 )
 from speccheck.validator.rule import Confidence, ListedRule, Numbers, Rule, Verdict
 from speccheck.validator.spec.compose import ComposedEdition, JudgedClause
-from speccheck.validator.verdicts import broken, doubted, missing_verdict
+from speccheck.validator.verdicts import broken, doubted, missing_verdict, no_source
 
 _LEVELS: dict[str, Level] = {"must": "error", "should": "warning", "may": "info"}
 _WHOLE_NODE = "node"  # subject of a rule that judges no part by itself
@@ -336,7 +336,7 @@ class _RuleJudge:
     def _where_some_lack(self, rule: Rule, evidence: EvidenceByType) -> list[object]:
         for kind, optional in rule.evidence:
             if kind not in evidence and not optional:
-                raise MissingEvidence(kind.__name__, "no source gives it")
+                raise no_source(kind)
         return [evidence.get(kind) for kind in self._kinds]
 
     def _numbers_under(self, wanted: type[Numbers], under: _Under) -> Numbers:

@@ -15,6 +15,25 @@ _OF_NODES = (
 )
 
 
+_CERTIFIED: tuple[Scope, ...] = ("node", "environment", "measurement")
+
+
+def asked_of(
+    use: str, scopes: tuple[Scope, ...], measured: tuple[str, ...]
+) -> tuple[tuple[Scope, ...], tuple[str, ...]]:
+    """The scopes of the rules to run, and the live evidence that they ask for.
+
+    A certificate asks for machine and measurements whether they are at hand or not:
+    what is missing is unknown, and never left out.
+    """
+    if use != "certify":
+        return scopes, at_hand_of(scopes, measured)
+    from speccheck.validator.evidence.node.node import MEASURED  # noqa: PLC0415
+
+    wide = (*scopes, *(one for one in _CERTIFIED if one not in scopes))
+    return wide, at_hand_of(wide, tuple(MEASURED))
+
+
 def at_hand_of(scopes: tuple[Scope, ...], measured: tuple[str, ...]) -> tuple[str, ...]:
     """The kinds of live evidence of a plan.
 

@@ -10,7 +10,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.gate import plan_size_class
 from speccheck.validator.job_scale import JobScale
-from speccheck.validator.live_evidence import at_hand_of
+from speccheck.validator.live_evidence import asked_of, at_hand_of
 from speccheck.validator.locate import (
     LocatedFinding,
     located,
@@ -361,16 +361,17 @@ class PlanJudge:
                 accelerator=accelerator,
                 instance=instance,
                 profiles=self.request.profiles,
-                evidence=(at_hand := at_hand_of(scopes, measured)),
+                evidence=at_hand_of(scopes, measured),
             )
+            asked, wanted = asked_of(self.request.use, scopes, measured)
             narrowed = self.request.selection.narrow(composed, self.entries)
             if clauses:
                 narrowed = narrowed.selecting(lambda one: one.clause.id in clauses)
             if "plan" not in scopes:
                 narrowed = narrowed.selecting(
-                    lambda one: self._concerns_live(one, at_hand, scopes)
+                    lambda one: self._concerns_live(one, wanted, asked)
                 )
-            judge = Judge(narrowed, self._rules_of(scopes))
+            judge = Judge(narrowed, self._rules_of(asked))
             self._judges[named] = judge
         return judge
 

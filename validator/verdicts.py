@@ -20,6 +20,16 @@ def doubted(verdicts: list[Verdict], leaf: Value[Any]) -> list[Verdict]:
     return [*kept, missing_verdict(MissingEvidence(leaf.name, leaf.note))]
 
 
+def no_source(kind: type) -> MissingEvidence:
+    """A kind of evidence that nothing at hand gives: parts by what snapshots call them.
+
+    `CollectiveRuns` are collective_runs.
+    """
+    part = getattr(kind, "part", kind)
+    name = getattr(part, "kind", "") or kind.__name__
+    return MissingEvidence(name, "no source gives it")
+
+
 def missing_verdict(evidence: MissingEvidence) -> Verdict:
     """A rule that asked for what is not known."""
     message = f"needs {evidence.name}"
