@@ -127,8 +127,7 @@ def _add_node(
     by_type[XidCatalogue] = xid_catalogue()
     by_type[GpuProfiles] = gpu_profiles()
     by_type[InstanceProfile] = instance_profile(plan.value("cluster.instance_type"))
-    if node.measured:
-        _add_conditions(by_type, node)
+    _add_conditions(by_type, node)
     scopes: list[Scope] = [] if all(file.role in _LIVE for file in files) else ["plan"]
     if any(file.role == "node" for file in files):
         scopes.append("node")

@@ -30,7 +30,7 @@ def asked_of(
         return scopes, at_hand_of(scopes, measured)
     from speccheck.validator.evidence.node.node import MEASURED  # noqa: PLC0415
 
-    wide = (*scopes, *(one for one in _CERTIFIED if one not in scopes))
+    wide: tuple[Scope, ...] = (*scopes, *(o for o in _CERTIFIED if o not in scopes))
     return wide, at_hand_of(wide, tuple(MEASURED))
 
 
