@@ -291,3 +291,27 @@ def test_copies_products_and_transfers_are_spans(
         "median 700; least GPU 1 of 3 ib_write_bw, buffers of the gpu: 388 Gb/s "
         "(mlx5_0)"
     )
+
+
+def test_a_log_that_breaks_off_says_what_it_showed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head = [
+        "# nThread 1 nGpus 2 minBytes 8 maxBytes 1024 step: 2(factor)",
+        "#",
+        "# Using devices",
+        "#   Rank  0 Pid  112 on localhost device  0 [0x00] A100-SXM4-40GB",
+        "#   Rank  1 Pid  112 on localhost device  1 [0x00] A100-SXM4-40GB",
+        "#",
+        "#       size         count    type   redop     time   algbw   busbw  error",
+        "#        (B)    (elements)                     (us)  (GB/s)  (GB/s)",
+    ]
+    (tmp_path / "cut.log").write_text("\n".join(head) + "\n", "utf-8")
+    assert main([str(tmp_path / "cut.log")]) == 3
+    text = capsys.readouterr().out
+    assert "no size was measured" in text
+    assert "a collective over 2 GPUs in 1 node: it did not end" in " ".join(
+        text.split()
+    )
+    assert "{" not in text
+    assert "None" not in text

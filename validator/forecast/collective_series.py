@@ -35,7 +35,8 @@ class Series(Record):
     def title(self) -> str:
         """What people call it: `all_reduce over 16 GPUs in 2 nodes`."""
         one = self.first
-        title = f"{one.collective.value} over {one.ranks.value} GPUs"
+        ranks = one.ranks.or_else("an unknown number of")
+        title = f"{one.collective.or_else('a collective')} over {ranks} GPUs"
         if one.nodes.is_known or one.hosts.is_known:
             nodes = nodes_of(one)
             title += f" in {nodes} node{'s' if nodes > 1 else ''}"

@@ -181,18 +181,20 @@ def _title(
     kind: str, index: int, leaves: Mapping[str, object], *, is_part: bool
 ) -> str:
     """What people call a part: by its name where it has one."""
+
+    def told(leaf: str) -> str:
+        found = leaves.get(leaf)  # a leaf without a value says why, in a mapping
+        return str(found) if isinstance(found, str | int) else ""
+
     if kind == "gpus":
         # The third of some GPUs need not be the third of the node.
-        address = leaves.get("pci_address") if is_part else None
-        return f"GPU {address or index}"
-    number = leaves.get("gpu_index")
-    if kind in _OF_ONE_GPU and isinstance(number, int):
-        return f"GPU {number}"
-    if kind == "rdma_transfers" and leaves.get("device"):
-        return str(leaves["device"])
+        return f"GPU {(told('pci_address') if is_part else '') or index}"
+    if kind in _OF_ONE_GPU and told("gpu_index"):
+        return f"GPU {told('gpu_index')}"
+    if kind == "rdma_transfers" and told("device"):
+        return told("device")
     if kind == "rdma_ports":
-        return f"{leaves.get('device')} port {leaves.get('number')}"
+        return f"{told('device') or 'port'} port {told('number') or index}"
     if kind == "collective_runs":
-        return f"{leaves.get('collective') or 'collective'} run {index}"
-    name = leaves.get("name") or leaves.get("address") or leaves.get("event")
-    return str(name) if name else f"{kind} {index}"
+        return f"{told('collective') or 'collective'} run {index}"
+    return told("name") or told("address") or told("event") or f"{kind} {index}"
