@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from nccl_logs import log
 from speccheck.validator.cli.main import main
 
 MIB, GIB = 2**20, 2**30
@@ -315,3 +316,20 @@ def test_a_log_that_breaks_off_says_what_it_showed(
     )
     assert "{" not in text
     assert "None" not in text
+
+
+def test_a_log_of_nccl_says_which_way_the_bytes_took(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "nccl.log"
+    path.write_text(log(network="Socket", reach=""), "utf-8")
+    main([str(path)])
+    assert lines(capsys.readouterr().out)[:3] == [
+        "1 communicator · 16 ranks on 2 nodes · NCCL 2.27.7 · network Socket",
+        "connections: 14 GPU to GPU, 4 by the network, 0 of those on the network",
+        "Socket with GPUDirect",
+    ]
+    main([str(path), "--output", "json"])
+    (plan,) = json.loads(capsys.readouterr().out)["plans"]
+    (way,) = plan["paths"]
+    assert (way["communicators"], way["ranks"], way["network"]) == (1, 16, "Socket")

@@ -138,6 +138,9 @@ def _plan(plan: JudgedPlan) -> dict[str, object]:
         "rates": [
             one._asdict() for one in (plan.measured.rates if plan.measured else ())
         ],
+        "paths": [
+            one._asdict() for one in (plan.measured.paths if plan.measured else ())
+        ],
         "summary": _summary(summarize((plan,))),
     }
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
 from speccheck.validator.measured_curves import MeasuredCurve, PlacedCurve
+from speccheck.validator.measured_paths import MeasuredPath
 from speccheck.validator.measured_rates import MeasuredRates
 from speccheck.validator.models.expectation import shown_bytes
 from speccheck.validator.report.quantities import amount
@@ -41,6 +42,24 @@ def measured_lines(
     if told < len(curves):
         more = counted(len(curves) - told, "more measured curve")
         yield f"  {more} (--full lists them)"
+
+
+def path_lines(
+    paths: Sequence[MeasuredPath], style: Style, *, full: bool
+) -> Iterator[str]:
+    """Communicators of the log of NCCL, and which way their bytes took."""
+    shown = paths if full else paths[:_MOST_CURVES]
+    for one in shown:
+        number = counted(one.communicators, "communicator")
+        facts = [style.paint(number, "bold"), *_size(one.ranks, one.nodes)]
+        facts += [f"NCCL {printable(one.nccl_version)}"] if one.nccl_version else []
+        facts += [f"network {printable(one.network)}"] if one.network else []
+        yield _on_lines(facts, style, "  ")
+        for text in one.words:
+            yield wrap(printable(text), style.width, _INDENT)
+    if len(shown) < len(paths):
+        more = counted(len(paths) - len(shown), "more kind")
+        yield f"  {more} of communicators (--full lists them)"
 
 
 def rate_lines(
@@ -115,18 +134,22 @@ def _on_lines(parts: Iterable[str], style: Style, indent: str) -> str:
 
 
 def _conditions(one: MeasuredCurve) -> Iterator[str]:
-    if one.ranks is None:
-        yield "ranks not known"
-    elif one.nodes is None:
-        yield counted(one.ranks, "rank")
-    else:
-        yield f"{counted(one.ranks, 'rank')} on {counted(one.nodes, 'node')}"
+    yield from _size(one.ranks, one.nodes)
     if one.gpu:
         yield printable(one.gpu)
     if one.runs > 1:
         yield counted(one.runs, "run")
     if one.tool:
         yield printable(one.tool)
+
+
+def _size(ranks: int | None, nodes: int | None) -> Iterator[str]:
+    if ranks is None:
+        yield "ranks not known"
+    elif nodes is None:
+        yield counted(ranks, "rank")
+    else:
+        yield f"{counted(ranks, 'rank')} on {counted(nodes, 'node')}"
 
 
 def _numbers(one: PlacedCurve, style: Style) -> Iterator[str]:

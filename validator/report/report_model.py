@@ -129,6 +129,17 @@ class Rates(_Part):
     slowest: str
 
 
+class PathTaken(_Part):
+    """Communicators of one kind in the log of NCCL, and which way their bytes took."""
+
+    communicators: int
+    ranks: int | None
+    nodes: int | None
+    nccl_version: str
+    network: str
+    words: list[str]
+
+
 class Plan(_Part):
     """One plan: files that were judged together, and why."""
 
@@ -141,6 +152,7 @@ class Plan(_Part):
     size: str | None
     measured: list[Measured]
     rates: list[Rates]
+    paths: list[PathTaken]
     summary: Totals
 
 

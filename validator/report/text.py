@@ -97,6 +97,7 @@ def _measured(run: Run, style: Style, *, full: bool) -> Iterator[str]:
         # Most runs measure nothing.
         from speccheck.validator.report.measured_text import (  # noqa: PLC0415
             measured_lines,
+            path_lines,
             rate_lines,
         )
 
@@ -104,6 +105,9 @@ def _measured(run: Run, style: Style, *, full: bool) -> Iterator[str]:
         yield from measured_lines(curves, style, full=full)
         rates = [one for each in found for one in each.rates]
         yield from rate_lines(rates, style, full=full)
+        # A curve says by itself which way its bytes took.
+        paths = [one for each in found if not each.curves for one in each.paths]
+        yield from path_lines(paths, style, full=full)
 
 
 def _groups(run: Run, style: Style, *, full: bool) -> Iterator[str]:

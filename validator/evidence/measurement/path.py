@@ -114,7 +114,7 @@ def _told(run: CollectiveRun, ranks: int, group: Sequence[Communicator]) -> Path
     beyond = counts["links_by_network"] + counts["links_by_collnet"]
     if measured_on > 1 and not beyond and not is_rack:
         return _open(f"the log shows no connection between the {measured_on} nodes", at)
-    return Path(is_proven=True, words=_words(group, counts), at=at)
+    return Path(is_proven=True, words=path_words(group), at=at)
 
 
 def _open(words: str, at: tuple[Value[int], ...] = ()) -> Path:
@@ -130,11 +130,13 @@ def _sum(group: Sequence[Communicator], name: str) -> int:
     return sum(getattr(one, name).or_else(0) for one in group)
 
 
-def _words(group: Sequence[Communicator], counts: dict[str, int]) -> str:
+def path_words(group: Sequence[Communicator]) -> str:
+    """The connections of communicators by their transport, in words."""
+    counts = {name: _sum(group, name) for name, _ in _LINKS}
     shown = [f"{counts[name]} {words}" for name, words in _LINKS if counts[name]]
     if counts["links_by_network"]:
         network = next((o.network.value for o in group if o.network.is_known), "")
         reach = _sum(group, "links_by_gpudirect")
         name = f" {network}" if network else ""
         shown.append(f"{reach} of those on the network{name} with GPUDirect")
-    return f"connections: {', '.join(shown)}"
+    return f"connections: {', '.join(shown) or 'the log shows none'}"
