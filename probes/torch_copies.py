@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from speccheck.probes.memory_copies import CopyFailed
+from speccheck.probes.torch_library import failing_as
 
 _WORD_BYTES = 4
 _LOCAL_PROCESSORS = "/sys/bus/pci/devices/{}/local_cpulist"
@@ -41,7 +42,7 @@ class TorchGpus:
 
     def host_memory(self, gpu: int | None, size: int) -> Any:  # noqa: ANN401
         """Pinned memory that lies near the GPU; raises CopyFailed."""
-        with self._near(gpu), failing_as_copy(self._torch):
+        with self._near(gpu), failing_as(CopyFailed, self._torch):
             memory = self._torch.empty(size // _WORD_BYTES, dtype=self._torch.int32)
             memory.fill_(0)
             # Not by PyTorch's own cache of pinned memory: it would hand on memory that
@@ -64,7 +65,7 @@ class TorchGpus:
 
     def device_memory(self, gpu: int | None, size: int) -> Any:  # noqa: ANN401
         """Memory of the GPU; raises CopyFailed where there is none."""
-        with failing_as_copy(self._torch):
+        with failing_as(CopyFailed, self._torch):
             return self._torch.zeros(
                 size // _WORD_BYTES, dtype=self._torch.int32, device=f"cuda:{gpu}"
             )
@@ -73,7 +74,7 @@ class TorchGpus:
         """Time copies on the stream that makes them: the one of the sending GPU."""
         device = source.device if source.is_cuda else target.device
         cuda = self._torch.cuda
-        with failing_as_copy(self._torch), cuda.device(device):
+        with failing_as(CopyFailed, self._torch), cuda.device(device):
             stream = cuda.current_stream(device)
             events = [
                 tuple(cuda.Event(enable_timing=True) for _ in range(2))
@@ -91,12 +92,12 @@ class TorchGpus:
 
     def fill(self, memory: Any, seed: int) -> None:  # noqa: ANN401
         """Write consecutive numbers from one that depends on the seed."""
-        with failing_as_copy(self._torch):
+        with failing_as(CopyFailed, self._torch):
             fill(self._torch, memory, seed)
 
     def are_equal(self, target: Any, source: Any) -> bool:  # noqa: ANN401
         """Compare on the side of the target."""
-        with failing_as_copy(self._torch):
+        with failing_as(CopyFailed, self._torch):
             return bool(self._torch.equal(target, source.to(target.device)))
 
     @contextmanager
@@ -147,7 +148,7 @@ class TorchHost:
 
     def device_memory(self, gpu: int | None, size: int) -> Any:  # noqa: ANN401, ARG002
         """Memory of the host; raises CopyFailed where there is none."""
-        with failing_as_copy(self._torch):
+        with failing_as(CopyFailed, self._torch):
             return self._torch.zeros(size // _WORD_BYTES, dtype=self._torch.int32)
 
     def seconds(self, target: Any, source: Any, times: int, batch: int) -> list[float]:  # noqa: ANN401
@@ -173,19 +174,6 @@ def fill(torch: Any, memory: Any, seed: int) -> None:  # noqa: ANN401
     """Write consecutive numbers, of which no two steps share the first."""
     count = memory.numel()
     torch.arange(seed + 1, seed + 1 + count, out=memory)
-
-
-@contextmanager
-def failing_as_copy(torch: Any) -> Generator[None]:  # noqa: ANN401
-    """Make a failure of CUDA, or a lack of memory, one of the copy."""
-    try:
-        yield
-    except torch.cuda.OutOfMemoryError as error:
-        message = "the GPU has too little memory free"
-        raise CopyFailed(message) from error
-    except RuntimeError as error:
-        first = str(error).partition("\n")[0]
-        raise CopyFailed(first) from error
 
 
 def processors_of(text: str) -> set[int]:

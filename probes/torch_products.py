@@ -1,12 +1,12 @@
 """Products of matrices by PyTorch: on GPUs, or by the processors of the host."""
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
 from speccheck.probes.found import Absence
 from speccheck.probes.matrix_products import Problem, ProductFailed
+from speccheck.probes.torch_library import failing_as
 
 _FLOAT8_CAPABILITY = (8, 9)
 _BFLOAT16_CAPABILITY = (8, 0)
@@ -35,7 +35,7 @@ class TorchMultiplier:
 
     def free_bytes(self, gpu: int | None) -> int:
         """What CUDA tells as free, with what this process has and does not use."""
-        with failing_as_product(self._torch):
+        with failing_as(ProductFailed, self._torch):
             self._torch.cuda.empty_cache()
             return int(self._torch.cuda.mem_get_info(gpu)[0])
 
@@ -49,7 +49,7 @@ class TorchMultiplier:
 
     def problem(self, gpu: int | None, data_type: str, size: int) -> Problem:
         """Matrices in the memory of the GPU."""
-        with failing_as_product(self._torch):
+        with failing_as(ProductFailed, self._torch):
             return TorchProblem(self._torch, f"cuda:{gpu}", data_type, size)
 
     def power_limits(self, gpu: int | None) -> tuple[float | None, float | None]:
@@ -82,7 +82,7 @@ class TorchProcessors:
 
     def problem(self, gpu: int | None, data_type: str, size: int) -> Problem:  # noqa: ARG002
         """Matrices in the memory of the host."""
-        with failing_as_product(self._torch):
+        with failing_as(ProductFailed, self._torch):
             return TorchProblem(self._torch, "cpu", data_type, size)
 
     def power_limits(self, gpu: int | None) -> tuple[float | None, float | None]:  # noqa: ARG002
@@ -140,7 +140,7 @@ class TorchProblem:
 
     def seconds(self, times: int) -> list[float]:
         """Time products; the first and the last of all are kept."""
-        with failing_as_product(self._torch):
+        with failing_as(ProductFailed, self._torch):
             if self._device.type != "cuda":
                 return self._by_clock(times)
             return self._by_events(times)
@@ -176,7 +176,7 @@ class TorchProblem:
 
     def wrong_values(self) -> int:
         """Values that differ from the first product, and from the right ones."""
-        with failing_as_product(self._torch):
+        with failing_as(ProductFailed, self._torch):
             wrong = 0
             if self._first is not None and self._first is not self._last:
                 wrong += _differing(self._torch, self._first, self._last)
@@ -199,19 +199,6 @@ def _differing(torch: Any, one: Any, other: Any) -> int:  # noqa: ANN401
     """How many values differ, by their bits; zeros of both signs are equal."""
     bits = [(each + 0.0).view(torch.int16) for each in (one, other)]
     return int((bits[0] != bits[1]).sum())
-
-
-@contextmanager
-def failing_as_product(torch: Any) -> Generator[None]:  # noqa: ANN401
-    """Make a failure of CUDA, or a lack of memory, one of the product."""
-    try:
-        yield
-    except torch.cuda.OutOfMemoryError as error:
-        message = "the GPU has too little memory free"
-        raise ProductFailed(message) from error
-    except RuntimeError as error:
-        first = str(error).partition("\n")[0]
-        raise ProductFailed(first) from error
 
 
 def power_limits(properties: Any) -> tuple[float | None, float | None]:  # noqa: ANN401

@@ -64,8 +64,10 @@ def test_every_collective_is_right_and_has_its_bus_bandwidth(
 ) -> None:
     out = tmp_path / "run.json"
     words = ("--ranks", "3", "--data-type", "bfloat16", "--out", str(out))
-    code, table, error = run((*SPECCHECK, "bench", kind, *SMALL, *words))
-    assert (code, error) == (0, "")
+    hosts = ("--backend", "gloo")
+    code, table, error = run((*SPECCHECK, "bench", kind, *SMALL, *words, *hosts))
+    # Of all-reduce a must asks, and of the GPUs nothing was seen.
+    assert (code, error) == (3 if kind == "all-reduce" else 0, "")
     (found,) = runs(out)
     assert found["collective"] == kind.replace("-", "_")
     assert found["wrong_values"] == [0, 0]
@@ -77,6 +79,14 @@ def test_every_collective_is_right_and_has_its_bus_bandwidth(
         assert found["algorithm_bytes_per_second"][at] == pytest.approx(rate)
         assert found["bus_bytes_per_second"][at] == pytest.approx(rate * factor)
     assert str(found["size_bytes"][1]) in table
+
+
+def test_a_machine_without_gpus_passes_nothing_unless_hosts_are_meant() -> None:
+    words = ("bench", "all-gather", *SMALL, "--ranks", "2", "--profile", "ci")
+    code, table, error = run((*SPECCHECK, *words))
+    assert code == 3
+    assert "no rank has a GPU that torch can use" in error
+    assert FIRST_SIZE in table
 
 
 def test_a_wrong_element_is_caught(tmp_path: Path) -> None:

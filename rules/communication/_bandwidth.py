@@ -53,6 +53,18 @@ def series_between_gpus(
             yield series
 
 
+def against_floors(
+    runs: CollectiveRuns,
+    collectives: tuple[str, ...],
+    about: Conditions,
+    floors: Floors,
+) -> Iterator[Verdict]:
+    """What is said of some collectives, of runs on the same machines together."""
+    for series in series_between_gpus(runs, collectives):
+        found = held(series, about, floors)
+        yield below_floor(found, floors.fail) if isinstance(found, Held) else found
+
+
 def held(series: Series, about: Conditions, floors: Floors) -> Held | Verdict:
     """A series beside its floors, or why there is none."""
     point = series.best(floors.least_bytes)

@@ -10,8 +10,9 @@ NVLink domain. Whether NVLS added up, and whether NVLink joined the nodes, must 
 where it decides. A run that died, has wrong values or exceeds every published figure
 never passes.
 
-Where it does not apply: other collectives, and those of hosts (gloo, MPI). Small
-messages, more ranks than were ever published and GPUs without readings are unknown.
+Where it does not apply: other collectives. Where only hosts exchanged (gloo, MPI),
+nothing is seen of the GPUs: that is unknown. So are small messages, more ranks than
+were ever published and GPUs without readings.
 
 Source: stas00/ml-engineering network; NVIDIA/nccl-tests issues 115, 196 and 290; the
 readings of schemas/catalogues/bandwidth. The share is an engineering default over all
@@ -26,14 +27,10 @@ Good::
     # the same: busbw 372 GB/s
 """
 
-from speccheck.rules.communication._bandwidth import (
-    Held,
-    below_floor,
-    held,
-    series_between_gpus,
-)
+from speccheck.rules.communication._bandwidth import against_floors
 from speccheck.validator.evidence.measurement.collective import CollectiveRuns
 from speccheck.validator.evidence.measurement.conditions import Conditions
+from speccheck.validator.forecast.bandwidth import is_of_gpus
 from speccheck.validator.models.expectation import Floors
 from speccheck.validator.rule import Numbers, Verdicts, rule, unknown
 
@@ -58,6 +55,12 @@ def all_reduce_below_floor(
         least_domain_bytes=limit.domain_payload,
         most_ranks=limit.max_ranks,
     )
+    yield from _unseen(runs)
+    yield from against_floors(runs, ("all_reduce",), about, floors)
+
+
+def _unseen(runs: CollectiveRuns) -> Verdicts:
+    """Runs that leave open what all-reduce between the GPUs reaches."""
     for run in runs.shown:
         if not run.collective.is_known:
             yield unknown(
@@ -65,9 +68,11 @@ def all_reduce_below_floor(
                 missing=[run.collective.name],
                 at=run.size_bytes,
             )
-    for series in series_between_gpus(runs, ("all_reduce",)):
-        found = held(series, about, floors)
-        if isinstance(found, Held):
-            yield below_floor(found, limit.floor_fraction)
-        else:
-            yield found
+    sums = [one for one in runs.shown if one.collective.value == "all_reduce"]
+    if sums and not any(map(is_of_gpus, sums)):
+        yield unknown(
+            f"{sums[0].backend.value} moved the bytes between hosts: nothing is seen "
+            "of the GPUs; measure with NCCL",
+            missing=[sums[0].backend.name],
+            at=sums[0].backend,
+        )

@@ -21,12 +21,7 @@ Good::
     # the same: busbw 79 GB/s
 """
 
-from speccheck.rules.communication._bandwidth import (
-    Held,
-    below_floor,
-    held,
-    series_between_gpus,
-)
+from speccheck.rules.communication._bandwidth import against_floors
 from speccheck.validator.evidence.measurement.collective import CollectiveRuns
 from speccheck.validator.evidence.measurement.conditions import Conditions
 from speccheck.validator.models.expectation import Floors
@@ -45,9 +40,4 @@ def all_to_all_below_floor(
 ) -> Verdicts:
     """Judge all runs on the same machines together."""
     floors = Floors(fail=limit.floor_fraction)
-    for series in series_between_gpus(runs, ("all_to_all",)):
-        found = held(series, about, floors)
-        if isinstance(found, Held):
-            yield below_floor(found, limit.floor_fraction)
-        else:
-            yield found
+    yield from against_floors(runs, ("all_to_all",), about, floors)

@@ -22,12 +22,7 @@ Good::
     # the same: busbw 339 GB/s
 """
 
-from speccheck.rules.communication._bandwidth import (
-    Held,
-    below_floor,
-    held,
-    series_between_gpus,
-)
+from speccheck.rules.communication._bandwidth import against_floors
 from speccheck.validator.evidence.measurement.collective import CollectiveRuns
 from speccheck.validator.evidence.measurement.conditions import Conditions
 from speccheck.validator.models.expectation import Floors
@@ -46,9 +41,4 @@ def gather_below_floor(
 ) -> Verdicts:
     """Judge all runs on the same machines together."""
     floors = Floors(fail=limit.floor_fraction)
-    for series in series_between_gpus(runs, ("all_gather", "reduce_scatter")):
-        found = held(series, about, floors)
-        if isinstance(found, Held):
-            yield below_floor(found, limit.floor_fraction)
-        else:
-            yield found
+    yield from against_floors(runs, ("all_gather", "reduce_scatter"), about, floors)

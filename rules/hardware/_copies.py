@@ -7,6 +7,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.models.bus_bandwidth import GIGA
 from speccheck.validator.models.links import pcie_bytes_per_second
+from speccheck.validator.rule import Verdict, passed
 
 HOST = ("host_to_device", "device_to_host")
 PEER, LOCAL = "device_to_device", "local"
@@ -109,6 +110,21 @@ def unseen(copies: list[Copy], test: CopyTest) -> MissingEvidence | None:
     return MissingEvidence(
         test.bytes_per_second.name, f"no result for {', '.join(names) or 'any GPU'}"
     )
+
+
+def fast_enough(
+    test: CopyTest, copies: list[Copy], profile: GpuProfile, floor: float
+) -> Verdict:
+    """A pass of copies none of which was slow.
+
+    Raises MissingEvidence where a rate is missing, or is more than the link carries.
+    """
+    if missing := unseen(copies, test):
+        raise missing
+    if is_beyond(copies, direction_of(test), profile):
+        raise MissingEvidence(test.bytes_per_second.name, "faster than the link can be")
+    least = min(one.gigabytes_per_second for one in copies)
+    return passed(at=test.bytes_per_second, measured=least, required=floor)
 
 
 def most_of(direction: str, profile: GpuProfile) -> tuple[float, str] | None:

@@ -27,7 +27,7 @@ from speccheck.rules.hardware._copies import (
     WAYS,
     copies_of,
     direction_of,
-    is_beyond,
+    fast_enough,
     is_by_copy_engine,
     is_small,
     need_number,
@@ -42,7 +42,7 @@ from speccheck.validator.evidence.node.profile import (
 )
 from speccheck.validator.evidence.plan import Cluster
 from speccheck.validator.evidence.value import MissingEvidence
-from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
+from speccheck.validator.rule import Numbers, Verdicts, fail, rule
 
 
 class Floor(Numbers):
@@ -83,13 +83,10 @@ def host_copy_slow(
             cost="checkpoints and input wait for this link",
             action="ISOLATE",
         )
-    if missing := unseen(copies, test):
-        raise missing
-    if not slow and is_beyond(copies, direction, profile):
-        raise MissingEvidence(test.bytes_per_second.name, "faster than the link can be")
     if not slow:
-        least = min(one.gigabytes_per_second for one in copies)
-        yield passed(at=test.bytes_per_second, measured=least, required=floor)
+        yield fast_enough(test, copies, profile, floor)
+    elif missing := unseen(copies, test):
+        raise missing
 
 
 def _slot(profile: GpuProfile, gpus: Gpus, instance: InstanceProfile) -> str:

@@ -64,7 +64,8 @@ or mpirun, one process a GPU:
   srun --ntasks-per-node=8 speccheck bench all-reduce --out run.json
 
 Exit codes: 0 to 4 as `speccheck FILE`; 1 also for wrong values in results; 3 also when
-the measurement was cut short, by its budget or a fault; 130 interrupted. What had been
+the measurement was cut short, by its budget or a fault, and where no rank has a GPU and
+nobody asked for --backend gloo; 130 interrupted. What had been
 measured is kept and judged, in the profile preflight unless --profile names another.
 {options_help(OPTIONS)}
 """
@@ -273,7 +274,22 @@ def _judged(
         return request._replace(node=path or _NAME, snapshot=text)
 
     code = judge(words, OPTIONS, _request, prepared)
-    return _joint(code, _code(ending), _wrong(data))
+    return _joint(code, _code(ending) or _unasked(data, parsed), _wrong(data))
+
+
+def _unasked(data: Mapping[str, Any], parsed: Parsed) -> int:
+    """The code where hosts were measured, since no rank has a GPU; says so.
+
+    On a machine that lost its GPUs it must not look like a measurement of them.
+    """
+    backends = {run.get("backend") for run in data["collective_runs"]}
+    if backends != {"gloo"} or text_of(parsed, "backend") is not None:
+        return 0
+    _say(
+        "no rank has a GPU that torch can use: hosts were measured, over gloo; if that "
+        "is what is meant, say --backend gloo"
+    )
+    return _CUT_SHORT
 
 
 def _told(ending: Ending, settings: Settings, *, has_points: bool) -> str:
