@@ -13,8 +13,10 @@ from rich.text import Text
 
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.summary import exit_of, summarize
-from speccheck.validator.report.text import text_report
-from speccheck.validator.run import Request, run
+from speccheck.validator.report.text import report as text_report
+from speccheck.validator.report.told import Told
+from speccheck.validator.request import Request
+from speccheck.validator.run import run
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "node-report.svg"
@@ -35,7 +37,7 @@ def report() -> str:
     summary = summarize(found.plans)
     ending = exit_of(found, summary, "error")
     style = Style(colour=True, unicode=True, width=_WIDTH)
-    text = text_report(found, summary, ending, style, full=False)
+    text = "".join(text_report(Told(found, summary, ending), style))
     return text.partition(style.paint("unknown", "unknown"))[0].rstrip("\n")
 
 

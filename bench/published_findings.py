@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 import yaml
 
 from speccheck.validator.locate import LocatedFinding
+from speccheck.validator.plan_judge import JudgedPlan
+from speccheck.validator.request import Request
 from speccheck.validator.rule_index import rule_entries
-from speccheck.validator.run import JudgedPlan, Request, run
+from speccheck.validator.run import run
 
 JUDGED = Path(__file__).resolve().parents[1] / "docs" / "calibration" / "judged.yaml"
 MANIFEST = "MANIFEST.tsv"

@@ -21,7 +21,8 @@ from speccheck.validator.models.expectation import (
     expectation,
     implausible,
 )
-from speccheck.validator.run import Request, run
+from speccheck.validator.request import Request
+from speccheck.validator.run import run
 from speccheck.validator.selection import Selection
 from speccheck.validator.sources.context import Context
 from speccheck.validator.spec.bandwidth import readings_of

@@ -14,8 +14,9 @@ from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.node.node import KINDS, MEASURED
 from speccheck.validator.evidence.node.part import Part
 from speccheck.validator.evidence.value import Value
+from speccheck.validator.plan_judge import PlanJudge
+from speccheck.validator.request import Request
 from speccheck.validator.rule_index import rule_entries
-from speccheck.validator.run import PlanJudge, Request
 from speccheck.validator.selection import Selection
 from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.documents.document import Document, SourceNode

@@ -8,7 +8,8 @@ from typing import Any
 import yaml
 
 from speccheck.validator.locate import LocatedFinding
-from speccheck.validator.run import Request, run
+from speccheck.validator.request import Request
+from speccheck.validator.run import run
 from speccheck.validator.selection import Selection
 from speccheck.validator.sources.context import Context
 

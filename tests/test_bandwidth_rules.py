@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.run import Request, run
+from speccheck.validator.request import Request
+from speccheck.validator.run import run
 from speccheck.validator.selection import Selection
 from speccheck.validator.sources.context import Context
 

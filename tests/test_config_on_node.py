@@ -9,7 +9,8 @@ from typing import NamedTuple
 import pytest
 
 from healthy_nodes import Snapshot, healthy_node
-from speccheck.validator.run import Request, run
+from speccheck.validator.request import Request
+from speccheck.validator.run import run
 
 Change = Callable[[Snapshot], object]
 Files = dict[str, str]

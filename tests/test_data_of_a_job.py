@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from speccheck.validator.assemble import assemble
-from speccheck.validator.run import Request, read_plans
+from speccheck.validator.request import Request
+from speccheck.validator.run import read_plans
 
 MEGATRON = "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32"
 OLMO = """\

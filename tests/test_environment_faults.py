@@ -10,8 +10,9 @@ import yaml
 
 from speccheck.validator.evidence.nccl_variables import Platform
 from speccheck.validator.locate import LocatedFinding
+from speccheck.validator.request import Request
 from speccheck.validator.rule_index import rule_entries
-from speccheck.validator.run import Request, run
+from speccheck.validator.run import run
 from speccheck.validator.selection import Selection
 from speccheck.validator.sources.context import Context
 from speccheck.validator.spec.nccl_catalogue import nccl_variables

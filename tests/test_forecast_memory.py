@@ -16,7 +16,8 @@ from speccheck.validator.forecast.memory import (
 )
 from speccheck.validator.forecast.quantity import Forecast
 from speccheck.validator.models.estimate import Estimate
-from speccheck.validator.run import Request, read_plans
+from speccheck.validator.request import Request
+from speccheck.validator.run import read_plans
 
 NAMES = ["states", "activations", "logits", "buffers", "overhead", "total"]
 PARAMETERS = 8_030_261_248

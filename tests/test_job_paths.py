@@ -12,7 +12,8 @@ from healthy_nodes import Snapshot, healthy_node
 from speccheck.probes.collect import snapshot
 from speccheck.validator.cli.main import main
 from speccheck.validator.evidence.node.job_path import JobPath, local_path
-from speccheck.validator.run import Request, run
+from speccheck.validator.request import Request
+from speccheck.validator.run import run
 from speccheck.validator.selection import Selection
 
 FOLDER, ROOM, DATA = (

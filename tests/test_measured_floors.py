@@ -8,7 +8,8 @@ import pytest
 from speccheck.validator.evidence.node.profile import GpuProfile
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.models.links import pcie_bytes_per_second
-from speccheck.validator.run import Request, run
+from speccheck.validator.request import Request
+from speccheck.validator.run import run
 from speccheck.validator.spec.edition import load_edition
 from speccheck.validator.spec.node_profiles import gpu_profiles
 

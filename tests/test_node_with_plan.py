@@ -12,7 +12,8 @@ from speccheck.validator.cli.main import main
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import Value
-from speccheck.validator.run import Request, read_plans, run
+from speccheck.validator.request import Request
+from speccheck.validator.run import read_plans, run
 from speccheck.validator.sources.context import Context
 
 NOTHING_TOLD = Context()

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-from speccheck.validator.run import PlanJudge, Request
+from speccheck.validator.plan_judge import PlanJudge
+from speccheck.validator.request import Request
 from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.files import read_file
 from speccheck.validator.sources.joining.grouping import group

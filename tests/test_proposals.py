@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 
 from speccheck.validator.cli.main import main
+from speccheck.validator.plan_judge import MOST_SOUGHT
 from speccheck.validator.report.json_schemas import schema_text
-from speccheck.validator.run import MOST_SOUGHT
 
 LLAMA = Path(__file__).resolve().parents[1] / "fixtures" / "examples" / "llama-3-70b"
 

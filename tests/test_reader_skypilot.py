@@ -6,7 +6,8 @@ import pytest
 
 from corpus import corpus_folder, needs_corpus
 from reader_text import ReadText, document_of, read_text
-from speccheck.validator.run import Request, run
+from speccheck.validator.request import Request
+from speccheck.validator.run import run
 from speccheck.validator.selection import Selection
 from speccheck.validator.sources.formats.skypilot import READER, detect
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from script_text import ReadScript, format_of, read_by_all, read_script
-from speccheck.validator.run import Request, run
+from speccheck.validator.request import Request
+from speccheck.validator.run import run
 from speccheck.validator.selection import Selection
 from speccheck.validator.sources.formats.torchrun import READER
 from speccheck.validator.sources.launching.launch_commands import SWITCHES, launches

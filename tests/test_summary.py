@@ -6,8 +6,9 @@ from speccheck.validator.evidence.finding import Finding, Outcome
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.job_scale import JobScale
 from speccheck.validator.locate import LocatedFinding
+from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.report.summary import exit_of, summarize
-from speccheck.validator.run import JudgedPlan, Run
+from speccheck.validator.run import Run
 from speccheck.validator.spec.edition import load_edition
 
 

@@ -15,8 +15,9 @@ from speccheck.validator.evidence.value import Place, Value
 from speccheck.validator.evidence.value_forms import FORMS, entries
 from speccheck.validator.evidence.variable_relations import Job, Match
 from speccheck.validator.locate import LocatedFinding
+from speccheck.validator.request import Request
 from speccheck.validator.rule_index import rule_entries
-from speccheck.validator.run import Request, run
+from speccheck.validator.run import run
 from speccheck.validator.selection import Selection
 from speccheck.validator.sources.context import Context
 from speccheck.validator.spec.catalogue_files import compiled_path

@@ -41,8 +41,8 @@ def judge(
 class Judge:
     """Judges plans by one composed edition.
 
-    What does not depend on a plan is made once: the numbers of each clause, and the
-    findings of clauses and rules that do not apply, which are most of all findings.
+    What does not depend on a plan is made once: numbers of clauses, and the findings of
+    clauses and rules that do not apply, most of all findings.
     """
 
     __slots__ = ("_clauses", "_edition")
@@ -83,9 +83,8 @@ class Judge:
             evidence: by type; holds at least the TrainingPlan and its sections.
 
         Returns:
-            Findings in the order of the edition's clauses. A clause that applies and
-            has no rule is unknown. A clause that needs a live node can fail by what the
-            files state, but it never passes by them.
+            Findings in the order of the clauses. One that applies and has no rule is
+            unknown; one that needs a live node can fail by files, and never pass.
 
         """
         plan = evidence[TrainingPlan]
@@ -397,4 +396,5 @@ def _finding(
         note=verdict.note,
         confidence=confidence,
         action=verdict.action,
+        fix=verdict.fix,
     )

@@ -15,7 +15,9 @@ from speccheck.validator.evidence.value import Value
 from speccheck.validator.forecast.all import forecasts
 from speccheck.validator.forecast.quantity import Forecast
 from speccheck.validator.locate import Location, locate, sources_of
-from speccheck.validator.run import PlanJudge, Request, read_plans
+from speccheck.validator.plan_judge import PlanJudge
+from speccheck.validator.request import Request
+from speccheck.validator.run import read_plans
 from speccheck.validator.sources.files import FileStatus
 from speccheck.validator.sources.joining.grouping import PlanFiles
 from speccheck.validator.sources.source import Source

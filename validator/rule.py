@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, Protocol
 
 from speccheck.validator.evidence.finding import Action
+from speccheck.validator.evidence.fix import Fix
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place, Value
 
@@ -29,7 +30,7 @@ class Verdict(Record):
 
     message: what was found, with the number, then what is required, with the
     arithmetic. cost: what it costs the user. remedy: the concrete change, when the rule
-    knows better than its clause.
+    knows better than its clause. fix: that change as edits of the files.
     """
 
     outcome: Outcome
@@ -42,6 +43,7 @@ class Verdict(Record):
     missing: tuple[str, ...] = ()
     note: str = ""
     action: Action | None = None
+    fix: Fix | None = None
 
 
 Verdicts = Iterator[Verdict]
@@ -199,10 +201,11 @@ def fail(
     cost: str = "",
     remedy: str = "",
     action: Action | None = None,
+    fix: Fix | None = None,
 ) -> Verdict:
     """The clause does not hold; `at` names all places, the one to change first.
 
-    action: what is to be done with a machine.
+    action: what is to be done with a machine. fix: edits that mend it.
     """
     return Verdict(
         "fail",
@@ -214,6 +217,7 @@ def fail(
         remedy,
         note=notes(at),
         action=action,
+        fix=fix,
     )
 
 

@@ -33,7 +33,7 @@ from speccheck.validator.cli.bench_options import (
     text_of,
 )
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
-from speccheck.validator.cli.plain import FAIL_ON, FORMATS, judge
+from speccheck.validator.cli.plain import FAIL_ON, judge
 from speccheck.validator.cli.request import (
     BUG,
     REFUSALS,
@@ -45,8 +45,9 @@ from speccheck.validator.cli.request import (
     wants_traceback,
 )
 from speccheck.validator.report.collective_table import collective_table, table_row
+from speccheck.validator.report.form import NAMES
 from speccheck.validator.report.write import WriteError, write
-from speccheck.validator.run import Request
+from speccheck.validator.request import Request
 from speccheck.validator.sources.context import context_facts
 
 _NAME = "this measurement"
@@ -130,7 +131,7 @@ def _parsed(words: list[str], world: World | None) -> Parsed:
     if ranks is not None and world is not None and ranks != world.size:
         message = f"--ranks {ranks}: {world.launcher} has started {world.size} ranks"
         raise UsageError(message)
-    outputs_of(parsed, FORMATS)
+    outputs_of(parsed, NAMES)
     picture_of(parsed)
     one_of(parsed, "fail_on", FAIL_ON)
     context_facts(_request(parsed).context)
@@ -266,7 +267,7 @@ def _judged(
         write(text, None)
         return _USAGE
     data: dict[str, Any] = json.loads(text)
-    outputs = outputs_of(parsed, FORMATS)
+    outputs = outputs_of(parsed, NAMES)
     if any(one.path is None and one.format == "text" for one in outputs):
         write(collective_table(data), None)
 

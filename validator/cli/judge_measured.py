@@ -26,8 +26,9 @@ from speccheck.validator.cli.request import (
 )
 from speccheck.validator.cli.take_snapshot import seconds_of
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.report.form import FORMS, NAMES
 from speccheck.validator.report.write import write
-from speccheck.validator.run import Request
+from speccheck.validator.request import Request
 from speccheck.validator.sources.context import context_facts
 
 _GROUP = "Measurement"
@@ -161,7 +162,7 @@ def _verified(parsed: Parsed) -> Budget:
         message = f"--device {where}: must be one of {', '.join(DEVICES)}"
         raise UsageError(message)
     context_facts(_request(parsed).context)
-    outputs_of(parsed, ("text", "concise", "json"))
+    outputs_of(parsed, NAMES)
     out = parsed.values.get("out")
     folder = os.path.dirname(os.path.abspath(out)) if isinstance(out, str) else "."
     if not os.path.isdir(folder):
@@ -215,8 +216,10 @@ def _kept(found: Measured, parsed: Parsed) -> str:
 
 
 def _is_for_people(parsed: Parsed) -> bool:
-    outputs = outputs_of(parsed, ("text", "concise", "json"))
-    return all(one.format == "text" or one.path is not None for one in outputs)
+    outputs = outputs_of(parsed, NAMES)
+    return all(
+        FORMS[one.format].is_for_people or one.path is not None for one in outputs
+    )
 
 
 def tell_progress(done: int, total: int, what: str) -> None:

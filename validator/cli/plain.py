@@ -1,7 +1,7 @@
 """`speccheck FILE...`: parse, run, report."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn
 
@@ -24,12 +24,14 @@ from speccheck.validator.cli.request import (
     style_of,
     wants_traceback,
 )
-from speccheck.validator.report.summary import Exit, Summary, exit_of, summarize
+from speccheck.validator.report.form import FORMS, NAMES
+from speccheck.validator.report.summary import exit_of, summarize
+from speccheck.validator.report.told import Told
 from speccheck.validator.report.write import WriteError, write
-from speccheck.validator.run import Request, Run, read_plans, run
+from speccheck.validator.request import Request
+from speccheck.validator.run import read_plans, run
 from speccheck.validator.sources.context import context_facts
 
-FORMATS = ("text", "concise", "json")
 FAIL_ON = ("error", "warning", "info", "never")
 _USAGE = 2
 
@@ -61,7 +63,7 @@ def judge(
     outputs: list[Output] = [Output("text", None)]
     try:
         parsed = parse(words, options)
-        outputs = outputs_of(parsed, FORMATS)
+        outputs = outputs_of(parsed, NAMES)
         request = request_of(parsed)
         fail_on = one_of(parsed, "fail_on", FAIL_ON)
         picture = picture_of(parsed)
@@ -75,8 +77,10 @@ def judge(
         found = run(request)
         summary = summarize(found.plans)
         ending = exit_of(found, summary, fail_on, skip_unknown=request.skip_unknown)
+        told = Told(found, summary, ending, "full" in parsed.values)
         for output in outputs:
-            _report(found, summary, ending, output, parsed)
+            style = style_of(parsed, to_file=output.path is not None)
+            write(FORMS[output.format].report(told, style), output.path)
         if picture is not None:
             from speccheck.validator.cli.plot import plot  # noqa: PLC0415 - seldom
 
@@ -107,30 +111,6 @@ def _refuse(message: str, outputs: list[Output], code: int = 2) -> int:
                 with suppress(WriteError):  # the first error is the one to tell
                     write(failure_report(message, code), output.path)
     return code
-
-
-def _report(
-    found: Run, summary: Summary, ending: Exit, output: Output, parsed: Parsed
-) -> None:
-    full = "full" in parsed.values
-    style = style_of(parsed, to_file=output.path is not None)
-    if output.format == "json":
-        from speccheck.validator.report.json_report import (  # noqa: PLC0415
-            json_report,
-        )
-
-        text: Iterable[str] = json_report(found, summary, ending, full=full)
-    elif output.format == "concise":
-        from speccheck.validator.report.concise import (  # noqa: PLC0415
-            concise_report,
-        )
-
-        text = concise_report(found, ending, style)
-    else:
-        from speccheck.validator.report.text import text_report  # noqa: PLC0415
-
-        text = text_report(found, summary, ending, style, full=full)
-    write(text, output.path)
 
 
 def _show_files(request: Request) -> int:

@@ -14,7 +14,8 @@ from speccheck.validator.cli.request import request_of
 from speccheck.validator.cli.take_snapshot import options, snapshot_text
 from speccheck.validator.evidence.node.job_path import local_path
 from speccheck.validator.report.write import write
-from speccheck.validator.run import Request, read_plans
+from speccheck.validator.request import Request
+from speccheck.validator.run import read_plans
 from speccheck.validator.sources.files import ReadFile
 from speccheck.validator.sources.joining.grouping import PlanFiles
 

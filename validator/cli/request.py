@@ -8,7 +8,8 @@ from speccheck.validator.evidence.framework_version import parse_version
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.write import WriteError
-from speccheck.validator.run import NoSnapshot, Request
+from speccheck.validator.request import Request
+from speccheck.validator.run import NoSnapshot
 from speccheck.validator.selection import Selection, UnknownSelection
 from speccheck.validator.sources.context import ROLES, Context
 from speccheck.validator.sources.files import UnknownFormat

@@ -2,8 +2,10 @@
 
 from typing import Literal
 
+from speccheck.validator.evidence.fix import Fix
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place
+from speccheck.validator.evidence.waiver import Waiver
 
 Level = Literal["error", "warning", "info"]
 ClauseLevel = Literal["must", "should", "may"]
@@ -18,7 +20,8 @@ class Finding(Record):
     `level` is what the finding weighs when its outcome is fail; `rule` is empty where a
     clause was decided without a rule. `note` tells where values come from that no file
     states. `subject` is the part of a node that is judged, such as `GPU 3`, `action`
-    what is to be done with it.
+    what is to be done with it. `waiver` silences a failure, which stays one; `fix` is
+    the change of files that mends it.
     """
 
     clause: str
@@ -36,6 +39,7 @@ class Finding(Record):
     missing: tuple[str, ...] = ()
     note: str = ""
     confidence: str = "exact"
-    waived: bool = False
     subject: str = ""
     action: Action | None = None
+    waiver: Waiver | None = None
+    fix: Fix | None = None

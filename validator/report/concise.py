@@ -4,14 +4,15 @@ from collections.abc import Iterator
 
 from speccheck.validator.report.style import Style, printable
 from speccheck.validator.report.summary import Exit
+from speccheck.validator.report.told import Told
 from speccheck.validator.run import Run
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 
 
-def concise_report(run: Run, ending: Exit, style: Style) -> str:
+def report(told: Told, style: Style) -> Iterator[str]:
     """`file:line:column: level clause rule: message`, then the verdict."""
-    return "\n".join(_lines(run, ending, style)) + "\n"
+    yield "\n".join(_lines(told.run, told.ending, style)) + "\n"
 
 
 def _lines(run: Run, ending: Exit, style: Style) -> Iterator[str]:

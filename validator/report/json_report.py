@@ -9,10 +9,14 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from speccheck.validator import VERSION
+from speccheck.validator.evidence.waiver import Waiver
 from speccheck.validator.locate import LocatedFinding, Location
+from speccheck.validator.plan_judge import JudgedPlan
+from speccheck.validator.report.style import Style
 from speccheck.validator.report.subjects import with_numbers
-from speccheck.validator.report.summary import Exit, Summary, summarize
-from speccheck.validator.run import JudgedPlan, Run
+from speccheck.validator.report.summary import Summary, summarize
+from speccheck.validator.report.told import Told
+from speccheck.validator.run import Run
 from speccheck.validator.sources.files import FileStatus
 
 if TYPE_CHECKING:
@@ -22,14 +26,13 @@ SCHEMA = "speccheck-report/1"
 _ALWAYS = {"fail", "error", "unknown"}
 
 
-def json_report(
-    run: Run, summary: Summary, ending: Exit, *, full: bool
-) -> Iterator[str]:
+def report(told: Told, _: Style) -> Iterator[str]:
     """The whole report, piece by piece; `full` adds what holds and does not apply.
 
     Each file, plan and finding stands on a line of its own, written as it is made: the
     document of a thousand files would take more memory than judging them.
     """
+    run, summary, ending, full = told
     head = {
         "schema": SCHEMA,
         "tool": {"name": "speccheck", "version": VERSION},
@@ -197,8 +200,24 @@ def _finding(located: LocatedFinding, edition: str) -> dict[str, object]:
         "missing": list(finding.missing),
         "confidence": finding.confidence,
         "spec": edition,
-        "waived": finding.waived,
+        "waived": finding.waiver is not None,
+        "waiver": _waiver(finding.waiver),
         "proposals": _proposals(located),
+    }
+
+
+def _waiver(waiver: Waiver | None) -> dict[str, object] | None:
+    if waiver is None:
+        return None
+    return {
+        "kind": waiver.kind,
+        "file": waiver.place.file,
+        "key": waiver.place.key,
+        "line": waiver.place.span.line if waiver.place.span else None,
+        "reason": waiver.reason or None,
+        "until": waiver.until or None,
+        "owner": waiver.owner or None,
+        "ticket": waiver.ticket or None,
     }
 
 

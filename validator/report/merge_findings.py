@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.locate import Location
-from speccheck.validator.run import JudgedPlan
+from speccheck.validator.plan_judge import JudgedPlan
 
 if TYPE_CHECKING:
     from speccheck.validator.what_if.proposal import Proposal
@@ -36,7 +36,7 @@ def shown_findings(plans: Iterable[JudgedPlan]) -> list[Shown]:
         snapshots = tuple(one.path for one in plan.files if one.format == "snapshot")
         for located in plan.findings:
             finding = located.finding
-            if finding.outcome not in {"fail", "error"} or finding.waived:
+            if finding.outcome not in {"fail", "error"} or finding.waiver:
                 continue
             key = (finding.clause, finding.rule, finding.message)
             known = joined.get(key)

@@ -199,6 +199,19 @@ class ReportProposal(_Part):
     new_warnings: list[str]
 
 
+class ReportWaiver(_Part):
+    """What silences a failure; until is the last day on which it does, in UTC."""
+
+    kind: Literal["comment", "waiver", "baseline", "setting"]
+    file: str
+    key: str
+    line: int | None
+    reason: str | None
+    until: str | None
+    owner: str | None
+    ticket: str | None
+
+
 class ReportFinding(_Part):
     """What one rule says of one plan, or of one part of a node: the subject."""
 
@@ -221,6 +234,7 @@ class ReportFinding(_Part):
     confidence: str
     spec: str
     waived: bool
+    waiver: ReportWaiver | None
     proposals: list[ReportProposal] | None  # null: of too many plans, not sought
     plan: int
 

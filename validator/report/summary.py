@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from speccheck.validator.clause_outcome import by_clause
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.report.style import counted
-from speccheck.validator.run import JudgedPlan, Run
+from speccheck.validator.run import Run
 
 LEVELS = ("must", "should", "may")
 OUTCOMES = ("pass", "fail", "unknown", "not_applicable", "error", "waived")
@@ -54,8 +55,7 @@ def summarize(plans: Sequence[JudgedPlan]) -> Summary:
     for plan in plans:
         findings = [located.finding for located in plan.findings]
         for clause in by_clause(findings):
-            outcome = "waived" if clause.waived else clause.outcome
-            clauses[clause.clause_level][outcome] += 1
+            clauses[clause.clause_level][clause.outcome] += 1
         for finding in _failed(findings):
             failed[finding.level] += 1
         unwritten += sum(_is_unwritten(one) for one in findings)
@@ -72,7 +72,7 @@ def _zeros(names: Iterable[str]) -> dict[str, int]:
 
 
 def _failed(findings: Iterable[Finding]) -> list[Finding]:
-    return [one for one in findings if one.outcome == "fail" and not one.waived]
+    return [one for one in findings if one.outcome == "fail" and not one.waiver]
 
 
 def exit_of(

@@ -3,23 +3,24 @@
 from collections.abc import Iterable, Iterator
 
 from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.plan_judge import MOST_SOUGHT, JudgedPlan
 from speccheck.validator.report.blocks import finding_blocks
 from speccheck.validator.report.merge_findings import shown_findings
 from speccheck.validator.report.node_text import what_to_do
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
 from speccheck.validator.report.subjects import folded_subjects
 from speccheck.validator.report.summary import LEVELS, Exit, Summary, has_unlisted_gpus
+from speccheck.validator.report.told import Told
 from speccheck.validator.report.unknowns import unknown_lines
-from speccheck.validator.run import MOST_SOUGHT, JudgedPlan, Run
+from speccheck.validator.run import Run
 from speccheck.validator.sources.files import FileStatus
 
 _MOST_GROUPS = 10
 
 
-def text_report(
-    run: Run, summary: Summary, ending: Exit, style: Style, *, full: bool
-) -> str:
+def report(told: Told, style: Style) -> Iterator[str]:
     """The whole report."""
+    run, summary, ending, full = told
     blocks: list[str] = []
     blocks.append("\n".join((_header(run, style), *_groups(run, style, full=full))))
     blocks.append("\n".join(_folded_files(run, full=full)))
@@ -35,7 +36,7 @@ def text_report(
     if full:
         blocks.append("\n".join(_passes(run.plans)))
     blocks.append(_totals(summary, ending, style))
-    return "\n\n".join(block for block in blocks if block) + "\n"
+    yield "\n\n".join(block for block in blocks if block) + "\n"
 
 
 def _header(run: Run, style: Style) -> str:

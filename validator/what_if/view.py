@@ -6,7 +6,8 @@ from speccheck.validator.assemble import evidence_of, merged_leaves
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.forecast.all import forecasts
 from speccheck.validator.forecast.quantity import Forecast
-from speccheck.validator.run import PlanJudge, Run
+from speccheck.validator.plan_judge import PlanJudge
+from speccheck.validator.run import Run
 from speccheck.validator.sources.joining.grouping import PlanFiles
 from speccheck.validator.what_if.assignments import Assignment
 from speccheck.validator.what_if.comparison import (

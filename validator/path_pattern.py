@@ -1,0 +1,61 @@
+"""Patterns of paths in settings and waivers: `configs/**/*.yaml`.
+
+Patterns come from files, and files are hostile: what a pattern costs grows with its
+length times that of the path, which no translation to regular expressions promises.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TypeVar
+
+_ANY_FOLDERS = "**"
+_T = TypeVar("_T")
+
+
+def matches(pattern: str, path: str) -> bool:
+    """Whether a path, relative to the folder of the pattern, is meant by it.
+
+    `*` is any part of one name, `?` one character, `**` any folders. A pattern without
+    a slash is a name in any folder; one that ends in a slash is all that lies there.
+    """
+    return _fits(_parts(pattern), path.split("/"), _ANY_FOLDERS, _is_name)
+
+
+@lru_cache(maxsize=1024)
+def _parts(pattern: str) -> tuple[str, ...]:
+    bare = pattern.removeprefix("./")
+    if "/" not in bare:
+        return (_ANY_FOLDERS, bare)
+    parts = bare.removeprefix("/").split("/")
+    return (*parts[:-1], parts[-1] or _ANY_FOLDERS)
+
+
+def _is_name(pattern: str, name: str) -> bool:
+    return _fits(pattern, name, "*", lambda one, other: one in {"?", other})
+
+
+def _fits(
+    pattern: Sequence[_T],
+    text: Sequence[_T],
+    any_number: _T,
+    is_same: Callable[[_T, _T], bool],
+) -> bool:
+    """Whether a pattern fits, where one of its items stands for any number of others.
+
+    Only the last such item is ever widened again: an earlier one that took more would
+    leave less to the rest.
+    """
+    at = here = 0
+    widened: tuple[int, int] | None = None
+    while here < len(text):
+        if at < len(pattern) and pattern[at] == any_number:
+            widened = at, here
+            at += 1
+        elif at < len(pattern) and is_same(pattern[at], text[here]):
+            at, here = at + 1, here + 1
+        elif widened is not None:
+            widened = widened[0], widened[1] + 1
+            at, here = widened[0] + 1, widened[1]
+        else:
+            return False
+    return all(one == any_number for one in pattern[at:])

@@ -1,0 +1,18 @@
+"""What a report tells of: a run, what it comes to, and how it ended."""
+
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.report.summary import Exit, Summary
+from speccheck.validator.run import Run
+
+
+class Told(Record):
+    """All that a report says; every form says it in its own way.
+
+    full: what holds and what does not apply is told as well, where the form may leave
+    it out.
+    """
+
+    run: Run
+    summary: Summary
+    ending: Exit
+    full: bool = False
