@@ -8,10 +8,12 @@ from speccheck.validator.engine import Judge
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.waiver import may_hold_waivers
 from speccheck.validator.gate import plan_size_class
 from speccheck.validator.job_scale import JobScale
-from speccheck.validator.live_evidence import asked_of, at_hand_of
+from speccheck.validator.live_evidence import OF_WAIVERS, asked_of, at_hand_of
 from speccheck.validator.locate import LocatedFinding, located, sources_of
+from speccheck.validator.policy import Policy
 from speccheck.validator.request import Request
 from speccheck.validator.rule import OF_FILES, Scope
 from speccheck.validator.rule_index import RuleEntry, RulesByClause, rule_entries
@@ -24,6 +26,7 @@ from speccheck.validator.spec.edition import load_edition
 
 if TYPE_CHECKING:
     from speccheck.validator.measured import Measured
+    from speccheck.validator.waivers.apply import Silence
 
 # Clauses whose failures a change of settings can mend, and the plans of a run for which
 # one is sought: each costs up to as much as judging a hundred plans.
@@ -81,6 +84,9 @@ class PlanJudge:
         # findings are the same object in every plan: that a clause does not apply.
         self._shared: dict[int, LocatedFinding] = {}
         self._passed: dict[tuple[str, ...], LocatedFinding] = {}
+        policy = request.policy
+        has_files = policy.waivers or policy.baseline or policy.file_ignores
+        self.silence = self._read_silence() if has_files else None
 
     def __call__(self, group: PlanFiles) -> JudgedPlan:
         """Judge the plan that these files make together."""
@@ -94,16 +100,42 @@ class PlanJudge:
         )
         findings = judge(evidence.by_type)
         by_name = sources_of(files)
+        found = tuple(self._located(one, by_name) for one in findings)
+        if self._may_silence(by_name):
+            found = self._silenced(found, group, evidence, by_name)
         return JudgedPlan(
             files=tuple(dict.fromkeys(file.status for file in files)),
             grouping=group.reasons,
             plan=JobScale(evidence.plan),
             size=plan_size_class(evidence.plan),
-            findings=self._mended(
-                tuple(self._located(one, by_name) for one in findings), group, evidence
-            ),
+            findings=self._mended(found, group, evidence),
             measured=_measured(evidence) if evidence.measured else None,
         )
+
+    def _may_silence(self, sources: dict[str, Source]) -> bool:
+        """Whether there is anything that waives: seldom, and then it is read."""
+        if self.silence is not None:
+            return True
+        return self.request.policy.inline_ignores and any(
+            may_hold_waivers(source.text) for source in sources.values()
+        )
+
+    def _silenced(
+        self,
+        found: tuple[LocatedFinding, ...],
+        group: PlanFiles,
+        evidence: PlanEvidence,
+        sources: dict[str, Source],
+    ) -> tuple[LocatedFinding, ...]:
+        """The findings, those that are waived with their waiver."""
+        if self.silence is None:
+            self.silence = self._read_silence()
+        return self.silence.applied(found, group.files, sources, evidence.by_type)
+
+    def _read_silence(self) -> "Silence":
+        from speccheck.validator.waivers.apply import Silence  # noqa: PLC0415 - seldom
+
+        return Silence(self.request, self.edition, self.entries)
 
     def _mended(
         self,
@@ -115,7 +147,9 @@ class PlanJudge:
         failed = [
             one
             for one in found
-            if one.finding.outcome == "fail" and one.finding.clause in MENDED
+            if one.finding.outcome == "fail"
+            and one.finding.clause in MENDED
+            and not one.finding.waiver
         ]
         if not failed or not self._proposes:
             return found
@@ -143,7 +177,7 @@ class PlanJudge:
         """A judge by all rules that are not ignored: a proposal must stand them all."""
         if self._wide is None:
             selection = Selection(ignore=self.request.selection.ignore)
-            request = self.request._replace(selection=selection)
+            request = self.request._replace(selection=selection, policy=Policy())
             self._wide = PlanJudge(request, proposes=False)
         return self._wide
 
@@ -206,6 +240,8 @@ class PlanJudge:
             )
             asked, wanted = asked_of(self.request.use, scopes, measured)
             narrowed = self.request.selection.narrow(composed, self.entries)
+            if self.request.selection.select and scopes != OF_WAIVERS:
+                narrowed = narrowed.selecting(_concerns_no_waivers)
             if clauses:
                 narrowed = narrowed.selecting(lambda one: one.clause.id in clauses)
             if "plan" not in scopes:
@@ -231,6 +267,11 @@ class PlanJudge:
             return False
         scopes = {one.scope for one in self.entries if one.clause == clause.id}
         return not scopes or not scopes.isdisjoint(by)
+
+
+def _concerns_no_waivers(judged: JudgedClause) -> bool:
+    """Whether a selected clause is judged with the plans, not after them."""
+    return judged.is_selected and "waivers" not in judged.clause.evidence
 
 
 def _measured(evidence: PlanEvidence) -> "Measured":

@@ -5,6 +5,10 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place
 
 
+class WaiverFault(Exception):  # noqa: N818 - a usage error with its own message
+    """A file of waivers or a baseline that cannot be used; one line says why."""
+
+
 class Named(Record):
     """A clause, area or rule that the settings name, and where they do."""
 

@@ -120,13 +120,14 @@ def _read_plans(
         del files[:]
 
 
-def run(request: Request) -> Run:
-    """Read, group, judge.
+def run(request: Request, judge_plan: PlanJudge | None = None) -> Run:
+    """Read, group, judge, by a judge of the request where there is one.
 
     Raises UnknownName, UnknownFormat, UnknownProfile, UnknownEdition, UnknownSelection
-    or PluginFault for names that nobody knows and plugins that hold nothing.
+    or PluginFault for names that nobody knows and plugins that hold nothing, and
+    WaiverFault for files of waivers.
     """
-    judge_plan = PlanJudge(request)
+    judge_plan = judge_plan or PlanJudge(request)
     statuses: dict[str, FileStatus] = {}
     plans: list[JudgedPlan] = []
     for found, groups in read_plans(request):
@@ -136,6 +137,12 @@ def run(request: Request) -> Run:
                 statuses[status.path] = status
         while groups:
             plans.append(judge_plan(groups.pop(0)))
+    if judge_plan.silence is not None:
+        from speccheck.validator.waivers.told import (  # noqa: PLC0415 - seldom
+            with_waivers_judged,
+        )
+
+        plans = with_waivers_judged(judge_plan.silence, plans, statuses, judge_plan)
     return Run(
         judge_plan.edition,
         request.use,

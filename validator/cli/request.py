@@ -6,6 +6,7 @@ import sys
 from speccheck.validator.cli.options import Parsed, UsageError, Value
 from speccheck.validator.evidence.framework_version import parse_version
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.policy import Policy, WaiverFault
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.write import WriteError
 from speccheck.validator.request import Request
@@ -32,6 +33,7 @@ REFUSALS = (
     UnknownEdition,
     UnknownSelection,
     PluginFault,
+    WaiverFault,
     WriteError,
 )
 
@@ -88,6 +90,11 @@ def request_of(parsed: Parsed, use: str = "ci") -> Request:
         spec=_text(values, "spec") or "1.0",
         selection=Selection(
             _names(_list(values, "select")), _names(_list(values, "ignore"))
+        ),
+        policy=Policy(
+            waivers=_text(values, "waivers"),
+            baseline=_text(values, "baseline"),
+            inline_ignores="no_inline_ignores" not in values,
         ),
         format=_text(values, "format"),
         stdin_name=_text(values, "stdin_filename"),

@@ -120,6 +120,7 @@ def _summary(summary: Summary) -> dict[str, object]:
     return {
         "clauses": summary.clauses,
         "failed": summary.failed,
+        "waived": summary.waived,
         "coverage": None if coverage is None else round(coverage, 4),
     }
 

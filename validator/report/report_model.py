@@ -44,6 +44,7 @@ class Totals(_Part):
 
     clauses: dict[ClauseLevel, dict[str, int]]
     failed: dict[Level, int]
+    waived: int
     coverage: float | None
 
 

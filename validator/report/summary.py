@@ -19,11 +19,13 @@ class Summary(Record):
     """Clauses by level and outcome, and findings that failed by their level.
 
     unwritten: musts that no rule judges yet, so that no evidence would settle them.
+    waived: findings that failed and count as waived.
     """
 
     clauses: dict[str, dict[str, int]]
     failed: dict[str, int]
     unwritten: int = 0
+    waived: int = 0
 
     @property
     def judged_musts(self) -> int:
@@ -51,7 +53,7 @@ def summarize(plans: Sequence[JudgedPlan]) -> Summary:
     """Count the clauses of all plans; a clause counts once in each plan."""
     clauses: dict[str, dict[str, int]] = {level: _zeros(OUTCOMES) for level in LEVELS}
     failed = _zeros(("error", "warning", "info"))
-    unwritten = 0
+    unwritten = waived = 0
     for plan in plans:
         findings = [located.finding for located in plan.findings]
         for clause in by_clause(findings):
@@ -59,7 +61,8 @@ def summarize(plans: Sequence[JudgedPlan]) -> Summary:
         for finding in _failed(findings):
             failed[finding.level] += 1
         unwritten += sum(_is_unwritten(one) for one in findings)
-    return Summary(clauses, failed, unwritten)
+        waived += sum(one.waiver is not None for one in findings)
+    return Summary(clauses, failed, unwritten, waived)
 
 
 def _is_unwritten(finding: Finding) -> bool:
@@ -92,10 +95,16 @@ def exit_of(
         _bad_input(run, skip_unknown=skip_unknown)
         or _findings(summary, fail_on)
         or _inconclusive(run, summary)
-        or Exit(
-            0, "pass", f"every must that was judged holds{_unwritten(run, summary)}"
-        )
+        or Exit(0, "pass", f"{_holding(summary)}{_unwritten(run, summary)}")
     )
+
+
+def _holding(summary: Summary) -> str:
+    """What a run comes to in which nothing fails, or what fails is waived."""
+    if not summary.waived:
+        return "every must that was judged holds"
+    other = "other " if summary.clauses["must"]["waived"] else ""
+    return f"every {other}must that was judged holds; {summary.waived:,} waived"
 
 
 def _are_unknown(run: Run) -> bool:

@@ -118,16 +118,17 @@ def _search(folder: str) -> Iterator[tuple[str, bool]]:
             if not name.startswith(".") and name not in _SKIPPED_FOLDERS
         )
         for name in sorted(names):
-            is_shown = not name.startswith(".") or name.startswith(".env")
-            if (
-                name.endswith(SEARCHED_SUFFIXES)
-                and is_shown
-                and name not in _SKIPPED_FILES
-            ):
+            if is_searched(name):
                 count += 1
                 if count > _MAXIMUM_FILES:
                     return
                 yield os.path.join(where, name), False
+
+
+def is_searched(name: str) -> bool:
+    """Whether a file of that name is read where its folder is given."""
+    is_shown = not name.startswith(".") or name.startswith(".env")
+    return name.endswith(SEARCHED_SUFFIXES) and is_shown and name not in _SKIPPED_FILES
 
 
 def read_file(
