@@ -94,9 +94,22 @@ def findings_of(fixture: RuleFixture, folder: Path) -> list[LocatedFinding]:
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
+    with working_in(folder), on_the_day(fixture.today):
+        judged = run(request_of(fixture))
+    return [
+        located
+        for plan in judged.plans
+        for located in plan.findings
+        if located.finding.rule == fixture.rule
+        or (not located.finding.rule and located.finding.outcome != "fail")
+    ]
+
+
+def request_of(fixture: RuleFixture) -> Request:
+    """What is asked of a run in the folder with the fixture's files."""
     context = dict(fixture.context)
     profiles = context.pop("profile", ["ci"])
-    request = Request(
+    return Request(
         arguments=tuple(fixture.files),
         context=Context(**context),
         use=profiles[0],
@@ -105,12 +118,3 @@ def findings_of(fixture: RuleFixture, folder: Path) -> list[LocatedFinding]:
         policy=_policy(**fixture.policy),
         full=True,
     )
-    with working_in(folder), on_the_day(fixture.today):
-        judged = run(request)
-    return [
-        located
-        for plan in judged.plans
-        for located in plan.findings
-        if located.finding.rule == fixture.rule
-        or (not located.finding.rule and located.finding.outcome != "fail")
-    ]

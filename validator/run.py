@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.plan_judge import JudgedPlan, PlanJudge
+from speccheck.validator.policy import own_files
 from speccheck.validator.request import Request
 from speccheck.validator.sources.files import (
     FileStatus,
@@ -43,7 +44,10 @@ def read_all(
     statuses: list[FileStatus] = []
     files: list[ReadFile] = []
     batch: tuple[str, ...] | None = None
+    own = own_files(request.policy)
     for path, named in find_files(request.arguments):
+        if path in own and not named:
+            continue
         key = ("named",) if named else ("folder", path.rpartition("/")[0])
         if batch is not None and key != batch:
             yield statuses, files

@@ -36,8 +36,8 @@ def fixed_finding_in_baseline(applied: AppliedWaivers) -> Verdicts:
         more = one.fixed - len(one.examples)
         listed = ", ".join(one.examples) + (f" and {more:,} more" if more else "")
         yield fail(
-            f"{one.fixed:,} of {one.entries:,} entries of the baseline are mended: "
-            f"{listed}",
+            f"{one.fixed:,} of {one.entries:,} entries of the baseline are not found "
+            f"any more: {listed}",
             at=one.place,
             measured=one.fixed,
             required=0,

@@ -25,15 +25,17 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 @rule(clause="CONF-083")
 def waiver_of_mandatory_clause(applied: AppliedWaivers) -> Verdicts:
-    """Judge each waiver by what it names and what it met."""
-    for one in applied.waivers:
-        if not one.locked:
-            yield passed(at=one.waiver.place)
+    """Judge each waiver by what it names and what it met, and each baseline."""
+    waivers = [(one.title, one.locked, one.waiver.place) for one in applied.waivers]
+    waivers += [("the baseline", one.locked, one.place) for one in applied.baselines]
+    for title, locked, place in waivers:
+        if not locked:
+            yield passed(at=place)
             continue
-        listed = ", ".join(one.locked)
+        listed = ", ".join(locked)
         yield fail(
-            f"{one.title} is on {listed}, which nothing may waive: it has no effect",
-            at=one.waiver.place,
+            f"{title} is on {listed}, which nothing may waive: it has no effect",
+            at=place,
             measured=listed,
             required="nothing mandatory",
         )

@@ -22,6 +22,7 @@ Commands:
                              they predict; with --what-if tp=4 also what would change
   probe [--out node.json]    a snapshot of this machine, to be judged here or elsewhere
   preflight [FILE ...]       go or no-go: this machine, the files and both together
+  baseline FILE|FOLDER ...   write down what fails today: only new failures count then
   bench KIND                 measure collectives, copies or products; find slow nodes
   explain RULE|CLAUSE        requirement, reason, example and source
   rules                      all rules with clause and area
@@ -116,6 +117,10 @@ def _command(name: str) -> Callable[[list[str]], int] | None:
         from speccheck.validator.cli.preflight import preflight  # noqa: PLC0415
 
         return preflight
+    if name == "baseline":
+        from speccheck.validator.cli.baseline import baseline  # noqa: PLC0415
+
+        return baseline
     if name == "bench":
         from speccheck.validator.cli.bench import bench  # noqa: PLC0415
 

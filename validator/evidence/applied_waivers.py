@@ -31,13 +31,18 @@ class AppliedWaiver(Record):
 
 
 class AppliedBaseline(Record):
-    """A baseline and what came of it; fixed: entries that were judged and hold."""
+    """A baseline and what came of it.
+
+    fixed: entries that were judged and hold, with examples. locked: clauses of entries
+    that nothing may silence.
+    """
 
     place: Place
     entries: int
     used: int
     fixed: int
     examples: tuple[str, ...] = ()
+    locked: tuple[str, ...] = ()
 
 
 class AppliedWaivers:

@@ -4,19 +4,20 @@ Findings stay failures. What came of each waiver is kept for the rules that judg
 waivers (told.py), after all plans.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from speccheck.validator.evidence.value import Place, Span
 from speccheck.validator.evidence.waiver import Waiver, may_hold_waivers
 from speccheck.validator.locate import LocatedFinding, Location
-from speccheck.validator.policy import FileIgnore
+from speccheck.validator.policy import FileIgnore, own_files
 from speccheck.validator.request import Request
 from speccheck.validator.rule_index import RuleEntry
 from speccheck.validator.sources.files import ReadFile
 from speccheck.validator.sources.source import Source
 from speccheck.validator.spec.edition import Edition
-from speccheck.validator.waivers.baseline import Baseline, load_baseline
+from speccheck.validator.waivers.baseline import Baseline, Known, load_baseline
 from speccheck.validator.waivers.comment import (
     Comment,
     comments_of,
@@ -60,6 +61,7 @@ class Silence:
         self.plans: list[PlanFacts] = []
         self.locations: dict[Place, Location] = {}
         self.baseline: Baseline | None = None
+        self.own_files = own_files(policy)
         self._reads_comments = policy.inline_ignores
         self._mandatory = {one.name.lower() for one in policy.mandatory}
         self._areas = {rule.name.lower(): rule.area for rule in rules}
@@ -98,47 +100,56 @@ class Silence:
             self._read_comments(files, sources)
         plan = PlanFacts(frozenset(sources), _host_of(evidence))
         self.plans.append(plan)
-        first = files[0].status.path
-        return tuple(
-            self._silenced(one, plan, sources, first)
-            if one.finding.outcome == "fail"
-            else one
+        waived = [
+            self._waived(one, plan) if one.finding.outcome == "fail" else one
             for one in found
-        )
+        ]
+        if self.baseline is not None:
+            first = files[0].status.path
+            waived = [*self._by_baseline(self.baseline, waived, sources, first)]
+        return tuple(waived)
 
-    def _silenced(
-        self,
-        found: LocatedFinding,
-        plan: PlanFacts,
-        sources: Mapping[str, Source],
-        first: str,
-    ) -> LocatedFinding:
-        names = self.names_of(found.finding)
-        hits = sorted(
-            {
-                index
-                for name in names
-                for index in self._by_name.get(name, ())
-                if self.entries[index].scope.covers(found, plan)
-            },
-            key=lambda index: _RANK[self.entries[index].waiver.kind],
-        )
+    def _waived(self, found: LocatedFinding, plan: PlanFacts) -> LocatedFinding:
+        hits = {
+            index
+            for name in self.names_of(found.finding)
+            for index in self._by_name.get(name, ())
+            if self.entries[index].scope.covers(found, plan)
+        }
         if self.is_locked(found.finding):
             for index in hits:
                 self.locked.setdefault(index, {})[found.finding.clause] = None
             return found
         effective = [index for index in hits if self.entries[index].has_effect]
         self.used.update(effective)
-        waiver = self.entries[effective[0]].waiver if effective else None
-        if self.baseline is not None:
-            known = self.baseline.of(found, sources, first)
-            if self.baseline.takes(known) and waiver is None:
-                waiver = Waiver(
-                    "baseline", Place(self.baseline.path, ""), "in the baseline"
-                )
-        if waiver is None:
+        if not effective:
             return found
-        return found._replace(finding=found.finding._replace(waiver=waiver))
+        waivers = (self.entries[index].waiver for index in sorted(effective))
+        return _with(found, min(waivers, key=lambda one: _RANK[one.kind]))
+
+    def _by_baseline(
+        self,
+        baseline: Baseline,
+        findings: Iterable[LocatedFinding],
+        sources: Mapping[str, Source],
+        first: str,
+    ) -> Iterator[LocatedFinding]:
+        """The findings of a plan, those that the baseline lists with it."""
+        in_plan: Counter[Known] = Counter()
+        waiver = Waiver("baseline", Place(baseline.path, ""), "in the baseline")
+        for one in findings:
+            if one.finding.outcome != "fail":
+                yield one
+                continue
+            known = baseline.of(one, sources, first)
+            if self.is_locked(one.finding):
+                baseline.locked[known] = one
+            elif baseline.takes(known, in_plan):
+                yield one if one.finding.waiver else _with(one, waiver)
+                continue
+            elif not one.finding.waiver:
+                baseline.new.setdefault(known, []).append(one)
+            yield one
 
     def names_of(self, finding: _Named) -> tuple[str, ...]:
         """What a waiver or a lock may call a finding: rule, clause, areas."""
@@ -239,6 +250,10 @@ def _host_of(evidence: Mapping[type, object]) -> str:
 
     host = evidence.get(Host)
     return (host.name.value or "") if isinstance(host, Host) else ""
+
+
+def _with(found: LocatedFinding, waiver: Waiver) -> LocatedFinding:
+    return found._replace(finding=found.finding._replace(waiver=waiver))
 
 
 _RANK = {"comment": 0, "waiver": 1, "setting": 2, "baseline": 3}

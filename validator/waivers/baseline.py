@@ -1,7 +1,8 @@
 """Baselines: failures of before speccheck was adopted, without their lines.
 
 An entry is a rule, its clause, the part of a machine, and each place as file, key and
-value as written; so often as it was found. Another value is another finding.
+value as written, with how often one plan has it at most: a file that several plans
+share says no more than once. Another value is another finding.
 """
 
 import json
@@ -55,17 +56,33 @@ class Baseline:
         self.folder = os.path.dirname(os.path.abspath(path))
         self.known = Counter(known)
         self.met: Counter[Known] = Counter()
+        self.new: dict[Known, list[LocatedFinding]] = {}
+        self.locked: dict[Known, LocatedFinding] = {}
 
-    def takes(self, one: Known) -> bool:
-        """Note a finding; whether the file lists it, so often."""
-        self.met[one] += 1
-        return self.met[one] <= self.known[one]
+    def takes(self, one: Known, in_plan: Counter[Known]) -> bool:
+        """Note a finding of a plan; whether the file lists it, so often.
+
+        in_plan: how often the plan has it so far.
+        """
+        in_plan[one] += 1
+        self.met[one] = max(self.met[one], in_plan[one])
+        return in_plan[one] <= self.known[one]
 
     def gone(self) -> Iterator[tuple[Known, int]]:
         """What the file lists and the run has not met, with how often."""
         for one, number in self.known.items():
-            if number > self.met[one]:
+            if number > self.met[one] and one not in self.locked:
                 yield one, number - self.met[one]
+
+    def has_file(self, place: At) -> bool:
+        """Whether the file of a place is still there; an option of a run has none."""
+        return not place.file or os.path.exists(os.path.join(self.folder, place.file))
+
+    def _file(self, place: Place, sources: Mapping[str, Source]) -> str:
+        """The file of a place; empty for the command line."""
+        if place.file not in sources and not os.path.exists(place.file):
+            return ""
+        return seen_from(place.file, self.folder)
 
     def of(
         self, found: LocatedFinding, sources: Mapping[str, Source], first: str
@@ -76,15 +93,15 @@ class Baseline:
         pairs = zip(finding.places, found.locations, strict=True)
         places = [
             At(
-                seen_from(place.file, self.folder),
+                self._file(place, sources),
                 hidden(place.key),
                 _stored(_written(place, at, sources), place.key, secret=is_secret),
             )
             for place, at in pairs
         ]
-        unique = tuple(dict.fromkeys(places)) or (
-            At(seen_from(first, self.folder), "", ""),
-        )
+        if not any(place.file for place in places):
+            places.insert(0, At(seen_from(first, self.folder), "", ""))
+        unique = tuple(dict.fromkeys(places))
         return Known(finding.rule, finding.clause, hidden(finding.subject), unique)
 
 

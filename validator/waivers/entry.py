@@ -13,6 +13,10 @@ class PlanFacts(Record):
     files: frozenset[str]
     host: str = ""
 
+    def places(self, found: LocatedFinding) -> list[Location]:
+        """The places of a finding in these files: an option has none there."""
+        return [place for place in found.locations if place.file in self.files]
+
 
 class InLines(Record):
     """The lines of a file that a comment means; both 0: none, -1: all of them."""
@@ -28,9 +32,10 @@ class InLines(Record):
 
     def covers(self, found: LocatedFinding, plan: PlanFacts) -> bool:
         """Whether one of the places of a finding lies here."""
-        if not found.locations:
+        places = plan.places(found)
+        if not places:
             return self.is_file and self.file in plan.files
-        return any(map(self._holds, found.locations))
+        return any(map(self._holds, places))
 
     def _holds(self, place: Location) -> bool:
         if place.file != self.file:
@@ -66,7 +71,7 @@ class InFiles(Record):
         subject = found.finding.subject.lower()
         if self.subjects and not any(_fits(one, subject) for one in self.subjects):
             return False
-        files = {place.file for place in found.locations} or plan.files
+        files = {place.file for place in plan.places(found)} or plan.files
         return not self.files or any(map(self.has_file, files))
 
     def concerns(self, plan: PlanFacts) -> bool:

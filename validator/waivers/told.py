@@ -48,7 +48,7 @@ class Seen:
             *zip(silence.plans, plans[self.first :], strict=True)
         ]
         self._silence = silence
-        self._files = {os.path.abspath(path) for path in paths}
+        self._files = {os.path.abspath(path) for path in (*paths, *silence.own_files)}
         self._folders = [
             os.path.abspath(one)
             for one in judge.request.arguments
@@ -267,6 +267,7 @@ def _applied_baseline(silence: Silence, seen: Seen) -> tuple[int, AppliedBaselin
         used,
         sum(count for _, count, _ in fixed),
         tuple(_example(one) for one, *_ in fixed[:_EXAMPLES]),
+        tuple(sorted({one.clause for one in baseline.locked if one in baseline.known})),
     )
 
 
@@ -292,7 +293,10 @@ def fixed_entries(silence: Silence, seen: Seen) -> Iterator[tuple[Known, int, in
         paths = [
             os.path.normpath(os.path.join(baseline.folder, place.file))
             for place in one.places
+            if place.file
         ]
+        if not paths:
+            continue
         where = by_file.get(paths[0], [])
         if not where or not all(map(seen.has_whole, paths)):
             continue
