@@ -92,7 +92,7 @@ def _baseline(parsed: Parsed) -> int:
     if ending.code in {_USAGE, BUG} or not found.plans:
         return _end_without(found, ending, request)
     if not is_there:
-        write(baseline_text(silence.baseline.met), path)
+        write(baseline_text(silence.baseline.open), path)
         write(_first_lines(silence.baseline), None)
         return 0
     plans = found.plans[-len(silence.plans) :]
@@ -126,11 +126,11 @@ def _left(baseline: Baseline, silence: Silence, seen: Seen) -> Counter[Known]:
 
 
 def _first_lines(baseline: Baseline) -> Iterator[str]:
-    met = sum(baseline.met.values())
-    files = {place.file for one in baseline.met for place in one.places[:1]}
+    met = sum(baseline.open.values())
+    files = {place.file for one in baseline.open for place in one.places[:1]}
     where = counted(len(files), "file")
     yield f"{baseline.path}: {counted(met, 'finding')} in {where}\n"
-    yield from _by_rule(baseline.met)
+    yield from _by_rule(baseline.open)
     yield from _mandatory(baseline)
     yield f"judge with --baseline {baseline.path}, or name it in the settings\n"
 

@@ -144,11 +144,14 @@ class Silence:
             known = baseline.of(one, sources, first)
             if self.is_locked(one.finding):
                 baseline.locked[known] = one
-            elif baseline.takes(known, in_plan):
-                yield one if one.finding.waiver else _with(one, waiver)
-                continue
-            elif not one.finding.waiver:
-                baseline.new.setdefault(known, []).append(one)
+            else:
+                is_waived = one.finding.waiver is not None
+                is_known = baseline.takes(known, in_plan, is_waived=is_waived)
+                if is_known and not is_waived:
+                    yield _with(one, waiver)
+                    continue
+                if not is_known and not is_waived:
+                    baseline.new.setdefault(known, []).append(one)
             yield one
 
     def names_of(self, finding: _Named) -> tuple[str, ...]:

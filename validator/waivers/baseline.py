@@ -56,16 +56,19 @@ class Baseline:
         self.folder = os.path.dirname(os.path.abspath(path))
         self.known = Counter(known)
         self.met: Counter[Known] = Counter()
+        self.open: Counter[Known] = Counter()  # those met that nothing else waives
         self.new: dict[Known, list[LocatedFinding]] = {}
         self.locked: dict[Known, LocatedFinding] = {}
 
-    def takes(self, one: Known, in_plan: Counter[Known]) -> bool:
+    def takes(self, one: Known, in_plan: Counter[Known], *, is_waived: bool) -> bool:
         """Note a finding of a plan; whether the file lists it, so often.
 
-        in_plan: how often the plan has it so far.
+        in_plan: how often the plan has it so far. is_waived: by something else.
         """
         in_plan[one] += 1
         self.met[one] = max(self.met[one], in_plan[one])
+        if not is_waived:
+            self.open[one] = max(self.open[one], in_plan[one])
         return in_plan[one] <= self.known[one]
 
     def gone(self) -> Iterator[tuple[Known, int]]:

@@ -29,6 +29,7 @@ from speccheck.validator.waivers.entry import Entry, InFiles, InLines, PlanFacts
 _EXAMPLES = 3
 _NEAR = 5  # lines between a comment and the one that may have been meant
 _OPEN = {"unknown", "error"}
+_DECIDED = {"pass", "fail"}
 
 
 class Seen:
@@ -84,18 +85,23 @@ class Seen:
             for one in self._folders
         )
 
+    def outcomes(self, name: str, where: Sequence[int]) -> set[str] | None:
+        """What was said of a rule or clause in these plans; None where not for sure."""
+        if name not in self._judging:
+            return None
+        found = {
+            one.finding.outcome
+            for index in where
+            for one in self.plans[index][1].findings
+            if name in self._silence.names_of(one.finding)
+        }
+        return found if _OPEN.isdisjoint(found) else None
+
     def has_judged(self, names: Iterable[str], where: Sequence[int]) -> bool:
-        """Whether what is named was judged in these plans, and decided in each."""
+        """Whether each that is named was decided in these plans."""
         for name in names:
-            if name not in self._judging:
-                return False
-            found = [
-                one.finding.outcome
-                for index in where
-                for one in self.plans[index][1].findings
-                if name in self._silence.names_of(one.finding)
-            ]
-            if not found or not _OPEN.isdisjoint(found):
+            outcomes = self.outcomes(name, where)
+            if outcomes is None or _DECIDED.isdisjoint(outcomes):
                 return False
         return True
 
@@ -300,5 +306,6 @@ def fixed_entries(silence: Silence, seen: Seen) -> Iterator[tuple[Known, int, in
         where = by_file.get(paths[0], [])
         if not where or not all(map(seen.has_whole, paths)):
             continue
-        if seen.has_judged([one.rule.lower() or one.clause.lower()], where):
+        # A value that is gone leaves a rule nothing to say.
+        if seen.outcomes(one.rule.lower() or one.clause.lower(), where):
             yield one, count, where[0]

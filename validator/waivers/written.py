@@ -78,7 +78,7 @@ def read_comment(text: str, known: KnownNames) -> Written | None:
         faults.append(f"it names nothing: write {word}[COMM-001] and the reason")
     elif not closing:
         faults.append(f"the bracket is not closed: write {word}[COMM-001] and a reason")
-        rest = ""
+        listed = rest = ""
     names, wrong = _names((listed or "").split(","), known)
     fields, reason, unknown = _fields(rest)
     until, undated = _until(fields.get("until", ""))
