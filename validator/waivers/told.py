@@ -89,7 +89,7 @@ class Seen:
         """What was said of a rule or clause in these plans; None where not for sure."""
         if name not in self._judging:
             return None
-        found = {
+        found: set[str] = {
             one.finding.outcome
             for index in where
             for one in self.plans[index][1].findings
