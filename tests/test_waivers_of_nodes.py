@@ -30,7 +30,7 @@ def judge(
     monkeypatch.chdir(tmp_path)
 
     def judged(where: str, host: str = "node-017") -> list[tuple[str, str, bool]]:
-        node = deepcopy(healthy_node("p5.48xlarge"))
+        node = deepcopy(healthy_node("dgx-h100"))
         node["host"]["name"] = host
         for number in (1, 3):
             node["gpus"][number]["temperature_celsius"] = 93
@@ -47,7 +47,7 @@ def judge(
     return judged
 
 
-def of_heat(*waived: bool) -> list[tuple[str, str, bool]]:
+def of_heat(waived: tuple[bool, ...] = (False, False)) -> list[tuple[str, str, bool]]:
     return [
         ("gpu_too_hot", subject, is_waived)
         for subject, is_waived in zip(("GPU 1", "GPU 3"), waived, strict=True)
@@ -73,11 +73,11 @@ def of_heat(*waived: bool) -> list[tuple[str, str, bool]]:
 def test_which_machines_and_parts_are_meant(
     judge: Judge, where: str, waived: tuple[bool, ...]
 ) -> None:
-    assert judge(where) == of_heat(*waived)
+    assert judge(where) == of_heat(waived)
 
 
 def test_a_machine_without_a_name_is_no_machine_that_is_named(judge: Judge) -> None:
-    assert judge("nodes: node*", host="") == of_heat(False, False)
+    assert judge("nodes: node*", host="") == of_heat()
 
 
 def test_an_entry_that_no_machine_of_it_needs_is_told_of(judge: Judge) -> None:
