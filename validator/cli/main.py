@@ -29,6 +29,7 @@ Commands:
   spec show [CLAUSE]         the edition, or one clause with its numbers and sources
   spec coverage              which rules judge each clause, and their fixtures
   schema NAME                JSON Schema: native, snapshot, report, plan, ...
+  completion SHELL           completes the command line in bash, zsh or fish
   ./rules                    a folder or file that is called like a command
 """
 
@@ -120,6 +121,12 @@ def _command(name: str) -> Callable[[list[str]], int] | None:
         from speccheck.validator.cli.bench import bench  # noqa: PLC0415
 
         return bench
+    if name == "completion":
+        from speccheck.validator.cli.completion.command import (  # noqa: PLC0415
+            completion,
+        )
+
+        return completion
     return None
 
 
