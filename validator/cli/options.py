@@ -71,6 +71,7 @@ OPTIONS: tuple[Option, ...] = (
     _file("--plugins", "use readers and rules of installed packages", "switch"),
     _file("--skip-unknown", "files of other kinds are no error", "switch"),
     _file("--show-files", "list what each file was taken for, and stop", "switch"),
+    _file("--watch", "judge again whenever a file changes", "switch"),
     _names("--output", "text, concise or json", "FORMAT[=FILE]", _REPORT),
     Option("--plot", "draw measured curves: .svg or .png", "text", "FILE"),
     Option("--full", "show every finding, also what holds", "switch"),
@@ -82,7 +83,7 @@ OPTIONS: tuple[Option, ...] = (
 # Of commands that take their evidence themselves, and read no files of a job.
 _OF_FILES = {
     *("--node", "--what-if", "--show-files", "--format", "--stdin-filename"),
-    *("--each", "--by-folder", "--skip-unknown"),
+    *("--each", "--by-folder", "--skip-unknown", "--watch"),
 }
 OF_JUDGING = tuple(one for one in OPTIONS if one.flag not in _OF_FILES)
 

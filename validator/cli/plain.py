@@ -34,11 +34,22 @@ from speccheck.validator.sources.context import context_facts
 
 FAIL_ON = ("error", "warning", "info", "never")
 _USAGE = 2
+_WATCH = "--watch"
 
 
 def judge_files(words: list[str]) -> int:
-    """Judge files; returns the exit code."""
+    """Judge files, once or whenever one changes; returns the exit code."""
+    if _WATCH in words:
+        return _watched([one for one in words if one != _WATCH])
     return judge(words, OPTIONS, files_request)
+
+
+def _watched(words: list[str]) -> int:
+    if "-" in words:
+        return _refuse(f"{_WATCH}: standard input cannot be watched", [])
+    from speccheck.validator.cli.watch import watch  # noqa: PLC0415 - seldom
+
+    return watch(lambda: judge(words, OPTIONS, files_request))
 
 
 def judge(
