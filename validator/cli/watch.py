@@ -13,7 +13,9 @@ import time
 from collections.abc import Callable, Iterable
 from typing import BinaryIO
 
-Seen = dict[str, tuple[int, int, int] | None]
+# What tells that a file changed: when, how long, and which one it is; None: not there.
+State = tuple[int, ...] | None
+Seen = dict[str, State]
 _CLEAR = "\x1b[2J\x1b[3J\x1b[H"
 _PAUSE_SECONDS = 0.3  # engineering default: an editor's save is seen while one looks up
 _OWN = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -58,9 +60,7 @@ def _judged(judge: Callable[[], int]) -> Seen:
         text = told.read()
     os.waitpid(child, 0)
     read: dict[str, list[int] | None] = json.loads(text) if text else {}
-    return {
-        path: found and (found[0], found[1], found[2]) for path, found in read.items()
-    }
+    return {path: None if one is None else tuple(one) for path, one in read.items()}
 
 
 def _end_child(judge: Callable[[], int], told: BinaryIO) -> None:
@@ -102,8 +102,7 @@ def _looked_at(paths: Iterable[str]) -> Seen:
     return {path: _state(path) for path in paths}
 
 
-def _state(path: str) -> tuple[int, int, int] | None:
-    """What tells that a file changed: when, how long, and which one it is."""
+def _state(path: str) -> State:
     try:
         found = os.stat(path)
     except OSError:
