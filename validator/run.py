@@ -51,7 +51,7 @@ def read_all(
         batch = key
         status, found = read_file(
             path,
-            named=named,
+            named=named and not request.skip_unknown,
             format_id=request.format,
             stdin_name=request.stdin_name,
             readers=readers,

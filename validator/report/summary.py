@@ -89,7 +89,7 @@ def exit_of(
     if skip_unknown and not run.plans and _are_unknown(run):
         return Exit(0, "pass", "no file is a training configuration")
     return (
-        _bad_input(run, skip_unknown=skip_unknown)
+        _bad_input(run)
         or _findings(summary, fail_on)
         or _inconclusive(run, summary)
         or Exit(
@@ -99,16 +99,12 @@ def exit_of(
 
 
 def _are_unknown(run: Run) -> bool:
-    return bool(run.files) and all(file.state == "unrecognised" for file in run.files)
+    kinds = {"unrecognised", "template"}
+    return bool(run.files) and all(file.state in kinds for file in run.files)
 
 
-def _bad_input(run: Run, *, skip_unknown: bool) -> Exit | None:
-    bad = [
-        file
-        for file in run.files
-        if _is_bad_input(file.state, named=file.named)
-        and not (skip_unknown and file.state == "unrecognised")
-    ]
+def _bad_input(run: Run) -> Exit | None:
+    bad = [file for file in run.files if _is_bad_input(file.state, named=file.named)]
     if bad and (run.plans or any(file.state == "unreadable" for file in bad)):
         return Exit(2, "error", f"{counted(len(bad), 'file')} could not be judged")
     return None

@@ -13,7 +13,6 @@ from speccheck.validator.report.summary import LEVELS, Exit, Summary, has_unlist
 from speccheck.validator.report.told import Told
 from speccheck.validator.report.unknowns import unknown_lines
 from speccheck.validator.run import Run
-from speccheck.validator.sources.files import FileStatus
 
 _MOST_GROUPS = 10
 
@@ -138,17 +137,16 @@ def _names(plan: JudgedPlan, *, is_only: bool) -> str:
 def _folded_files(run: Run, *, full: bool) -> Iterator[str]:
     """The files that were not judged, or not from all that they take values from."""
     with_message = [file for file in run.files if file.message]
-    told = [file for file in with_message if full or _is_told(file)]
-    folded = [file for file in with_message if not full and not _is_told(file)]
+    told = [file for file in with_message if full or file.is_told]
+    folded = [file for file in with_message if not full and not file.is_told]
     yield from (f"  {printable(file.message)}" for file in told)
     if not folded:
         return
     kinds = [
-        f"{count} {word}"
-        for state, word in (
-            ("unrecognised", "of other kinds"),
-            ("template", "templates"),
-        )
+        f"{count:,} of other kinds"
+        if state == "unrecognised"
+        else counted(count, state)
+        for state in ("unrecognised", "template")
         if (count := sum(file.state == state for file in folded))
     ]
     if kinds:
@@ -157,10 +155,6 @@ def _folded_files(run: Run, *, full: bool) -> Iterator[str]:
     if gaps:
         files = "1 file inherits" if gaps == 1 else f"{gaps} files inherit"
         yield f"  {files} from files that were not found (--show-files lists them)"
-
-
-def _is_told(file: FileStatus) -> bool:
-    return file.state == "unreadable" or file.named
 
 
 def _unsought(run: Run, style: Style) -> str:

@@ -61,8 +61,13 @@ class FileStatus(Record):
     state: FileState = "judged"
     message: str = ""
     runner_up: str = ""
-    named: bool = True  # given by the user, not found in a folder
+    named: bool = True  # it must be judged: given by the user, not found in a folder
     followed: bool = False  # neither, but named by another file
+
+    @property
+    def is_told(self) -> bool:
+        """Whether what is the matter with it is told one by one, not as a number."""
+        return self.named or self.state == "unreadable"
 
 
 class ReadFile(Record):
