@@ -1,0 +1,212 @@
+"""Types of the key tables as JSON Schema, as wide as the framework takes them."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from speccheck.validator.report.framework_schemas.dialects import Dialect, Handling
+from speccheck.validator.report.framework_schemas.key_tree import FREE, Row
+
+Schema = dict[str, Any]
+
+# A number as text, as Python's int() and float() read it.
+INTEGER_TEXT = r"^\s*[-+]?\d[\d_]*\s*$"
+NUMBER_TEXT = (
+    r"^\s*[-+]?(\d[\d_]*\.?[\d_]*|\.\d+)([eE][-+]?\d+)?\s*$|^\s*[-+]?\.?(inf|nan)\s*$"
+)
+EXPONENT_TEXT = r"^[-+]?\d[\d_]*(\.\d*)?[eE][-+]?\d+$"  # a text for YAML 1.1 alone
+# YAML 1.1 reads these as switches, editors read YAML 1.2, where they are texts.
+SWITCH_WORDS = r"^(yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$"
+SWITCH_TEXT = r"^([Tt]rue|TRUE|[Ff]alse|FALSE|[01yYnNtTfF])$"
+AUTO = r"^auto$"
+INTERPOLATED = r"\$\{|^\?\?\?$"
+_BOUND = re.compile(r"(>=|<=|>|<)\s*(-?[\d.]+)")
+_BOUNDS = {
+    ">=": "minimum",
+    "<=": "maximum",
+    ">": "exclusiveMinimum",
+    "<": "exclusiveMaximum",
+}
+_LIST = re.compile(r"list\[(.*)\]")
+
+
+class _Taken:
+    """What may stand in one place, gathered kind by kind."""
+
+    def __init__(self) -> None:
+        self.types: set[str] = set()
+        self.patterns: list[str] = []  # of texts that are taken; empty: none is
+        self.any_text = False
+        self.choices: list[Any] = []
+        self.items: list[Schema] = []  # of lists; empty: anything
+        self.any_list = False
+        self.anything = False
+
+    def schema(self) -> Schema:
+        """As one flat schema, so that editors show one message; with choices as two."""
+        if self.anything:
+            return {}
+        types = set(self.types)
+        found: Schema = {}
+        if self.patterns and not self.any_text:
+            types.add("string")
+            found["pattern"] = "|".join(dict.fromkeys(self.patterns))
+        if self.any_text:
+            types.add("string")
+        if self.items or self.any_list:
+            types.add("array")
+        if self.items and not self.any_list:
+            found["items"] = self.items[0]
+        if types:
+            names = sorted(types)
+            found = {"type": names[0] if len(names) == 1 else names, **found}
+        if not self.choices:
+            return found
+        if self.any_text:
+            return {**found, "examples": self.choices}
+        if types <= {"null"}:
+            return {"enum": [*self.choices, *([None] if types else [])]}
+        return {"anyOf": [{"enum": self.choices}, found]}
+
+
+class Values:
+    """Gives the schema of a value for the keys of one dialect."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        """Take how values are handled."""
+        self._dialect = dialect
+
+    def of(self, row: Row) -> Schema:
+        """The schema of the value of a key, without what stands below it."""
+        found = self._taken(row).schema()
+        if row.get("range") and found:
+            found.update(
+                (_BOUNDS[sign], float(number) if "." in number else int(number))
+                for sign, number in _BOUND.findall(row["range"])
+            )
+        return found
+
+    def of_block(self) -> Schema:
+        """The schema of a block that has no row: other keys stand below it."""
+        taken = _Taken()
+        taken.types.add("object")
+        if self._dialect.takes_null:
+            taken.types.add("null")
+        if self._dialect.interpolates:
+            taken.patterns.append(INTERPOLATED)
+        return taken.schema()
+
+    def _taken(self, row: Row) -> _Taken:
+        handling = self._dialect.handling_at(row["path"])
+        taken = _Taken()
+        kinds = split_types(row["type"])
+        for kind in kinds:
+            self._add(taken, kind, handling)
+        defaults = [row.get("default", ""), *_past_defaults(row)]
+        if self._dialect.takes_null or (None in defaults and _is_known(row)):
+            taken.types.add("null")
+        if self._dialect.interpolates:
+            taken.patterns.append(INTERPOLATED)
+        if "enum" in kinds or _is_closed(row, kinds):
+            self._add_choices(taken, row)
+        elif row.get("choices"):
+            taken.choices.extend(row["choices"])
+            taken.any_text = True
+        return taken
+
+    def _add_choices(self, taken: _Taken, row: Row) -> None:
+        choices = row.get("choices") or ()
+        if not choices:
+            taken.any_text = True  # members that the table does not list
+            return
+        taken.choices.extend(choices)
+        if row["path"] in self._dialect.closed_texts:
+            taken.any_text = False
+
+    def _add(self, taken: _Taken, kind: str, handling: Handling) -> None:
+        """Let one kind of value stand here."""
+        element = _LIST.fullmatch(kind)
+        if element is not None or kind == "list":
+            self._add_list(taken, element.group(1) if element else "any", handling)
+        elif kind in {"int", "float"}:
+            self._add_number(taken, kind, handling)
+        elif kind in {"bool", "flag"}:
+            self._add_switch(taken, handling)
+        elif kind in {"str", "path"}:
+            taken.any_text = True
+            if self._dialect.takes_scalars_as_text:
+                taken.types |= {"boolean", "number"}
+            taken.anything |= self._dialect.is_mined
+        elif kind in {"object", "map"}:
+            taken.types.add("object")
+            taken.anything |= self._dialect.is_mined
+        elif kind == "null":
+            taken.types.add("null")
+        elif kind == "any":
+            taken.anything = True
+
+    def _add_list(self, taken: _Taken, element: str, handling: Handling) -> None:
+        taken.anything |= self._dialect.is_mined
+        inner = _Taken()
+        for kind in split_types(element):
+            self._add(inner, kind, handling)
+        if self._dialect.interpolates:
+            inner.patterns.append(INTERPOLATED)
+        schema = inner.schema()
+        if "enum" in element or not schema:
+            taken.any_list = True
+        else:
+            taken.items.append(schema)
+
+    def _add_number(self, taken: _Taken, kind: str, handling: Handling) -> None:
+        taken.types.add("integer" if kind == "int" else "number")
+        if handling == "converted":
+            taken.patterns.append(INTEGER_TEXT if kind == "int" else NUMBER_TEXT)
+        if self._dialect.reads_exponents:
+            taken.patterns.append(EXPONENT_TEXT)
+        if self._dialect.takes_auto:
+            taken.patterns.append(AUTO)
+
+    def _add_switch(self, taken: _Taken, handling: Handling) -> None:
+        taken.types.add("boolean")
+        if handling != "checked":
+            taken.types.add("integer")
+        if handling == "converted":
+            taken.patterns.append(SWITCH_TEXT)
+        if handling == "converted" or self._dialect.language == "yaml":
+            taken.patterns.append(SWITCH_WORDS)
+        if self._dialect.takes_auto:
+            taken.patterns.append(AUTO)
+
+
+def split_types(text: str) -> Sequence[str]:
+    """The alternatives of a type; a bar within brackets belongs to the elements."""
+    parts: list[str] = []
+    depth = 0
+    current = ""
+    for letter in text:
+        depth += {"[": 1, "]": -1}.get(letter, 0)
+        if letter == "|" and depth == 0:
+            parts.append(current)
+            current = ""
+        else:
+            current += letter
+    return [*parts, current]
+
+
+def takes_blocks(row: Row) -> bool:
+    """Whether the declared type has room for keys below."""
+    return any(kind in FREE for kind in split_types(row["type"]))
+
+
+def _is_known(row: Row) -> bool:
+    return "default" in row and row.get("confidence") != "unverified"
+
+
+def _past_defaults(row: Row) -> Iterable[Any]:
+    return (step["value"] for step in row.get("default_history", ()))
+
+
+def _is_closed(row: Row, kinds: Sequence[str]) -> bool:
+    """Whether the choices of a number are all that there is."""
+    return bool(row.get("choices")) and not {"str", "path"} & {*kinds}
