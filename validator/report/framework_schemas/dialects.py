@@ -32,9 +32,12 @@ class Dialect(Record):
         interpolates: a text with `${...}`, or `???`, may stand for every value.
         is_mined: the types were gathered from published files, not from declarations:
             of texts, lists and blocks they are a hint and refuse nothing.
+        joins_lists: a list may be written as one text of several words.
         demands: keys that the table calls required must stand in the file itself; where
             a command line may state them, their absence is no fault of the file.
         closed_texts: keys declared as `enum|str` whose texts are members all the same.
+        block: the block of the table that is the whole file; empty for all of it.
+        stands_below: the key at the top below which all keys stand.
         wrappers: keys at the top below which the whole file may stand.
         dashes: keys at the top may be written with dashes for underscores.
     """
@@ -51,8 +54,11 @@ class Dialect(Record):
     takes_auto: bool = False
     interpolates: bool = False
     is_mined: bool = False
+    joins_lists: bool = False
     demands: bool = False
     closed_texts: tuple[str, ...] = ()
+    block: str = ""
+    stands_below: str = ""
     wrappers: tuple[str, ...] = ()
     dashes: bool = False
 
@@ -100,6 +106,13 @@ DIALECTS = {
         as_written=("optimizer", "scheduler"),
         dashes=True,
     ),
+    "hf-fsdp-json": Dialect(
+        "hf-training-arguments",
+        "Hugging Face fsdp_config",
+        "converted",
+        language="json",
+        block="fsdp_config",
+    ),
     # TrlParser converts by argparse, HfArgumentParser.parse_yaml_file does not
     "hf-trainer": Dialect(
         "hf-training-arguments",
@@ -131,6 +144,15 @@ DIALECTS = {
         "MaxText",
         "converted",
         takes_scalars_as_text=False,
+    ),
+    # its values become words of a command line, after the shell has expanded them
+    "megatron-model-config": Dialect(
+        "megatron-lm",
+        "Megatron-LM model_config.yaml",
+        "converted",
+        interpolates=True,
+        joins_lists=True,
+        stands_below="MODEL_ARGS",
     ),
     # dacite compares types
     "nanotron": Dialect(

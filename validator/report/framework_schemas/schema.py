@@ -1,8 +1,5 @@
 """The JSON Schema of a framework's configuration file, made of its key table."""
 
-import re
-from typing import Any
-
 from speccheck.validator.report.framework_schemas.dialects import Dialect
 from speccheck.validator.report.framework_schemas.key_tree import Node, Row, tree_of
 from speccheck.validator.report.framework_schemas.sections import Sections
@@ -20,8 +17,10 @@ MERGE_KEY = "^<<$"  # of YAML: loaders resolve it before the framework sees the 
 
 def framework_schema(dialect: Dialect, table: Row) -> Schema:
     """The schema of one dialect."""
-    root = tree_of(table["keys"])
+    root = tree_of(_rows_of(dialect, table))
     made = _Maker(dialect, table, root).of_file(root)
+    if dialect.stands_below:
+        made = {"type": "object", "properties": {dialect.stands_below: made}}
     oldest, newest = str(table["versions"][0]["version"]), newest_version(table)
     return {
         "$schema": DRAFT,
@@ -33,6 +32,23 @@ def framework_schema(dialect: Dialect, table: Row) -> Schema:
     }
 
 
+def _rows_of(dialect: Dialect, table: Row) -> list[Row]:
+    """The rows of the file: all of them, or those of a block with its name cut off."""
+    rows: list[Row] = table["keys"]
+    if not dialect.block:
+        return rows
+    start = f"{dialect.block}."
+    return [
+        {
+            **row,
+            "path": row["path"].removeprefix(start),
+            "aliases": [one.removeprefix(start) for one in row.get("aliases", ())],
+        }
+        for row in rows
+        if row["path"].startswith(start)
+    ]
+
+
 class _Maker:
     """Makes the schemas of the nodes of one table."""
 
@@ -41,7 +57,6 @@ class _Maker:
         self._values = Values(dialect)
         self._wording = Wording(table)
         self._sections = Sections(table)
-        self._root = root
         self._aliases = _aliases_by_block(root)
 
     def of_file(self, root: Node) -> Schema:
@@ -52,7 +67,7 @@ class _Maker:
             for name in found["properties"]:
                 if "_" in name:
                     dashed = name.replace("_", "[-_]")
-                    patterns[f"^(?=.*-){dashed}$"] = _reference(root.below[name])
+                    patterns[f"^(?=.*-){dashed}$"] = self._reference(root.below[name])
         for name in self._dialect.wrappers:
             wrapped = {"$ref": "#", "description": "the whole file may stand here"}
             found["properties"].setdefault(name, wrapped)
@@ -60,9 +75,12 @@ class _Maker:
 
     def _of(self, node: Node) -> Schema:
         row = node.row
-        found = self._values.of(row) if row else self._values.of_block()
-        if row:
-            found = {**self._wording.of(row), **found}
+        if row is not None:
+            found = {**self._wording.of(row), **self._values.of(row)}
+        elif node.items is None:
+            found = self._values.of_block()
+        else:
+            found = {}  # a list that has no row, or a block in other releases
         if node.items is not None:
             found["items"] = self._of_item(node.items)
         if node.has_keys and (row is None or self._may_hold_keys(row)):
@@ -70,6 +88,9 @@ class _Maker:
         return found
 
     def _of_item(self, node: Node) -> Schema:
+        """What a list holds; a text in it is no block where types are a hint only."""
+        if node.row is None and self._dialect.is_mined:
+            return self._keys_of(node)
         return self._of(node) if node.row or node.has_keys or node.items else {}
 
     def _may_hold_keys(self, row: Row) -> bool:
@@ -80,7 +101,7 @@ class _Maker:
         """What may stand below a node: its keys, their other spellings, other keys."""
         names = {name: self._of(one) for name, one in node.below.items()}
         for alias, target in self._aliases.get(node.path, {}).items():
-            names.setdefault(alias, _reference(target))
+            names.setdefault(alias, self._reference(target))
         found: Schema = {"properties": dict(sorted(names.items()))} if names else {}
         required = self._required(node)
         if required:
@@ -92,6 +113,17 @@ class _Maker:
             if self._dialect.language == "yaml":
                 found["patternProperties"] = {MERGE_KEY: {}}
         return found
+
+    def _reference(self, node: Node) -> Schema:
+        """A reference to the schema of a node."""
+        above = self._dialect.stands_below
+        pointer = f"#/properties/{above}" if above else "#"
+        for part in node.path.split("."):
+            name = part.rstrip("[]")
+            for letter, written in (("~", "~0"), ("/", "~1")):
+                name = name.replace(letter, written)
+            pointer += f"/properties/{name}" + "/items" * part.count("[]")
+        return {"$ref": pointer}
 
     def _required(self, node: Node) -> list[str]:
         """The keys that every tabulated version demands here."""
@@ -116,13 +148,3 @@ def _aliases_by_block(root: Node) -> dict[str, dict[str, Node]]:
             block, _, name = alias.rpartition(".")
             found.setdefault(block, {})[name] = node
     return found
-
-
-def _reference(node: Node) -> dict[str, Any]:
-    """A reference to the schema of a node."""
-    pointer = "#"
-    for part in node.path.split("."):
-        name = part.rstrip("[]")
-        escaped = re.sub("[~/]", lambda one: {"~": "~0", "/": "~1"}[one.group()], name)
-        pointer += f"/properties/{escaped}" + "/items" * part.count("[]")
-    return {"$ref": pointer}

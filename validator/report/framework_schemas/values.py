@@ -20,6 +20,15 @@ SWITCH_WORDS = r"^(yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$"
 SWITCH_TEXT = r"^([Tt]rue|TRUE|[Ff]alse|FALSE|[01yYnNtTfF])$"
 AUTO = r"^auto$"
 INTERPOLATED = r"\$\{|^\?\?\?$"
+_PATTERN_WORDS = {
+    INTEGER_TEXT: "a whole number",
+    NUMBER_TEXT: "a number",
+    EXPONENT_TEXT: "a number",
+    SWITCH_WORDS: "true or false",
+    SWITCH_TEXT: "true or false",
+    AUTO: "auto",
+    INTERPOLATED: "${...}",
+}
 _BOUND = re.compile(r"(>=|<=|>|<)\s*(-?[\d.]+)")
 _BOUNDS = {
     ">=": "minimum",
@@ -50,7 +59,10 @@ class _Taken:
         found: Schema = {}
         if self.patterns and not self.any_text:
             types.add("string")
-            found["pattern"] = "|".join(dict.fromkeys(self.patterns))
+            patterns = [*dict.fromkeys(self.patterns)]
+            found["pattern"] = "|".join(patterns)
+            words = dict.fromkeys(_PATTERN_WORDS[one] for one in patterns)
+            found["patternErrorMessage"] = f"must be {' or '.join(words)}"
         if self.any_text:
             types.add("string")
         if self.items or self.any_list:
@@ -107,8 +119,10 @@ class Values:
             taken.types.add("null")
         if self._dialect.interpolates:
             taken.patterns.append(INTERPOLATED)
-        if "enum" in kinds or _is_closed(row, kinds):
+        if "enum" in kinds:
             self._add_choices(taken, row)
+        elif row.get("choices") and not {"str", "path"} & {*kinds}:
+            self._restrict_numbers(taken, row["choices"])
         elif row.get("choices"):
             taken.choices.extend(row["choices"])
             taken.any_text = True
@@ -122,6 +136,14 @@ class Values:
         taken.choices.extend(choices)
         if row["path"] in self._dialect.closed_texts:
             taken.any_text = False
+
+    def _restrict_numbers(self, taken: _Taken, choices: Sequence[Any]) -> None:
+        """Let only these numbers stand here, also where texts are converted."""
+        taken.types -= {"integer", "number"}
+        taken.choices.extend(choices)
+        if INTEGER_TEXT in taken.patterns:
+            taken.patterns.remove(INTEGER_TEXT)
+            taken.choices.extend(str(one) for one in choices)
 
     def _add(self, taken: _Taken, kind: str, handling: Handling) -> None:
         """Let one kind of value stand here."""
@@ -146,7 +168,9 @@ class Values:
             taken.anything = True
 
     def _add_list(self, taken: _Taken, element: str, handling: Handling) -> None:
-        taken.anything |= self._dialect.is_mined
+        taken.anything |= self._dialect.is_mined or self._dialect.joins_lists
+        if self._dialect.takes_auto:
+            taken.patterns.append(AUTO)
         inner = _Taken()
         for kind in split_types(element):
             self._add(inner, kind, handling)
@@ -205,8 +229,3 @@ def _is_known(row: Row) -> bool:
 
 def _past_defaults(row: Row) -> Iterable[Any]:
     return (step["value"] for step in row.get("default_history", ()))
-
-
-def _is_closed(row: Row, kinds: Sequence[str]) -> bool:
-    """Whether the choices of a number are all that there is."""
-    return bool(row.get("choices")) and not {"str", "path"} & {*kinds}

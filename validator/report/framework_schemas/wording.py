@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from speccheck.validator.report.framework_schemas.key_tree import Row
@@ -60,8 +61,8 @@ class Wording:
 
     def _default(self, row: Row) -> Any:  # noqa: ANN401 - a value of YAML
         """The default in the newest version; None where it is not known, or null."""
-        if row.get("confidence") == "unverified":
-            return None
+        if row.get("confidence") == "unverified" or row["type"] == "flag":
+            return None  # of a flag the table has what it sets, not what it is
         history = row.get("default_history")
         value = history[-1]["value"] if history else row.get("default")
         return None if history and value == _COMPUTED else value
@@ -75,10 +76,10 @@ def newest_version(table: Row) -> str:
 
 def _default_text(row: Row, default: Any) -> str:  # noqa: ANN401 - a value of YAML
     """The default, and what it was before; nothing for null."""
-    history = row.get("default_history") or ()
+    history: Sequence[Row] = row.get("default_history", ())
     steps = [
         f"{_written(before['value'])} before {after['from']}"
-        for before, after in zip(history, history[1:], strict=False)
+        for before, after in pairwise(history)
     ]
     now = _written(default) if default is not None else ""
     if not now and not steps:
@@ -118,12 +119,14 @@ def _sentences_by_key(table: Row) -> Mapping[str, Sequence[str]]:
     Each sentence names the rule that judges just these rows of the table.
     """
     found: dict[str, list[str]] = {}
-    for pair in table.get("exclusive", ()):
-        text = _exclusive_text(pair)
-        for key in pair["keys"]:
-            if text:
-                others = _listed(one for one in pair["keys"] if one != key)
-                found.setdefault(key, []).append(text.format(others=others))
+    others: dict[tuple[str, str], list[str]] = {}
+    for group in table.get("exclusive", ()):
+        text = _exclusive_text(group)
+        for key in group["keys"] if text else ():
+            rest = (one for one in group["keys"] if one != key)
+            others.setdefault((key, text), []).extend(rest)
+    for (key, text), names in others.items():
+        found.setdefault(key, []).append(text.format(others=_listed(names)))
     for demand in table.get("demands", ()):
         if not demand.get("source"):
             continue
@@ -138,10 +141,10 @@ def _sentences_by_key(table: Row) -> Mapping[str, Sequence[str]]:
     return {key: (*dict.fromkeys(lines),) for key, lines in found.items()}
 
 
-def _exclusive_text(pair: Row) -> str:
+def _exclusive_text(group: Row) -> str:
     """What becomes of a group; a rule is named where it judges just this group."""
-    effect = pair.get("effect", "refused")
-    if _JUDGED_ELSEWHERE.issuperset(pair["keys"]) or _ELASTIC in pair["keys"]:
+    effect = group.get("effect", "refused")
+    if _JUDGED_ELSEWHERE.issuperset(group["keys"]) or _ELASTIC in group["keys"]:
         return "Not together with {others}."
     if effect in {"overridden", "warned"}:
         return (
@@ -149,11 +152,10 @@ def _exclusive_text(pair: Row) -> str:
             "(speccheck explain exclusive_key_overridden)."
         )
     if effect == "refused":
-        return (
-            "Not together with {others} (speccheck explain mutually_exclusive_keys)."
-        )
+        return "Not together with {others} (speccheck explain mutually_exclusive_keys)."
     return ""
 
 
 def _listed(names: Iterable[str]) -> str:
-    return " or ".join(f"`{name}`" for name in names)
+    *most, last = [f"`{name}`" for name in dict.fromkeys(names)]
+    return f"{', '.join(most)} or {last}" if most else last
