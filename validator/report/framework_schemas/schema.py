@@ -12,7 +12,6 @@ from speccheck.validator.report.framework_schemas.wording import Wording, newest
 
 # What the language servers of VS Code, YAML and TOML all read; 2020-12 they do not.
 DRAFT = "http://json-schema.org/draft-07/schema#"
-MERGE_KEY = "^<<$"  # of YAML: loaders resolve it before the framework sees the keys
 
 
 def framework_schema(dialect: Dialect, table: Row) -> Schema:
@@ -110,8 +109,6 @@ class _Maker:
             found["additionalProperties"] = self._of(node.any_name)
         elif self._sections.is_closed(node):
             found["additionalProperties"] = False
-            if self._dialect.language == "yaml":
-                found["patternProperties"] = {MERGE_KEY: {}}
         return found
 
     def _reference(self, node: Node) -> Schema:

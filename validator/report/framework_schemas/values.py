@@ -15,6 +15,8 @@ NUMBER_TEXT = (
     r"^\s*[-+]?(\d[\d_]*\.?[\d_]*|\.\d+)([eE][-+]?\d+)?\s*$|^\s*[-+]?\.?(inf|nan)\s*$"
 )
 EXPONENT_TEXT = r"^[-+]?\d[\d_]*(\.\d*)?[eE][-+]?\d+$"  # a text for YAML 1.1 alone
+# YAML 1.1 reads it as a number, editors read YAML 1.2, where it is a text.
+UNDERSCORED = r"^[-+]?\d[\d_]*_[\d_]*(\.\d*)?$"
 # YAML 1.1 reads these as switches, editors read YAML 1.2, where they are texts.
 SWITCH_WORDS = r"^(yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$"
 SWITCH_TEXT = r"^([Tt]rue|TRUE|[Ff]alse|FALSE|[01yYnNtTfF])$"
@@ -24,6 +26,7 @@ _PATTERN_WORDS = {
     INTEGER_TEXT: "a whole number",
     NUMBER_TEXT: "a number",
     EXPONENT_TEXT: "a number",
+    UNDERSCORED: "a number",
     SWITCH_WORDS: "true or false",
     SWITCH_TEXT: "true or false",
     AUTO: "auto",
@@ -43,7 +46,7 @@ class _Taken:
     """What may stand in one place, gathered kind by kind."""
 
     def __init__(self) -> None:
-        self.types: set[str] = set()
+        self.types: dict[str, None] = {}  # the first is what editors fill in
         self.patterns: list[str] = []  # of texts that are taken; empty: none is
         self.any_text = False
         self.choices: list[Any] = []
@@ -51,33 +54,39 @@ class _Taken:
         self.any_list = False
         self.anything = False
 
+    def take(self, *names: str) -> None:
+        """Let values of these types stand here."""
+        self.types.update(dict.fromkeys(names))
+
     def schema(self) -> Schema:
         """As one flat schema, so that editors show one message; with choices as two."""
         if self.anything:
             return {}
-        types = set(self.types)
+        types = dict(self.types)
         found: Schema = {}
         if self.patterns and not self.any_text:
-            types.add("string")
+            types["string"] = None
             patterns = [*dict.fromkeys(self.patterns)]
             found["pattern"] = "|".join(patterns)
             words = dict.fromkeys(_PATTERN_WORDS[one] for one in patterns)
             found["patternErrorMessage"] = f"must be {' or '.join(words)}"
         if self.any_text:
-            types.add("string")
-        if self.items or self.any_list:
-            types.add("array")
+            types["string"] = None
+        if "null" in types:
+            del types["null"]
+            types["null"] = None  # the last one
         if self.items and not self.any_list:
             found["items"] = self.items[0]
         if types:
-            names = sorted(types)
+            names = [*types]
             found = {"type": names[0] if len(names) == 1 else names, **found}
         if not self.choices:
             return found
         if self.any_text:
             return {**found, "examples": self.choices}
-        if types <= {"null"}:
-            return {"enum": [*self.choices, *([None] if types else [])]}
+        if types.keys() <= {"null"}:
+            nulls = [None] if types and None not in self.choices else []
+            return {"enum": [*self.choices, *nulls]}
         return {"anyOf": [{"enum": self.choices}, found]}
 
 
@@ -101,9 +110,9 @@ class Values:
     def of_block(self) -> Schema:
         """The schema of a block that has no row: other keys stand below it."""
         taken = _Taken()
-        taken.types.add("object")
+        taken.take("object")
         if self._dialect.takes_null:
-            taken.types.add("null")
+            taken.take("null")
         if self._dialect.interpolates:
             taken.patterns.append(INTERPOLATED)
         return taken.schema()
@@ -116,7 +125,7 @@ class Values:
             self._add(taken, kind, handling)
         defaults = [row.get("default", ""), *_past_defaults(row)]
         if self._dialect.takes_null or (None in defaults and _is_known(row)):
-            taken.types.add("null")
+            taken.take("null")
         if self._dialect.interpolates:
             taken.patterns.append(INTERPOLATED)
         if "enum" in kinds:
@@ -139,7 +148,8 @@ class Values:
 
     def _restrict_numbers(self, taken: _Taken, choices: Sequence[Any]) -> None:
         """Let only these numbers stand here, also where texts are converted."""
-        taken.types -= {"integer", "number"}
+        for kind in ("integer", "number"):
+            taken.types.pop(kind, None)
         taken.choices.extend(choices)
         if INTEGER_TEXT in taken.patterns:
             taken.patterns.remove(INTEGER_TEXT)
@@ -155,15 +165,16 @@ class Values:
         elif kind in {"bool", "flag"}:
             self._add_switch(taken, handling)
         elif kind in {"str", "path"}:
+            taken.take("string")
             taken.any_text = True
             if self._dialect.takes_scalars_as_text:
-                taken.types |= {"boolean", "number"}
+                taken.take("boolean", "number")
             taken.anything |= self._dialect.is_mined
         elif kind in {"object", "map"}:
-            taken.types.add("object")
+            taken.take("object")
             taken.anything |= self._dialect.is_mined
         elif kind == "null":
-            taken.types.add("null")
+            taken.take("null")
         elif kind == "any":
             taken.anything = True
 
@@ -171,6 +182,7 @@ class Values:
         taken.anything |= self._dialect.is_mined or self._dialect.joins_lists
         if self._dialect.takes_auto:
             taken.patterns.append(AUTO)
+        taken.take("array")
         inner = _Taken()
         for kind in split_types(element):
             self._add(inner, kind, handling)
@@ -183,18 +195,20 @@ class Values:
             taken.items.append(schema)
 
     def _add_number(self, taken: _Taken, kind: str, handling: Handling) -> None:
-        taken.types.add("integer" if kind == "int" else "number")
+        taken.take("integer" if kind == "int" else "number")
         if handling == "converted":
             taken.patterns.append(INTEGER_TEXT if kind == "int" else NUMBER_TEXT)
+        elif self._dialect.language == "yaml":
+            taken.patterns.append(UNDERSCORED)
         if self._dialect.reads_exponents:
             taken.patterns.append(EXPONENT_TEXT)
         if self._dialect.takes_auto:
             taken.patterns.append(AUTO)
 
     def _add_switch(self, taken: _Taken, handling: Handling) -> None:
-        taken.types.add("boolean")
+        taken.take("boolean")
         if handling != "checked":
-            taken.types.add("integer")
+            taken.take("integer")
         if handling == "converted":
             taken.patterns.append(SWITCH_TEXT)
         if handling == "converted" or self._dialect.language == "yaml":

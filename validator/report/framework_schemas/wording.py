@@ -19,7 +19,12 @@ class Wording:
 
     def __init__(self, table: Row) -> None:
         """Gather which keys the table sets against each other."""
-        self._newest = newest_version(table)
+        self._oldest = str(table["versions"][0]["version"])
+        self._in_every_version = {
+            row["path"]
+            for row in table["keys"]
+            if str(row.get("since", "")).startswith("<=") and not row.get("removed_in")
+        }
         self._together = {
             key: (*lines,) for key, lines in _sentences_by_key(table).items()
         }
@@ -32,20 +37,34 @@ class Wording:
         sentences = [
             *([outdated] if outdated else []),
             *_sentence(row.get("note", "")),
+            *_sentence(f"type: {row['type'].replace('|', ' or ')}"),
             *_sentence(_default_text(row, default)),
             *_sentence(f"unit: {row['unit']}" if row.get("unit") else ""),
             *_sentence(_since_text(row)),
             *_sentence(_group_text(row)),
             *self._together.get(row["path"], ()),
         ]
-        if sentences:
-            found["description"] = " ".join(sentences)
+        text = " ".join(sentences)
+        found["description"] = text.replace("`", "")
+        if "`" in text:
+            found["markdownDescription"] = text
         if default is not None and not outdated:
             found["default"] = default
         if outdated:
             found["deprecated"] = True
-            found["deprecationMessage"] = outdated
+            if self._is_wrong_in_every_version(row):
+                found["deprecationMessage"] = outdated.replace("`", "")
         return found
+
+    def _is_wrong_in_every_version(self, row: Row) -> bool:
+        """Whether the key is out of place whichever release is in use.
+
+        Editors underline such a key; another one may be the right one of a release.
+        """
+        if row.get("removed_in"):
+            return bool(row["removed_in"] == self._oldest)
+        successors = row.get("deprecated_by", ())
+        return any(name in self._in_every_version for name in successors)
 
     def _outdated(self, row: Row) -> str:
         """That a key is deprecated or gone, and what to write instead."""
