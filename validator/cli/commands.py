@@ -144,7 +144,7 @@ def schema(
         str, typer.Argument(help="native, report, ..., or deepspeed, axolotl, ...")
     ],
 ) -> None:
-    """Print a JSON Schema, of speccheck's own files or of a framework's, for editors."""
+    """Print a JSON Schema, of speccheck's own files or a framework's, for editors."""
     from speccheck.validator.report.framework_schemas.published import (  # noqa: PLC0415
         published_names,
         published_text,

@@ -12,26 +12,16 @@ Schema = dict[str, Any]
 # A number as text, as Python's int() and float() read it.
 INTEGER_TEXT = r"^\s*[-+]?\d[\d_]*\s*$"
 NUMBER_TEXT = (
-    r"^\s*[-+]?(\d[\d_]*\.?[\d_]*|\.\d+)([eE][-+]?\d+)?\s*$|^\s*[-+]?\.?(inf|nan)\s*$"
+    r"^\s*[-+]?(\d[\d_]*(\.[\d_]*)?|\.\d+)([eE][-+]?\d+)?\s*$|^\s*[-+]?\.?(inf|nan)\s*$"
 )
 EXPONENT_TEXT = r"^[-+]?\d[\d_]*(\.\d*)?[eE][-+]?\d+$"  # a text for YAML 1.1 alone
 # YAML 1.1 reads it as a number, editors read YAML 1.2, where it is a text.
-UNDERSCORED = r"^[-+]?\d[\d_]*_[\d_]*(\.\d*)?$"
+UNDERSCORED = r"^[-+]?\d+(_\d+)+(\.\d*)?$"
 # YAML 1.1 reads these as switches, editors read YAML 1.2, where they are texts.
 SWITCH_WORDS = r"^(yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$"
 SWITCH_TEXT = r"^([Tt]rue|TRUE|[Ff]alse|FALSE|[01yYnNtTfF])$"
 AUTO = r"^auto$"
 INTERPOLATED = r"\$\{|^\?\?\?$"
-_PATTERN_WORDS = {
-    INTEGER_TEXT: "a whole number",
-    NUMBER_TEXT: "a number",
-    EXPONENT_TEXT: "a number",
-    UNDERSCORED: "a number",
-    SWITCH_WORDS: "true or false",
-    SWITCH_TEXT: "true or false",
-    AUTO: "auto",
-    INTERPOLATED: "${...}",
-}
 _BOUND = re.compile(r"(>=|<=|>|<)\s*(-?[\d.]+)")
 _BOUNDS = {
     ">=": "minimum",
@@ -48,15 +38,22 @@ class _Taken:
     def __init__(self) -> None:
         self.types: dict[str, None] = {}  # the first is what editors fill in
         self.patterns: list[str] = []  # of texts that are taken; empty: none is
+        self.words: list[str] = []  # what is taken, for messages
         self.any_text = False
         self.choices: list[Any] = []
         self.items: list[Schema] = []  # of lists; empty: anything
         self.any_list = False
         self.anything = False
 
-    def take(self, *names: str) -> None:
+    def take(self, *names: str, word: str = "") -> None:
         """Let values of these types stand here."""
         self.types.update(dict.fromkeys(names))
+        self.words += [word] if word else []
+
+    def take_text(self, pattern: str, word: str = "") -> None:
+        """Let texts of this form stand here."""
+        self.patterns.append(pattern)
+        self.words += [word] if word else []
 
     def schema(self) -> Schema:
         """As one flat schema, so that editors show one message; with choices as two."""
@@ -68,8 +65,8 @@ class _Taken:
             types["string"] = None
             patterns = [*dict.fromkeys(self.patterns)]
             found["pattern"] = "|".join(patterns)
-            words = dict.fromkeys(_PATTERN_WORDS[one] for one in patterns)
-            found["patternErrorMessage"] = f"must be {' or '.join(words)}"
+            words = " or ".join(dict.fromkeys(self.words))
+            found["patternErrorMessage"] = f"must be {words}"
         if self.any_text:
             types["string"] = None
         if "null" in types:
@@ -110,11 +107,11 @@ class Values:
     def of_block(self) -> Schema:
         """The schema of a block that has no row: other keys stand below it."""
         taken = _Taken()
-        taken.take("object")
+        taken.take("object", word="a block")
         if self._dialect.takes_null:
             taken.take("null")
         if self._dialect.interpolates:
-            taken.patterns.append(INTERPOLATED)
+            taken.take_text(INTERPOLATED, "${...}")
         return taken.schema()
 
     def _taken(self, row: Row) -> _Taken:
@@ -127,7 +124,7 @@ class Values:
         if self._dialect.takes_null or (None in defaults and _is_known(row)):
             taken.take("null")
         if self._dialect.interpolates:
-            taken.patterns.append(INTERPOLATED)
+            taken.take_text(INTERPOLATED, "${...}")
         if "enum" in kinds:
             self._add_choices(taken, row)
         elif row.get("choices") and not {"str", "path"} & {*kinds}:
@@ -145,6 +142,8 @@ class Values:
         taken.choices.extend(choices)
         if row["path"] in self._dialect.closed_texts:
             taken.any_text = False
+            for kind in ("string", "boolean", "number"):
+                taken.types.pop(kind, None)
 
     def _restrict_numbers(self, taken: _Taken, choices: Sequence[Any]) -> None:
         """Let only these numbers stand here, also where texts are converted."""
@@ -171,7 +170,7 @@ class Values:
                 taken.take("boolean", "number")
             taken.anything |= self._dialect.is_mined
         elif kind in {"object", "map"}:
-            taken.take("object")
+            taken.take("object", word="a block")
             taken.anything |= self._dialect.is_mined
         elif kind == "null":
             taken.take("null")
@@ -181,13 +180,13 @@ class Values:
     def _add_list(self, taken: _Taken, element: str, handling: Handling) -> None:
         taken.anything |= self._dialect.is_mined or self._dialect.joins_lists
         if self._dialect.takes_auto:
-            taken.patterns.append(AUTO)
-        taken.take("array")
+            taken.take_text(AUTO, "auto")
+        taken.take("array", word="a list")
         inner = _Taken()
         for kind in split_types(element):
             self._add(inner, kind, handling)
         if self._dialect.interpolates:
-            inner.patterns.append(INTERPOLATED)
+            inner.take_text(INTERPOLATED, "${...}")
         schema = inner.schema()
         if "enum" in element or not schema:
             taken.any_list = True
@@ -195,26 +194,29 @@ class Values:
             taken.items.append(schema)
 
     def _add_number(self, taken: _Taken, kind: str, handling: Handling) -> None:
-        taken.take("integer" if kind == "int" else "number")
+        if kind == "int":
+            taken.take("integer", word="a whole number")
+        else:
+            taken.take("number", word="a number")
         if handling == "converted":
-            taken.patterns.append(INTEGER_TEXT if kind == "int" else NUMBER_TEXT)
+            taken.take_text(INTEGER_TEXT if kind == "int" else NUMBER_TEXT)
         elif self._dialect.language == "yaml":
-            taken.patterns.append(UNDERSCORED)
+            taken.take_text(UNDERSCORED)
         if self._dialect.reads_exponents:
-            taken.patterns.append(EXPONENT_TEXT)
+            taken.take_text(EXPONENT_TEXT)
         if self._dialect.takes_auto:
-            taken.patterns.append(AUTO)
+            taken.take_text(AUTO, "auto")
 
     def _add_switch(self, taken: _Taken, handling: Handling) -> None:
-        taken.take("boolean")
+        taken.take("boolean", word="true or false")
         if handling != "checked":
             taken.take("integer")
         if handling == "converted":
-            taken.patterns.append(SWITCH_TEXT)
+            taken.take_text(SWITCH_TEXT)
         if handling == "converted" or self._dialect.language == "yaml":
-            taken.patterns.append(SWITCH_WORDS)
+            taken.take_text(SWITCH_WORDS)
         if self._dialect.takes_auto:
-            taken.patterns.append(AUTO)
+            taken.take_text(AUTO, "auto")
 
 
 def split_types(text: str) -> Sequence[str]:

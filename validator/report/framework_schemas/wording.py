@@ -84,7 +84,11 @@ class Wording:
             return None  # of a flag the table has what it sets, not what it is
         history = row.get("default_history")
         value = history[-1]["value"] if history else row.get("default")
-        return None if history and value == _COMPUTED else value
+        if history and value == _COMPUTED:
+            return None
+        if isinstance(value, float) and value.is_integer():
+            return int(value) if row["type"].startswith("int") else value
+        return value
 
 
 def newest_version(table: Row) -> str:
