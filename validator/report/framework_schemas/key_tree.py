@@ -20,7 +20,7 @@ class Node:
         below: the keys below it by name.
         items: what a list here holds.
         any_name: what stands below a name that is free.
-        is_open: whether the table says that anything may stand below.
+        free: the row that says that anything may stand below, or None.
     """
 
     def __init__(self, path: str, row: Row | None = None) -> None:
@@ -30,18 +30,18 @@ class Node:
         self.below: dict[str, Node] = {}
         self.items: Node | None = None
         self.any_name: Node | None = None
-        self.is_open = False
+        self.free: Row | None = None
 
     @property
     def has_keys(self) -> bool:
         """Whether the table says anything of what stands below."""
-        return bool(self.below or self.any_name or self.is_open)
+        return bool(self.below or self.any_name or self.free)
 
     @property
     def is_free(self) -> bool:
         """Whether the table lists nothing below, and lets anything stand there."""
-        if self.is_open or self.row is None or self.below or self.any_name:
-            return self.is_open
+        if self.free or self.row is None or self.below or self.any_name:
+            return self.free is not None
         return any(kind in self.row["type"] for kind in FREE)
 
     def walk(self) -> Iterator["Node"]:
@@ -87,7 +87,7 @@ def _steps(path: str) -> list[tuple[str, int]]:
 def _place(node: Node, steps: Sequence[tuple[str, int]], row: Row) -> None:
     for name, lists in steps:
         if name == ANYTHING_BELOW:
-            node.is_open = True
+            node.free = row
             return
         path = f"{node.path}.{name}" if node.path else name
         if name == ANY_NAME:

@@ -21,9 +21,10 @@ class Wording:
         """Gather which keys the table sets against each other."""
         self._oldest = str(table["versions"][0]["version"])
         self._in_every_version = {
-            row["path"]
+            name
             for row in table["keys"]
             if str(row.get("since", "")).startswith("<=") and not row.get("removed_in")
+            for name in (row["path"], *row.get("aliases", ()))
         }
         self._together = {
             key: (*lines,) for key, lines in _sentences_by_key(table).items()
@@ -55,6 +56,14 @@ class Wording:
             if self._is_wrong_in_every_version(row):
                 found["deprecationMessage"] = outdated.replace("`", "")
         return found
+
+    def of_free_block(self, row: Row) -> dict[str, Any]:
+        """The annotations of a block of which the table says only what may stand in it.
+
+        The row is that of `block.**`.
+        """
+        note = _sentence(row.get("note", ""))
+        return {"description": " ".join([*note, "Other keys may stand below."])}
 
     def _is_wrong_in_every_version(self, row: Row) -> bool:
         """Whether the key is out of place whichever release is in use.
@@ -89,12 +98,6 @@ class Wording:
         if isinstance(value, float) and value.is_integer():
             return int(value) if row["type"].startswith("int") else value
         return value
-
-
-def newest_version(table: Row) -> str:
-    """The newest release that the table was made from."""
-    versions = [str(one["version"]) for one in table["versions"]]
-    return next((one for one in versions[::-1] if one != "HEAD"), versions[-1])
 
 
 def _default_text(row: Row, default: Any) -> str:  # noqa: ANN401 - a value of YAML
