@@ -83,6 +83,7 @@ GENERATORS := \
   spec.compile_nccl \
   spec.compile_relations \
   report.json_schemas \
+  report.framework_schemas.generate \
   report.rule_pages \
   rule_index \
   report.coverage_page \

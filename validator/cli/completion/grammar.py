@@ -86,9 +86,12 @@ def _of_the_edition() -> tuple[Command, ...]:
 
 
 def _schemas() -> Words:
+    from speccheck.validator.report.framework_schemas.published import (  # noqa: PLC0415
+        published_names,
+    )
     from speccheck.validator.report.json_schemas import SCHEMAS  # noqa: PLC0415
 
-    return tuple(SCHEMAS)
+    return (*SCHEMAS, *published_names())
 
 
 def _clauses() -> Words:
