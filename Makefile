@@ -84,6 +84,8 @@ GENERATORS := \
   spec.compile_relations \
   report.json_schemas \
   report.rule_pages \
+  report.clause_pages \
+  cli.reference_pages \
   rule_index \
   report.coverage_page \
   sources.registry
