@@ -8,13 +8,14 @@
 #   make node-report  draw docs/node-report.svg: the report of a faulty machine
 #   make calibration  write docs/calibration.md: the rules on published files
 #   make measuring  install what speccheck bench and its tests need: torch
+#   make docs       build the site of the documentation into site/
 #   make generate   rewrite the generated files that are committed
 #   make clean      remove .venv and caches
 # PYTHON=... picks the interpreter, PYTEST_ARGUMENTS=... goes to pytest.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := check
-.PHONY: demo test lint format check bench measuring accuracy bandwidth node-report calibration generate clean
+.PHONY: demo test lint format check bench measuring accuracy bandwidth node-report calibration docs generate clean
 
 EXAMPLE := fixtures/examples/several-files --gpu H100-80GB --role sft
 
@@ -24,6 +25,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_FOR_DEVELOPMENT := $(VENV)/.installed-for-development
 INSTALLED_FOR_PLOTS := $(VENV)/.installed-for-plots
+INSTALLED_FOR_DOCS := $(VENV)/.installed-for-docs
 INSTALLED_FOR_MEASURING := $(VENV)/.installed-for-measuring
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -76,6 +78,13 @@ node-report: $(INSTALLED)
 calibration: $(INSTALLED)
 	$(BIN)/python bench/calibration.py
 
+# --strict: a link or an anchor that leads nowhere, or a page that nothing leads to, fails.
+# The variable silences a notice of the theme, which docs/decisions/0009 answers.
+docs: $(INSTALLED_FOR_DOCS)
+	$(BIN)/python docs/theme/stage.py build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --config-file build/site/mkdocs.yml
+	@echo 'site/index.html'
+
 # In this order: pages are made of the compiled edition.
 GENERATORS := \
   spec.compile_edition \
@@ -97,7 +106,7 @@ generate: $(INSTALLED_FOR_DEVELOPMENT)
 	done
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache build dist site
 	find validator rules schemas probes tests bench -name __pycache__ -prune -exec rm -rf {} +
 
 # An environment that is there already is kept as long as its interpreter runs.
@@ -126,6 +135,11 @@ $(INSTALLED_FOR_MEASURING): pyproject.toml
 	$(create_environment)
 	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
 	@touch $(INSTALLED) $(INSTALLED_FOR_DEVELOPMENT) $@
+
+$(INSTALLED_FOR_DOCS): pyproject.toml
+	$(create_environment)
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $(INSTALLED) $@
 
 $(INSTALLED_FOR_PLOTS): pyproject.toml
 	$(create_environment)

@@ -12,6 +12,7 @@ from speccheck.validator.rule import Rule
 from speccheck.validator.rule_index import built_in_rules
 from speccheck.validator.spec.edition import Edition, load_edition
 
+_AREA_TITLES = {"nccl_environment": "NCCL environment"}
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "rules"
 
 
@@ -31,7 +32,7 @@ def _index(rules: Sequence[Rule], edition: Edition) -> Iterator[str]:
     yield f"{edition.id}; `speccheck explain RULE` prints a page on a terminal."
     for area in dict.fromkeys(rule.area for rule in rules):
         yield ""
-        yield f"## {area.replace('_', ' ').capitalize()}"
+        yield f"## {_AREA_TITLES.get(area) or area.replace('_', ' ').capitalize()}"
         yield ""
         for rule in rules:
             if rule.area == area:
