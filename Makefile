@@ -51,7 +51,7 @@ lint: $(INSTALLED_FOR_DEVELOPMENT)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict
-	$(BIN)/mypy --strict tests bench
+	$(BIN)/mypy --strict tests bench docs/theme
 	$(BIN)/pyright
 
 format: $(INSTALLED_FOR_DEVELOPMENT)

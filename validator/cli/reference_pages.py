@@ -3,12 +3,14 @@
 Run `python -m speccheck.validator.cli.reference_pages`; a test holds the pages equal.
 """
 
+import io
 from collections.abc import Iterator, Sequence
-from importlib import import_module
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from speccheck.validator.cli.main import EXIT_CODES, USAGE
+from speccheck.validator.cli.completion.grammar import Words, commands
+from speccheck.validator.cli.main import COMMANDS, EXIT_CODES, USAGE, main
 from speccheck.validator.cli.options import OPTIONS, Option, options_help
 from speccheck.validator.report.markdown_text import in_cell
 from speccheck.validator.spec.edition import load_edition
@@ -17,18 +19,6 @@ from speccheck.validator.what_if.names import names_help
 FOLDER = Path(__file__).resolve().parents[2] / "docs"
 COMMAND_LINE, CODES = "command-line.md", "exit-codes.md"
 
-# Commands that have a help of their own, and the module that holds it with the options.
-_MODULES = {
-    "probe": "take_snapshot",
-    "preflight": "preflight",
-    "bench": "bench",
-    "bench all-reduce": "bench_collectives",
-    "bench memory": "bench_memory",
-    "bench gemm": "bench_gemm",
-    "bench expect": "bench_expect",
-    "bench plan": "bench_plan",
-    "bench judge": "bench_judge",
-}
 _MAIN = "speccheck FILE..."
 _UNKNOWN_MUSTS = {
     "listed": "listed, and the code stays as it is while one must was judged",
@@ -79,20 +69,38 @@ def _command_line() -> str:
         "",
         *_fenced(names_help()),
     ]
-    for name, module_name in _MODULES.items():
-        module = import_module(f"speccheck.validator.cli.{module_name}")
-        options: tuple[Option, ...] = getattr(module, "OPTIONS", ())
-        text = module.HELP.replace(options_help(options), "")
-        lines.extend(
-            (f"## speccheck {name}", "", *_fenced(text.replace("Options:", "")))
-        )
-        own = [one for one in options if one not in OPTIONS]
-        lines.extend(_tables(own))
+    for name, text in _helps().items():
+        lines.extend((f"## speccheck {' '.join(name)}", "", *_fenced(text)))
+        options = next((one.options for one in commands() if one.name == name), ())
+        lines.extend(_tables([one for one in options if one not in OPTIONS]))
         shared = [f"`{one.flag}`" for one in options if one in OPTIONS]
         if shared:
             lines.extend((f"Also, as for `{_MAIN}`: {', '.join(shared)}.", ""))
     lines.extend(_typed_commands())
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _helps() -> dict[Words, str]:
+    """What `--help` says of each command that reads its own line, without options.
+
+    Commands that share a help, as collectives do, are told once.
+    """
+    found: dict[Words, str] = {}
+    for command in commands():
+        if command.name in {(), ("plan",)} or command.name[0] in COMMANDS:
+            continue
+        for name in (command.name[:1], command.name):
+            text = _help(name).replace(options_help(command.options), "")
+            if text not in found.values():
+                found[name] = text.partition("\nOptions:\n")[0]
+    return found
+
+
+def _help(name: Words) -> str:
+    written = io.StringIO()
+    with redirect_stdout(written):
+        main([*name, "--help"])
+    return written.getvalue()
 
 
 def _fenced(text: str) -> tuple[str, ...]:
