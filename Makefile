@@ -3,6 +3,7 @@
 #   make test       run the tests
 #   make check      format, lint, types, tests: what CI runs
 #   make bench      measure start-up and throughput, and the errors of the models
+#   make bench-peers  write docs/peers.md: other linters on the same files, in one run
 #   make accuracy   write docs/accuracy.md and its plot: the models' errors, row by row
 #   make bandwidth  write docs/bandwidth.md: the verdict on every published bandwidth
 #   make node-report  draw docs/node-report.svg: the report of a faulty machine
@@ -15,7 +16,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := check
-.PHONY: demo test lint format check bench measuring accuracy bandwidth node-report calibration docs generate clean
+.PHONY: demo test lint format check bench bench-peers measuring accuracy bandwidth node-report calibration docs generate clean
 
 EXAMPLE := fixtures/examples/several-files --gpu H100-80GB --role sft
 
@@ -64,6 +65,16 @@ bench: $(INSTALLED)
 	$(BIN)/python bench/run.py $(BENCH_ARGUMENTS)
 	@echo; $(BIN)/python bench/accuracy.py
 
+# The peers have an environment of their own: none of them is a dependency.
+PEERS := .venv-peers
+bench-peers: $(INSTALLED) $(PEERS)/.installed
+	$(BIN)/python bench/peers.py --write $(BENCH_ARGUMENTS)
+
+$(PEERS)/.installed: bench/peers.txt
+	$(BIN)/python -m venv --clear $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --requirement bench/peers.txt
+	@touch $@
+
 measuring: $(INSTALLED_FOR_MEASURING)
 
 accuracy: $(INSTALLED_FOR_PLOTS)
@@ -106,7 +117,7 @@ generate: $(INSTALLED_FOR_DEVELOPMENT)
 	done
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache build dist site
+	rm -rf $(VENV) $(PEERS) .mypy_cache .pytest_cache .ruff_cache build dist site
 	find validator rules schemas probes tests bench -name __pycache__ -prune -exec rm -rf {} +
 
 # An environment that is there already is kept as long as its interpreter runs.

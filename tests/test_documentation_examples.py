@@ -16,6 +16,9 @@ from typing import NamedTuple
 
 import pytest
 
+from example_package import FOLDER as _PLUGIN
+from example_package import NAME as _PACKAGE
+from example_package import write_metadata
 from markdown_pages import ROOT, Example, examples
 
 # What a user has who cloned the repository, as far as pages speak of it.
@@ -25,6 +28,8 @@ _PAGES = sorted(
 )
 _ENTRY = "from speccheck.validator.cli.main import run; run()"
 _SECONDS = 120
+_FOLDERS = {"configs", "jobs"}  # of a reader's own, as pages call them
+_BLOCKS = re.MULTILINE | re.DOTALL
 _BASH = shutil.which("bash") or "/bin/bash"
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 _SPAN = re.compile(r"(?<!`)`(speccheck [^`\n]+)`")
@@ -73,10 +78,15 @@ def clone(tmp_path: Path) -> Path:
     for name in _COPIED:
         without = shutil.ignore_patterns("__pycache__", "*.egg-info")
         shutil.copytree(ROOT / name, folder / name, ignore=without)
+    packages = tmp_path / "packages"
+    without = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(_PLUGIN / _PACKAGE, packages / _PACKAGE, ignore=without)
+    write_metadata(packages)
     program = tmp_path / "bin" / "speccheck"
     program.parent.mkdir()
+    places = os.pathsep.join((str(ROOT / ".imports"), str(packages)))
     program.write_text(
-        f'#!/bin/sh\nPYTHONPATH="{ROOT / ".imports"}" exec "{sys.executable}" '
+        f'#!/bin/sh\nPYTHONPATH="{places}" exec "{sys.executable}" '
         f"-c '{_ENTRY}' \"$@\"\n"
     )
     program.chmod(0o755)
@@ -138,6 +148,14 @@ def test_the_first_page_shows_examples() -> None:
     assert len(_sessions(ROOT / "README.md")) >= 4
 
 
+def test_the_package_of_rules_is_what_its_page_shows() -> None:
+    page = (ROOT / "docs" / "rule-package.md").read_text("utf-8")
+    shown = re.findall(r"^In `([^`]+)`:\n\n```\w+\n(.*?)^```$", page, _BLOCKS)
+    assert len(shown) == 2
+    for path, text in shown:
+        assert (ROOT / path).read_text("utf-8") == text, path
+
+
 def _known() -> str:
     return (ROOT / "docs" / "command-line.md").read_text("utf-8")
 
@@ -146,6 +164,7 @@ def _known() -> str:
 def test_every_option_and_command_that_a_page_names_exists(page: Path) -> None:
     flags = {*_OPTION.findall(_known()), "--help", "--version"}
     commands = {one.split()[0] for one in _COMMANDS.findall(_known())} | {"help"}
+    commands |= _FOLDERS
     wrong: list[str] = []
     for words in _calls(page):
         unknown = [flag for flag in _OPTION.findall(words) if flag not in flags]
