@@ -77,7 +77,13 @@ def judge(
         found = run(request)
         summary = summarize(found.plans)
         ending = exit_of(found, summary, fail_on, skip_unknown=request.skip_unknown)
-        told = Told(found, summary, ending, "full" in parsed.values)
+        told = Told(
+            found,
+            summary,
+            ending,
+            full="full" in parsed.values,
+            statistics="statistics" in parsed.values,
+        )
         for output in outputs:
             style = style_of(parsed, to_file=output.path is not None)
             write(FORMS[output.format].report(told, style), output.path)

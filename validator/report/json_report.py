@@ -12,6 +12,7 @@ from speccheck.validator import VERSION
 from speccheck.validator.evidence.waiver import Waiver
 from speccheck.validator.locate import LocatedFinding, Location
 from speccheck.validator.plan_judge import JudgedPlan
+from speccheck.validator.report.statistics import rule_counts
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.subjects import with_numbers
 from speccheck.validator.report.summary import Summary, summarize
@@ -32,7 +33,7 @@ def report(told: Told, _: Style) -> Iterator[str]:
     Each file, plan and finding stands on a line of its own, written as it is made: the
     document of a thousand files would take more memory than judging them.
     """
-    run, summary, ending, full = told
+    run, summary, ending, full, _statistics = told
     head = {
         "schema": SCHEMA,
         "tool": {"name": "speccheck", "version": VERSION},
@@ -54,6 +55,8 @@ def report(told: Told, _: Style) -> Iterator[str]:
     yield from _list("files", (_encode(_file(file)) for file in run.files))
     yield ",\n"
     yield from _list("plans", (_encode(_plan(plan)) for plan in run.plans))
+    yield ",\n"
+    yield from _list("statistics", map(_encode, statistics_data(run.plans)))
     yield ",\n"
     yield from _list("findings", _findings(run, full=full))
     yield "\n}\n"
@@ -100,6 +103,7 @@ def failure_report(message: str, code: int) -> str:
         "errors": [message],
         "files": [],
         "plans": [],
+        "statistics": [],
         "findings": [],
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
@@ -121,7 +125,19 @@ def _summary(summary: Summary) -> dict[str, object]:
         "clauses": summary.clauses,
         "failed": summary.failed,
         "coverage": None if coverage is None else round(coverage, 4),
+        "waived": summary.waived,
     }
+
+
+def statistics_data(plans: Iterable[JudgedPlan]) -> Iterator[dict[str, object]]:
+    """How often each rule failed, held or could not judge, the worst first."""
+    for row in rule_counts(plans):
+        yield {
+            "rule": row.rule or None,
+            "clause": row.clause,
+            "clause_level": row.clause_level,
+            "counts": row.counts,
+        }
 
 
 def _plan(plan: JudgedPlan) -> dict[str, object]:

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.locate import Location
-from speccheck.validator.plan_view import PlanView, ShownLeaf, ShownPlan
+from speccheck.validator.plan_view import PlanView
 from speccheck.validator.report.forecast_text import forecast_lines
 from speccheck.validator.report.style import Style, printable, wrap
 from speccheck.validator.report.what_if_text import what_if_lines
 from speccheck.validator.report.written import written
+from speccheck.validator.shown_plan import ShownLeaf, ShownPlan
 
 _NAME = 30
 _VALUE = 22

@@ -20,7 +20,7 @@ _MOST_GROUPS = 10
 
 def report(told: Told, style: Style) -> Iterator[str]:
     """The whole report."""
-    run, summary, ending, full = told
+    run, summary, ending, full, statistics = told
     blocks: list[str] = []
     blocks.append("\n".join((_header(run, style), *_groups(run, style, full=full))))
     blocks.append("\n".join(_folded_files(run, full=full)))
@@ -31,10 +31,23 @@ def report(told: Told, style: Style) -> Iterator[str]:
         todo = what_to_do(shown, style, many=many)
         blocks.append("\n".join(filter(None, (_verdict(ending, style), todo))))
     blocks.extend(finding_blocks(shown, style, full=full, many=many))
+    if summary.waived:
+        # Seldom, and a module that the others do without.
+        from speccheck.validator.report.waived_text import (  # noqa: PLC0415
+            waived_lines,
+        )
+
+        blocks.append("\n".join(waived_lines(run.plans, style, full=full)))
     blocks.append(_unsought(run, style))
     blocks.append("\n".join(unknown_lines(run.plans, style, full=full)))
     if full:
         blocks.append("\n".join(_passes(run.plans)))
+    if statistics:
+        from speccheck.validator.report.statistics_text import (  # noqa: PLC0415
+            statistics_lines,
+        )
+
+        blocks.append("\n".join(statistics_lines(run.plans, style)))
     blocks.append(_totals(summary, ending, style))
     yield "\n\n".join(block for block in blocks if block) + "\n"
 
