@@ -72,6 +72,8 @@ def judge(
         if "show_files" in parsed.values:
             return _show_files(request)
         context_facts(request.context)  # refuses unknown names before any work
+        if any(FORMS[output.format].shows_plans for output in outputs):
+            request = request._replace(full=True, keeps_plans=True)
         if prepared is not None:
             request = prepared(request, parsed)
         found = run(request)
@@ -107,15 +109,11 @@ def _send_to_plan() -> NoReturn:
 
 def _refuse(message: str, outputs: list[Output], code: int = 2) -> int:
     sys.stderr.write(f"speccheck: {message}\n")
-    if any(output.format == "json" for output in outputs):
-        from speccheck.validator.report.json_report import (  # noqa: PLC0415
-            failure_report,
-        )
-
-        for output in outputs:
-            if output.format == "json":
-                with suppress(WriteError):  # the first error is the one to tell
-                    write(failure_report(message, code), output.path)
+    for output in outputs:
+        told = FORMS[output.format].refusal(message, code)
+        if told is not None:
+            with suppress(WriteError):  # the first error is the one to tell
+                write(told, output.path)
     return code
 
 

@@ -48,6 +48,12 @@ class Exit(Record):
     verdict: str
     reason: str
 
+    @property
+    def word(self) -> str:
+        """The verdict as people say it."""
+        words = {0: "go", 1: "no-go", 3: "inconclusive"}
+        return words.get(self.code, "not complete")
+
 
 def summarize(plans: Sequence[JudgedPlan]) -> Summary:
     """Count the clauses of all plans; a clause counts once in each plan."""
