@@ -71,7 +71,12 @@ OPTIONS: tuple[Option, ...] = (
     _file("--plugins", "use readers and rules of installed packages", "switch"),
     _file("--skip-unknown", "files of other kinds are no error", "switch"),
     _file("--show-files", "list what each file was taken for, and stop", "switch"),
-    _names("--output", "text (default); speccheck --help lists all", "FORMAT[=FILE]", _REPORT),
+    _names(
+        "--output",
+        "text (default); speccheck --help lists all",
+        "FORMAT[=FILE]",
+        _REPORT,
+    ),
     Option("--plot", "draw measured curves: .svg or .png", "text", "FILE"),
     Option("--full", "show every finding, also what holds", "switch"),
     Option("--statistics", "count the findings of each rule", "switch"),

@@ -55,7 +55,7 @@ def _knows_scale(plan: ShownPlan) -> bool:
 
 
 def _values(plan: ShownPlan, style: Style, *, full: bool) -> Iterator[str]:
-    short = _short_names(plan)
+    short = short_names(plan)
     section = ""
     silent: list[str] = []
     for shown in plan.leaves:
@@ -82,7 +82,7 @@ def _values(plan: ShownPlan, style: Style, *, full: bool) -> Iterator[str]:
         yield f"{count} are not stated in these files (--full names them)"
 
 
-def _short_names(plan: ShownPlan) -> dict[str, str]:
+def short_names(plan: ShownPlan) -> dict[str, str]:
     """The files by their last part, where it tells them apart."""
     paths = {location.file for shown in plan.leaves for location in shown.locations} | {
         variable.location.file for variable in plan.variables

@@ -44,7 +44,7 @@ def rule_counts(plans: Iterable[JudgedPlan]) -> list[RuleCounts]:
                 name = "broken"
             row = found.get((one.clause, one.rule))
             if row is None:
-                zeros = dict.fromkeys(COUNTED, 0)
+                zeros: dict[str, int] = dict.fromkeys(COUNTED, 0)
                 row = RuleCounts(one.rule, one.clause, one.clause_level, zeros)
                 found[one.clause, one.rule] = row
             row.counts[name] += 1
