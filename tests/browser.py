@@ -163,7 +163,7 @@ class Browser:
 
 
 @contextmanager
-def browser(profile: Path) -> Generator[Browser]:
+def browser(profile: Path) -> Generator[Browser, None, None]:
     """A browser for a while."""
     assert PROGRAM is not None
     found = Browser(PROGRAM, profile)

@@ -19,6 +19,7 @@ from speccheck.validator.cli.request import (
     bug_message,
     files_request,
     one_of,
+    outputs_in,
     outputs_of,
     picture_of,
     style_of,
@@ -60,7 +61,7 @@ def judge(
         The exit code.
 
     """
-    outputs: list[Output] = [Output("text", None)]
+    outputs = outputs_in(words, NAMES)
     try:
         parsed = parse(words, options)
         outputs = outputs_of(parsed, NAMES)

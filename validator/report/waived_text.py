@@ -29,8 +29,10 @@ def waived_lines(
         finding = one.finding
         head = f"waived {finding.level} {finding.clause} {finding.rule}  {place(one)}"
         words = waiver_words(finding.waiver) if finding.waiver else ""
-        lines = wrap(f"{head}  {words}", style.width, "  ").strip()
-        yield style.paint("waived", "dim") + lines.removeprefix("waived")
+        line = f"{head}  {words}"
+        if len(line) > style.width:
+            line = f"{head}\n{wrap(words, style.width, ' ' * 4)}"
+        yield style.paint("waived", "dim") + line.removeprefix("waived")
     rest = found[len(shown) :]
     if rest:
         kinds = [one.finding.waiver.kind for one in rest if one.finding.waiver]
