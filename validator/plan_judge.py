@@ -24,11 +24,13 @@ from speccheck.validator.spec.edition import load_edition
 
 if TYPE_CHECKING:
     from speccheck.validator.measured import Measured
+    from speccheck.validator.shown_plan import ShownPlan
 
 # Clauses whose failures a change of settings can mend, and the plans of a run for which
 # one is sought: each costs up to as much as judging a hundred plans.
 MENDED = frozenset({"MEM-001", "MEM-002", "MEM-020", "BATCH-001", "BATCH-003"})
 MOST_SOUGHT = 20
+MOST_SHOWN = 50  # plans whose values are kept for a report: each takes 0.1 MB
 
 
 class JudgedPlan(Record):
@@ -36,6 +38,7 @@ class JudgedPlan(Record):
 
     grouping: why these files are one plan; empty for a single file.
     measured: what was measured under load; None for nothing.
+    shown: all values of the plan, where a report asks for them.
     """
 
     files: tuple[FileStatus, ...]
@@ -44,6 +47,7 @@ class JudgedPlan(Record):
     size: str | None
     findings: tuple[LocatedFinding, ...]
     measured: "Measured | None" = None
+    shown: "ShownPlan | None" = None
 
 
 def all_rules(request: Request) -> tuple[RuleEntry, ...]:
@@ -69,6 +73,7 @@ class PlanJudge:
         self.request = request
         self.unsought = 0
         self._left = MOST_SOUGHT if proposes else 0
+        self._left_to_show = MOST_SHOWN if request.keeps_plans else 0
         self._proposes = proposes
         self._wide: PlanJudge | None = None
         self.edition = load_edition(request.spec)
@@ -103,7 +108,17 @@ class PlanJudge:
                 tuple(self._located(one, by_name) for one in findings), group, evidence
             ),
             measured=_measured(evidence) if evidence.measured else None,
+            shown=self._shown(group, evidence),
         )
+
+    def _shown(self, group: PlanFiles, evidence: PlanEvidence) -> "ShownPlan | None":
+        """The values of the first plans, where a report asks for them."""
+        if not self._left_to_show:
+            return None
+        from speccheck.validator.shown_plan import shown_plan  # noqa: PLC0415 - seldom
+
+        self._left_to_show -= 1
+        return shown_plan(group, evidence)
 
     def _mended(
         self,

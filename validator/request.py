@@ -20,6 +20,7 @@ class Request(Record):
     stdin_name: str | None = None
     skip_unknown: bool = False
     full: bool = False  # what holds is reported as well, with its places
+    keeps_plans: bool = False  # a report shows the values of plans, not findings alone
     each: bool = False
     by_folder: bool = False
     plugins: bool = False

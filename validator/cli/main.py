@@ -132,9 +132,14 @@ def _command(name: str) -> Callable[[list[str]], int] | None:
 
 def _help() -> str:
     from speccheck.validator.cli.options import options_help  # noqa: PLC0415
+    from speccheck.validator.report.form import FORMS  # noqa: PLC0415
     from speccheck.validator.what_if.names import names_help  # noqa: PLC0415
 
-    return f"{USAGE}{options_help()}\n{names_help()}\n{EXIT_CODES}"
+    forms = "\n".join(f"  {form.name:<26} {form.help}" for form in FORMS.values())
+    return (
+        f"{USAGE}{options_help()}\n\nForms of a report (--output):\n{forms}\n\n"
+        f"{names_help()}\n{EXIT_CODES}"
+    )
 
 
 if __name__ == "__main__":

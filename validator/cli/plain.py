@@ -19,6 +19,7 @@ from speccheck.validator.cli.request import (
     bug_message,
     files_request,
     one_of,
+    outputs_in,
     outputs_of,
     picture_of,
     style_of,
@@ -71,7 +72,7 @@ def judge(
         The exit code.
 
     """
-    outputs: list[Output] = [Output("text", None)]
+    outputs = outputs_in(words, NAMES)
     try:
         parsed = parse(words, options)
         outputs = outputs_of(parsed, NAMES)
@@ -83,12 +84,20 @@ def judge(
         if "show_files" in parsed.values:
             return _show_files(request)
         context_facts(request.context)  # refuses unknown names before any work
+        if any(FORMS[output.format].shows_plans for output in outputs):
+            request = request._replace(full=True, keeps_plans=True)
         if prepared is not None:
             request = prepared(request, parsed)
         found = run(request)
         summary = summarize(found.plans)
         ending = exit_of(found, summary, fail_on, skip_unknown=request.skip_unknown)
-        told = Told(found, summary, ending, "full" in parsed.values)
+        told = Told(
+            found,
+            summary,
+            ending,
+            full="full" in parsed.values,
+            statistics="statistics" in parsed.values,
+        )
         for output in outputs:
             style = style_of(parsed, to_file=output.path is not None)
             write(FORMS[output.format].report(told, style), output.path)
@@ -112,15 +121,11 @@ def _send_to_plan() -> NoReturn:
 
 def _refuse(message: str, outputs: list[Output], code: int = 2) -> int:
     sys.stderr.write(f"speccheck: {message}\n")
-    if any(output.format == "json" for output in outputs):
-        from speccheck.validator.report.json_report import (  # noqa: PLC0415
-            failure_report,
-        )
-
-        for output in outputs:
-            if output.format == "json":
-                with suppress(WriteError):  # the first error is the one to tell
-                    write(failure_report(message, code), output.path)
+    for output in outputs:
+        told = FORMS[output.format].refusal(message, code)
+        if told is not None:
+            with suppress(WriteError):  # the first error is the one to tell
+                write(told, output.path)
     return code
 
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from itertools import pairwise
 
 from speccheck.validator.cli.options import Parsed, UsageError, Value
 from speccheck.validator.evidence.framework_version import parse_version
@@ -132,6 +133,20 @@ def _names(texts: list[str]) -> tuple[str, ...]:
     return tuple(
         name.strip() for text in texts for name in text.split(",") if name.strip()
     )
+
+
+def outputs_in(words: list[str], formats: tuple[str, ...]) -> list[Output]:
+    """The reports that a command line asks for, though it may be wrong elsewhere.
+
+    Who reads JSON is to be told so in JSON.
+    """
+    flag = "--output"
+    texts = [one for before, one in pairwise(words) if before == flag]
+    texts += [
+        one.removeprefix(flag + "=") for one in words if one.startswith(flag + "=")
+    ]
+    named = (text.partition("=") for text in texts)
+    return [Output(name, path or None) for name, _, path in named if name in formats]
 
 
 def outputs_of(parsed: Parsed, formats: tuple[str, ...]) -> list[Output]:

@@ -2,12 +2,17 @@
 
 from collections.abc import Iterator
 
+from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.report.style import Style, printable
 from speccheck.validator.report.summary import Exit
 from speccheck.validator.report.told import Told
 from speccheck.validator.run import Run
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
+
+
+def _rank(finding: Finding) -> tuple[bool, int]:
+    return finding.waiver is not None, _ORDER[finding.level]
 
 
 def report(told: Told, style: Style) -> Iterator[str]:
@@ -23,7 +28,7 @@ def _lines(run: Run, ending: Exit, style: Style) -> Iterator[str]:
             for located in plan.findings
             if located.finding.outcome in {"fail", "error"}
         ]
-        failed.sort(key=lambda located: _ORDER[located.finding.level])
+        failed.sort(key=lambda one: _rank(one.finding))
         for located in failed:
             finding = located.finding
             place = f"{plan.files[0].path}: "
@@ -39,5 +44,13 @@ def _lines(run: Run, ending: Exit, style: Style) -> Iterator[str]:
                     break
             level = style.paint(finding.level, finding.level)
             name = f"{finding.clause} {finding.rule}".rstrip()
-            yield f"{place}{level} {name}: {printable(finding.message)}"
+            line = f"{level} {name}: {printable(finding.message)}"
+            if finding.waiver is not None:
+                # Seldom, and a module that the others do without.
+                from speccheck.validator.report.waived_text import (  # noqa: PLC0415
+                    waiver_words,
+                )
+
+                line = f"waived {line}  {waiver_words(finding.waiver)}"
+            yield f"{place}{line}"
     yield f"{ending.verdict}: {ending.reason} (exit {ending.code})"

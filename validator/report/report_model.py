@@ -45,6 +45,7 @@ class Totals(_Part):
     clauses: dict[ClauseLevel, dict[str, int]]
     failed: dict[Level, int]
     coverage: float | None
+    waived: int  # failures that somebody silenced
 
 
 class File(_Part):
@@ -239,6 +240,19 @@ class ReportFinding(_Part):
     plan: int
 
 
+class RuleStatistics(_Part):
+    """How many findings of one rule, or of a clause decided without one, came out how.
+
+    counts: error, warning, info (failures that count), waived, unknown, broken, pass,
+    not_applicable.
+    """
+
+    rule: str | None
+    clause: str
+    clause_level: ClauseLevel
+    counts: dict[str, int]
+
+
 class Report(_Part):
     """The whole document."""
 
@@ -253,4 +267,5 @@ class Report(_Part):
     errors: list[str]
     files: list[File]
     plans: list[Plan]
+    statistics: list[RuleStatistics]  # of all findings, also those not listed
     findings: list[ReportFinding]

@@ -19,11 +19,13 @@ class Summary(Record):
     """Clauses by level and outcome, and findings that failed by their level.
 
     unwritten: musts that no rule judges yet, so that no evidence would settle them.
+    waived: failures that somebody silenced; they count in no level.
     """
 
     clauses: dict[str, dict[str, int]]
     failed: dict[str, int]
     unwritten: int = 0
+    waived: int = 0
 
     @property
     def judged_musts(self) -> int:
@@ -46,12 +48,18 @@ class Exit(Record):
     verdict: str
     reason: str
 
+    @property
+    def word(self) -> str:
+        """The verdict as people say it."""
+        words = {0: "go", 1: "no-go", 3: "inconclusive"}
+        return words.get(self.code, "not complete")
+
 
 def summarize(plans: Sequence[JudgedPlan]) -> Summary:
     """Count the clauses of all plans; a clause counts once in each plan."""
     clauses: dict[str, dict[str, int]] = {level: _zeros(OUTCOMES) for level in LEVELS}
     failed = _zeros(("error", "warning", "info"))
-    unwritten = 0
+    unwritten = waived = 0
     for plan in plans:
         findings = [located.finding for located in plan.findings]
         for clause in by_clause(findings):
@@ -59,7 +67,8 @@ def summarize(plans: Sequence[JudgedPlan]) -> Summary:
         for finding in _failed(findings):
             failed[finding.level] += 1
         unwritten += sum(_is_unwritten(one) for one in findings)
-    return Summary(clauses, failed, unwritten)
+        waived += sum(one.waiver is not None for one in findings)
+    return Summary(clauses, failed, unwritten, waived)
 
 
 def _is_unwritten(finding: Finding) -> bool:
@@ -78,7 +87,23 @@ def _failed(findings: Iterable[Finding]) -> list[Finding]:
 def exit_of(
     run: Run, summary: Summary, fail_on: str, *, skip_unknown: bool = False
 ) -> Exit:
-    """The exit code: our own bug, bad input, findings, inconclusive, or all holds.
+    """The exit code, and a reason that names what was waived.
+
+    Args:
+        run: what was judged.
+        summary: what it comes to.
+        fail_on: the level from which on a failure counts.
+        skip_unknown: whether files of other kinds are no error.
+
+    """
+    found = _exit_of(run, summary, fail_on, skip_unknown=skip_unknown)
+    if not summary.waived:
+        return found
+    return found._replace(reason=f"{found.reason}; {summary.waived:,} waived")
+
+
+def _exit_of(run: Run, summary: Summary, fail_on: str, *, skip_unknown: bool) -> Exit:
+    """Our own bug, bad input, findings, inconclusive, or all holds.
 
     The first that is true counts, in the order 4, 2, 1, 3, 0: a file that could not be
     read must never hide behind the findings of another.
@@ -92,9 +117,7 @@ def exit_of(
         _bad_input(run)
         or _findings(summary, fail_on)
         or _inconclusive(run, summary)
-        or Exit(
-            0, "pass", f"every must that was judged holds{_unwritten(run, summary)}"
-        )
+        or Exit(0, "pass", _held(run, summary))
     )
 
 
@@ -147,6 +170,12 @@ def has_unlisted_gpus(plan: JudgedPlan) -> bool:
         one.finding.missing == (_GPUS,) and one.finding.clause_level == "must"
         for one in plan.findings
     )
+
+
+def _held(run: Run, summary: Summary) -> str:
+    """What is true of a run that ends well: a must that is waived does not hold."""
+    waived = " or is waived" if summary.clauses["must"]["waived"] else ""
+    return f"every must that was judged holds{waived}{_unwritten(run, summary)}"
 
 
 def _unwritten(run: Run, summary: Summary) -> str:

@@ -19,9 +19,9 @@ _MOST_GROUPS = 10
 
 def report(told: Told, style: Style) -> Iterator[str]:
     """The whole report."""
-    run, summary, ending, full = told
+    run, summary, ending, full, statistics = told
     blocks: list[str] = []
-    blocks.append("\n".join((_header(run, style), *_groups(run, style, full=full))))
+    blocks.append("\n".join((header(run, style), *_groups(run, style, full=full))))
     blocks.append("\n".join(_folded_files(run, full=full)))
     blocks.append("\n".join(_measured(run, style, full=full)))
     many = len(run.plans) > 1
@@ -30,15 +30,29 @@ def report(told: Told, style: Style) -> Iterator[str]:
         todo = what_to_do(shown, style, many=many)
         blocks.append("\n".join(filter(None, (_verdict(ending, style), todo))))
     blocks.extend(finding_blocks(shown, style, full=full, many=many))
+    if summary.waived:
+        # Seldom, and a module that the others do without.
+        from speccheck.validator.report.waived_text import (  # noqa: PLC0415
+            waived_lines,
+        )
+
+        blocks.append("\n".join(waived_lines(run.plans, style, full=full)))
     blocks.append(_unsought(run, style))
     blocks.append("\n".join(unknown_lines(run.plans, style, full=full)))
     if full:
         blocks.append("\n".join(_passes(run.plans)))
+    if statistics:
+        from speccheck.validator.report.statistics_text import (  # noqa: PLC0415
+            statistics_lines,
+        )
+
+        blocks.append("\n".join(statistics_lines(run.plans, style)))
     blocks.append(_totals(summary, ending, style))
     yield "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def _header(run: Run, style: Style) -> str:
+def header(run: Run, style: Style) -> str:
+    """What was judged: files, size of the job, edition and profile."""
     dot = f" {style.dot} "
     edition = f"edition {run.edition.id}"
     if len(run.plans) == 1:
@@ -216,16 +230,11 @@ def _totals(summary: Summary, ending: Exit, style: Style) -> str:
         if level == "must" and summary.coverage is not None:
             line += f"      coverage {summary.coverage:.0%}"
         lines.append(line)
-    gap = " " * max(2, 60 - len(_word(ending)) - len(ending.reason))
+    gap = " " * max(2, 60 - len(ending.word) - len(ending.reason))
     lines.append(f"{_verdict(ending, style)}{gap}exit {ending.code}")
     return "\n".join(lines)
 
 
 def _verdict(ending: Exit, style: Style) -> str:
     colour = {0: "good", 3: "unknown"}.get(ending.code, "error")
-    return f"{style.paint(_word(ending), colour)}: {ending.reason}"
-
-
-def _word(ending: Exit) -> str:
-    words = {0: "go", 1: "no-go", 3: "inconclusive"}
-    return words.get(ending.code, "not complete")
+    return f"{style.paint(ending.word, colour)}: {ending.reason}"

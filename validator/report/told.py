@@ -9,10 +9,11 @@ class Told(Record):
     """All that a report says; every form says it in its own way.
 
     full: what holds and what does not apply is told as well, where the form may leave
-    it out.
+    it out. statistics: how often each rule failed is told as well.
     """
 
     run: Run
     summary: Summary
     ending: Exit
     full: bool = False
+    statistics: bool = False
