@@ -136,7 +136,7 @@ class Yamllint:
             yield Told(file, rule.rstrip(")"), what, level == "error")
 
 
-class CheckJsonschema:
+class SchemaValidator:
     """Shape of documents, by our schemas of the frameworks."""
 
     name = "check-jsonschema"
@@ -204,12 +204,12 @@ class Traincheck:
         return Answer(read, frozenset(told))
 
 
-Tool = Speccheck | Yamllint | CheckJsonschema | Traincheck
+Tool = Speccheck | Yamllint | SchemaValidator | Traincheck
 
 
 def all_tools(folder: Path) -> tuple[Tool, ...]:
     """This program and its peers, whose commands lie in a folder."""
-    peers = (Yamllint(folder), CheckJsonschema(folder), Traincheck(folder))
+    peers = (Yamllint(folder), SchemaValidator(folder), Traincheck(folder))
     return (Speccheck(), *peers)
 
 

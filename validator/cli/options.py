@@ -31,6 +31,7 @@ _JOB = "Facts of the job that files seldom state"
 _SPEC = "What is judged"
 _FILES = "Files"
 _REPORT = "Report"
+_FIXES = "Fixes"
 _PLAN = "Plan (speccheck plan)"
 
 
@@ -78,6 +79,24 @@ OPTIONS: tuple[Option, ...] = (
         "FORMAT[=FILE]",
         _REPORT,
     ),
+    Option(
+        "--diff",
+        "show what --fix would change; exit 1 if anything",
+        "switch",
+        group=_FIXES,
+    ),
+    Option(
+        "--fix",
+        "mend what can be mended safely, and judge again",
+        "switch",
+        group=_FIXES,
+    ),
+    Option(
+        "--unsafe-fixes",
+        "also what changes the training itself",
+        "switch",
+        group=_FIXES,
+    ),
     Option("--plot", "draw measured curves: .svg or .png", "text", "FILE"),
     Option("--full", "show every finding, also what holds", "switch"),
     Option("--statistics", "count the findings of each rule", "switch"),
@@ -90,6 +109,7 @@ OPTIONS: tuple[Option, ...] = (
 _OF_FILES = {
     *("--node", "--what-if", "--show-files", "--format", "--stdin-filename"),
     *("--each", "--by-folder", "--skip-unknown", "--watch"),
+    *("--diff", "--fix", "--unsafe-fixes"),
 }
 OF_JUDGING = tuple(one for one in OPTIONS if one.flag not in _OF_FILES)
 

@@ -18,7 +18,8 @@ class Form(Record):
     when the form is asked for. is_for_people: read on a terminal, so that other lines
     may stand beside it on standard output. shows_plans: it tells the values of the
     plans, and what holds. tells_refusals: it has a text, `failure_report(message,
-    code)`, for a run that could not begin.
+    code)`, for a run that could not begin. tells_edits: it shows fixes as
+    edits of files.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Form(Record):
     is_for_people: bool = False
     shows_plans: bool = False
     tells_refusals: bool = False
+    tells_edits: bool = False
 
     def report(self, told: Told, style: Style) -> Iterable[str]:
         """The text of the report, in pieces."""
@@ -54,6 +56,7 @@ FORMS = {
             "json_report",
             "speccheck-report/1, one document",
             tells_refusals=True,
+            tells_edits=True,
         ),
         Form(
             "jsonl",
