@@ -7,7 +7,6 @@ misspelt, and the key itself for a wrong value.
 
 from typing import NamedTuple
 
-
 _ROLLOUT = "actor_rollout_ref.rollout"
 
 

@@ -22,8 +22,8 @@ class Dialect(Record):
         table: key table in schemas/catalogues/frameworks.
         title: what the schema says that it describes.
         language: of most files; JSON is YAML for every loader of YAML here.
-        handling: of values; `top` and `as_written` name where it is `trusted` instead.
-        top: the handling of keys at the top.
+        handling: of values.
+        top: the handling of keys at the top, where that is another one.
         as_written: blocks whose values are handled as those at the top.
         reads_exponents: the loader reads `2e-5` as a number, where YAML 1.1 has a text.
         takes_scalars_as_text: a number or switch may stand where a text is wanted.

@@ -14,7 +14,7 @@ from speccheck.validator.report.framework_schemas.schema import framework_schema
 from speccheck.validator.spec.compile_catalogues import read_source
 
 _WIDTH = 2  # of an indentation
-_LIST_OF_NAMES = ("properties", "patternProperties")
+_SCHEMAS_BY_NAME = ("properties", "patternProperties")
 
 
 def generated(name: str) -> dict[str, Any]:
@@ -34,8 +34,8 @@ def _rendered(value: object, depth: int) -> str:
     inner = " " * _WIDTH * (depth + 1)
     lines = ",\n".join(
         f"{inner}{json.dumps(key, ensure_ascii=False)}: "
-        + (_names(entry, depth + 1) if key in _LIST_OF_NAMES else "")
-        + ("" if key in _LIST_OF_NAMES else _rendered(entry, depth + 1))
+        + (_names(entry, depth + 1) if key in _SCHEMAS_BY_NAME else "")
+        + ("" if key in _SCHEMAS_BY_NAME else _rendered(entry, depth + 1))
         for key, entry in value.items()
     )
     return "{\n" + lines + "\n" + " " * _WIDTH * depth + "}"
@@ -52,7 +52,7 @@ def _names(entries: dict[str, Any], depth: int) -> str:
 
 def _holds_names(value: dict[str, Any]) -> bool:
     """Whether the schema lists keys, itself or in what its lists hold."""
-    if not value.keys().isdisjoint(_LIST_OF_NAMES):
+    if not value.keys().isdisjoint(_SCHEMAS_BY_NAME):
         return True
     items = value.get("items")
     return isinstance(items, dict) and _holds_names(items)

@@ -51,10 +51,9 @@ class Wording:
             found["markdownDescription"] = text
         if default is not None and not outdated:
             found["default"] = default
-        if outdated:
+        if outdated and self._is_wrong_in_every_version(row):
             found["deprecated"] = True
-            if self._is_wrong_in_every_version(row):
-                found["deprecationMessage"] = outdated.replace("`", "")
+            found["deprecationMessage"] = outdated.replace("`", "")
         return found
 
     def of_free_block(self, row: Row) -> dict[str, Any]:
