@@ -246,7 +246,7 @@ def _score_table(scores: dict[str, Score], pairs: Sequence[Pair]) -> str:
         "tool",
         f"reads, of {twins}",
         f"tells apart, of {twins}",
-        f"an error on a good one, of {len(pairs)}",
+        f"error on a good one, of {len(pairs)}",
         f"anything on a good one, of {len(pairs)}",
     )
     return _table(head, ((name, *map(str, one)) for name, one in scores.items()))

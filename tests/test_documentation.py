@@ -16,7 +16,7 @@ import yaml
 import stage
 from markdown_pages import ROOT, Link, anchors, links, markdown_files, slug
 
-_ELSEWHERE = re.compile(r"https?://[\w.-]+/\S*$")
+_ELSEWHERE = re.compile(r"https?://[\w.-]+(?:/\S*)?$")
 _LOADED = {
     "script": "src",
     "link": "href",
