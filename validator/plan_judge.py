@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from speccheck.validator.asked_names import verified
 from speccheck.validator.assemble import PlanEvidence, assemble
 from speccheck.validator.engine import Judge
 from speccheck.validator.evidence.finding import Finding
@@ -15,12 +16,12 @@ from speccheck.validator.locate import LocatedFinding, located, sources_of
 from speccheck.validator.request import Request
 from speccheck.validator.rule import OF_FILES, Scope
 from speccheck.validator.rule_index import RuleEntry, RulesByClause, rule_entries
-from speccheck.validator.selection import Selection
 from speccheck.validator.sources.files import FileStatus
 from speccheck.validator.sources.joining.grouping import PlanFiles
 from speccheck.validator.sources.source import Source
 from speccheck.validator.spec.compose import JudgedClause, compose
 from speccheck.validator.spec.edition import load_edition
+from speccheck.validator.weights import with_levels
 
 if TYPE_CHECKING:
     from speccheck.validator.measured import Measured
@@ -46,6 +47,15 @@ class JudgedPlan(Record):
     measured: "Measured | None" = None
 
 
+class Sought:
+    """How often changes were sought that mend a plan, in all of a run."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self.left = MOST_SOUGHT
+        self.unsought = 0  # plans that would need some, and for which none was sought
+
+
 def all_rules(request: Request) -> tuple[RuleEntry, ...]:
     """The rules of the run; raises PluginFault."""
     if not request.plugins:
@@ -58,22 +68,24 @@ def all_rules(request: Request) -> tuple[RuleEntry, ...]:
 class PlanJudge:
     """Judges plan after plan by one edition; composed profiles are kept."""
 
-    def __init__(self, request: Request, *, proposes: bool = True) -> None:
+    def __init__(
+        self, request: Request, *, proposes: bool = True, sought: Sought | None = None
+    ) -> None:
         """Load the edition and the rules once.
 
         Args:
             request: what is judged, and how.
             proposes: whether changes are sought that mend what fails.
+            sought: counts that, for all judges of a run.
 
         """
         self.request = request
-        self.unsought = 0
-        self._left = MOST_SOUGHT if proposes else 0
+        self._sought = sought or Sought()
         self._proposes = proposes
         self._wide: PlanJudge | None = None
         self.edition = load_edition(request.spec)
         self.entries = all_rules(request)
-        request.selection.verify(self.edition, self.entries)
+        self.warnings = verified(request, self.edition, self.entries)
         self._selected = request.selection.rules(self.entries)
         self._rules: dict[tuple[Scope, ...], RulesByClause] = {}
         self._judges: dict[tuple[object, ...], Judge] = {}
@@ -119,8 +131,8 @@ class PlanJudge:
         ]
         if not failed or not self._proposes:
             return found
-        if not self._left:
-            self.unsought += 1
+        if not self._sought.left:
+            self._sought.unsought += 1
             mended = {id(one): one._replace(proposals=None) for one in failed}
         else:
             # The search is no part of a run in which nothing of it fails.
@@ -128,7 +140,7 @@ class PlanJudge:
                 propose,
             )
 
-            self._left -= 1
+            self._sought.left -= 1
             context = self.request.context
             judge_of = self._judging_all().judge_of
             mended = {
@@ -142,7 +154,7 @@ class PlanJudge:
     def _judging_all(self) -> "PlanJudge":
         """A judge by all rules that are not ignored: a proposal must stand them all."""
         if self._wide is None:
-            selection = Selection(ignore=self.request.selection.ignore)
+            selection = self.request.selection._replace(select=(), extend_select=())
             request = self.request._replace(selection=selection)
             self._wide = PlanJudge(request, proposes=False)
         return self._wide
@@ -212,6 +224,7 @@ class PlanJudge:
                 narrowed = narrowed.selecting(
                     lambda one: self._concerns_live(one, wanted, asked)
                 )
+            narrowed = with_levels(narrowed, self.request.policy.levels, self.entries)
             judge = Judge(narrowed, self._rules_of(asked))
             self._judges[named] = judge
         return judge

@@ -16,6 +16,7 @@ from speccheck.validator.forecast.all import forecasts
 from speccheck.validator.forecast.quantity import Forecast
 from speccheck.validator.locate import Location, locate, sources_of
 from speccheck.validator.plan_judge import PlanJudge
+from speccheck.validator.plan_judges import PlanJudges, settled
 from speccheck.validator.request import Request
 from speccheck.validator.run import read_plans
 from speccheck.validator.sources.files import FileStatus
@@ -77,16 +78,18 @@ def plan_view(request: Request, changes: Sequence[Assignment] = ()) -> PlanView:
     files: dict[str, FileStatus] = {}
     plans: list[ShownPlan] = []
     # Forecasts and findings of changed plans are few: all of them are kept whole.
-    judge = None
+    judges = None
     if changes:
-        judge = PlanJudge(request._replace(full=True), proposes=False)
+        judges = PlanJudges(request._replace(full=True), proposes=False)
     for statuses, groups in read_plans(request):
         for status in statuses:
             if not status.followed or status.path not in files:
                 files[status.path] = status
         for group in groups:
-            shown = _shown(request, group)
-            plans.append(_changed(shown, group, judge, changes) if judge else shown)
+            shown = _shown(settled(request, group), group)
+            if judges is not None:
+                shown = _changed(shown, group, judges.of(group), changes)
+            plans.append(shown)
     return PlanView(tuple(files.values()), tuple(plans))
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.plan_judge import JudgedPlan, PlanJudge
+from speccheck.validator.plan_judge import JudgedPlan
+from speccheck.validator.plan_judges import PlanJudges, names_of
 from speccheck.validator.request import Request
 from speccheck.validator.sources.files import (
     FileStatus,
@@ -18,13 +19,21 @@ from speccheck.validator.spec.edition import Edition
 
 
 class Run(Record):
-    """What came of it; unsought: plans for whose failures no change was sought."""
+    """What came of it.
+
+    unsought: plans for whose failures no change was sought. warnings: what settings and
+    command line say in vain. settings: the files that hold for all of it, the closest
+    first. is_isolated: settings were not read.
+    """
 
     edition: Edition
     use: str
     files: tuple[FileStatus, ...]
     plans: tuple[JudgedPlan, ...]
     unsought: int = 0
+    warnings: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    is_isolated: bool = False
 
 
 def all_readers(request: Request) -> Readers:
@@ -113,11 +122,17 @@ def _read_plans(
         else:
             also = followed(files, readers)
             named = [file.status for file in also]
-            yield (
-                [*statuses, *named],
-                group([*files, *also], by_folder=request.by_folder),
-            )
+            groups = group([*files, *also], by_folder=request.by_folder)
+            yield [*statuses, *named], [_with_reason(request, one) for one in groups]
         del files[:]
+
+
+def _with_reason(request: Request, group: PlanFiles) -> PlanFiles:
+    """A plan that says whose settings count, where its files have several."""
+    if request.for_files is None or len(group.files) == 1:
+        return group
+    reason = request.for_files.reason(names_of(group))
+    return group._replace(reasons=(*group.reasons, reason)) if reason else group
 
 
 def run(request: Request) -> Run:
@@ -126,7 +141,7 @@ def run(request: Request) -> Run:
     Raises UnknownName, UnknownFormat, UnknownProfile, UnknownEdition, UnknownSelection
     or PluginFault for names that nobody knows and plugins that hold nothing.
     """
-    judge_plan = PlanJudge(request)
+    judge_plan = PlanJudges(request)
     statuses: dict[str, FileStatus] = {}
     plans: list[JudgedPlan] = []
     for found, groups in read_plans(request):
@@ -142,4 +157,7 @@ def run(request: Request) -> Run:
         tuple(statuses.values()),
         tuple(plans),
         judge_plan.unsought,
+        judge_plan.warnings,
+        request.settings,
+        request.is_isolated,
     )

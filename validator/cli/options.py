@@ -1,8 +1,11 @@
 """The options of `speccheck FILE...`: one table for parsing, help and completion."""
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from speccheck.validator.evidence.record import Record
+
+if TYPE_CHECKING:
+    from speccheck.validator.cli.settled import Settled
 
 Kind = Literal["switch", "text", "integer", "number"]
 
@@ -64,6 +67,12 @@ OPTIONS: tuple[Option, ...] = (
     Option("--spec", "edition, or a folder with one", "text", "EDITION", group=_SPEC),
     _names("--select", "judge only these clauses, areas or rules", "NAMES", _SPEC),
     _names("--ignore", "do not judge these", "NAMES", _SPEC),
+    _names("--extend-select", "judge these as well", "NAMES", _SPEC),
+    _names("--extend-ignore", "nor these", "NAMES", _SPEC),
+    Option("--settings", "the one settings file for all", "text", "FILE", group=_SPEC),
+    Option("--isolated", "read no settings file", "switch", group=_SPEC),
+    _names("--exclude", "do not search these in folders", "PATTERN", _FILES),
+    _file("--force-exclude", "leave these out where they are named, too", "switch"),
     _file("--format", "read every file as this format", "text", "FORMAT"),
     _file("--stdin-filename", "name of the file that `-` reads", "text", "NAME"),
     _file("--each", "judge every file alone", "switch"),
@@ -84,6 +93,7 @@ OPTIONS: tuple[Option, ...] = (
 _OF_FILES = {
     *("--node", "--what-if", "--show-files", "--format", "--stdin-filename"),
     *("--each", "--by-folder", "--skip-unknown", "--watch"),
+    *("--exclude", "--force-exclude"),
 }
 OF_JUDGING = tuple(one for one in OPTIONS if one.flag not in _OF_FILES)
 
@@ -95,6 +105,7 @@ class Parsed(Record):
 
     files: tuple[str, ...]
     values: dict[str, Value]
+    settled: "Settled | None" = None  # what settings files say, once they are read
 
 
 def parse(arguments: list[str], options: tuple[Option, ...] = OPTIONS) -> Parsed:

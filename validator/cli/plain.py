@@ -1,7 +1,7 @@
 """`speccheck FILE...`: parse, run, report."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import NoReturn
 
@@ -24,7 +24,9 @@ from speccheck.validator.cli.request import (
     style_of,
     wants_traceback,
 )
+from speccheck.validator.cli.settled import with_settings
 from speccheck.validator.report.form import FORMS, NAMES
+from speccheck.validator.report.style import printable
 from speccheck.validator.report.summary import exit_of, summarize
 from speccheck.validator.report.told import Told
 from speccheck.validator.report.write import WriteError, write
@@ -75,6 +77,8 @@ def judge(
     try:
         parsed = parse(words, options)
         outputs = outputs_of(parsed, NAMES)
+        parsed = with_settings(parsed, options)
+        outputs = outputs_of(parsed, NAMES)
         request = request_of(parsed)
         fail_on = one_of(parsed, "fail_on", FAIL_ON)
         picture = picture_of(parsed)
@@ -86,6 +90,7 @@ def judge(
         if prepared is not None:
             request = prepared(request, parsed)
         found = run(request)
+        warn(found.warnings)
         summary = summarize(found.plans)
         ending = exit_of(found, summary, fail_on, skip_unknown=request.skip_unknown)
         told = Told(found, summary, ending, "full" in parsed.values)
@@ -103,6 +108,12 @@ def judge(
             raise
         return _refuse(bug_message(error), outputs, BUG)
     return ending.code
+
+
+def warn(messages: Iterable[str]) -> None:
+    """Say on standard error what has no effect."""
+    for message in messages:
+        sys.stderr.write(f"speccheck: warning: {printable(message)}\n")
 
 
 def _send_to_plan() -> NoReturn:
