@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from speccheck.validator.asked_names import verified
 from speccheck.validator.assemble import PlanEvidence, assemble
 from speccheck.validator.engine import Judge
 from speccheck.validator.evidence.finding import Finding
@@ -85,7 +84,7 @@ class PlanJudge:
         self._wide: PlanJudge | None = None
         self.edition = load_edition(request.spec)
         self.entries = all_rules(request)
-        self.warnings = verified(request, self.edition, self.entries)
+        self.warnings = self._verified()
         self._selected = request.selection.rules(self.entries)
         self._rules: dict[tuple[Scope, ...], RulesByClause] = {}
         self._judges: dict[tuple[object, ...], Judge] = {}
@@ -93,6 +92,18 @@ class PlanJudge:
         # findings are the same object in every plan: that a clause does not apply.
         self._shared: dict[int, LocatedFinding] = {}
         self._passed: dict[tuple[str, ...], LocatedFinding] = {}
+
+    def _verified(self) -> tuple[str, ...]:
+        """What is asked for in vain; raises UnknownSelection."""
+        policy = self.request.policy
+        if self.request.selection.is_empty and not (
+            policy.levels or policy.file_ignores
+        ):
+            return ()
+        # Most runs name no clause, area or rule.
+        from speccheck.validator.asked_names import verified  # noqa: PLC0415
+
+        return verified(self.request, self.edition, self.entries)
 
     def __call__(self, group: PlanFiles) -> JudgedPlan:
         """Judge the plan that these files make together."""

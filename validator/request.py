@@ -36,11 +36,12 @@ class ForFiles(Protocol):
 class Excluded(Record):
     """A pattern of paths that are not searched (path_pattern.py).
 
-    folder: that the pattern is relative to.
+    folder: that the pattern is relative to. told: where the pattern stands.
     """
 
     pattern: str
     folder: str
+    told: str = ""
 
 
 class Request(Record):

@@ -1,14 +1,15 @@
 """One run: files in, judged plans out, positions worked out only for findings."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.plan_judges import PlanJudges, names_of
-from speccheck.validator.request import Request
+from speccheck.validator.request import Excluded, Request
 from speccheck.validator.sources.files import (
     FileStatus,
     ReadFile,
+    excluded_file,
     find_files,
     read_file,
 )
@@ -52,12 +53,18 @@ def read_all(
     statuses: list[FileStatus] = []
     files: list[ReadFile] = []
     batch: tuple[str, ...] | None = None
-    for path, named in find_files(request.arguments):
+    excluded = _exclusion(request)
+    for path, named in find_files(request.arguments, excluded):
         key = ("named",) if named else ("folder", path.rpartition("/")[0])
         if batch is not None and key != batch:
             yield statuses, files
             statuses, files = [], []
         batch = key
+        if named and request.force_exclude and excluded and path != "-":
+            pattern = excluded(path)
+            if pattern is not None:
+                statuses.append(excluded_file(path, pattern.told))
+                continue
         status, found = read_file(
             path,
             named=named,
@@ -68,6 +75,15 @@ def read_all(
         statuses.append(status)
         files.extend(found)
     yield statuses, files
+
+
+def _exclusion(request: Request) -> "Callable[[str], Excluded | None] | None":
+    """What leaves files out, where anything does."""
+    if not request.excluded:
+        return None
+    from speccheck.validator.excluded import exclusion_of  # noqa: PLC0415 - seldom
+
+    return exclusion_of(request.excluded)
 
 
 class NoSnapshot(Exception):  # noqa: N818 - a usage error with its own message

@@ -96,6 +96,11 @@ _OF_FILES = {
     *("--exclude", "--force-exclude"),
 }
 OF_JUDGING = tuple(one for one in OPTIONS if one.flag not in _OF_FILES)
+# Switches that settings may turn on, so that the command line can turn them off.
+UNDONE = frozenset(
+    {"full", "plugins", "by_folder", "each", "skip_unknown", "force_exclude"}
+)
+_NO = "--no-"
 
 Value = str | int | float | bool | list[str]
 
@@ -121,7 +126,7 @@ def parse(arguments: list[str], options: tuple[Option, ...] = OPTIONS) -> Parsed
             files.append(argument)
         else:
             flag, equal, text = argument.partition("=")
-            option = by_flag.get(flag)
+            option = by_flag.get(flag) or _undone(flag, by_flag)
             if option is None:
                 raise UsageError(_unknown(flag, by_flag))
             if option.kind != "switch" and not equal:
@@ -145,7 +150,22 @@ def _unknown(flag: str, known: dict[str, Option]) -> str:
     return f"no option {flag}: {hint}"
 
 
+def _undone(flag: str, known: dict[str, Option]) -> Option | None:
+    """`--no-full`: a switch that settings turn on is off for this run."""
+    if "--settings" not in known or not flag.startswith(_NO):
+        return None
+    undone = known.get("--" + flag.removeprefix(_NO))
+    if undone is None or undone.name not in UNDONE:
+        return None
+    return Option(flag, "", "switch")
+
+
 def _put(values: dict[str, Value], option: Option, text: str) -> None:
+    if option.kind == "switch" and option.flag.startswith(_NO):
+        undone = option.flag.removeprefix(_NO).replace("-", "_")
+        if undone in UNDONE:
+            values[undone] = False
+            return
     if option.kind == "switch":
         values[option.name] = True
         return

@@ -133,11 +133,18 @@ def _judging(parsed: Parsed) -> Judging:
 
 def _excluded(parsed: Parsed) -> tuple[Excluded, ...]:
     """What is not searched: patterns of settings from their file, others from here."""
+    patterns = _list(parsed.values, "exclude")
+    if not patterns:
+        return ()
     settled = parsed.settled
-    from_settings = settled is not None and "exclude" in (settled.places or ())
-    layer = settled.layer if settled and from_settings else None
-    folder = layer.folders["exclude"] if layer else os.getcwd()
-    return tuple(Excluded(one, folder) for one in _list(parsed.values, "exclude"))
+    folder, places = os.getcwd(), ["--exclude"] * len(patterns)
+    if settled and settled.layer and "exclude" in (settled.places or ()):
+        folder = settled.layer.folders["exclude"]
+        places = [told(one) for one in settled.layer.places["exclude"]]
+    return tuple(
+        Excluded(pattern, folder, place)
+        for pattern, place in zip(patterns, places, strict=True)
+    )
 
 
 def files_request(parsed: Parsed) -> Request:
@@ -189,10 +196,12 @@ def outputs_of(parsed: Parsed, formats: tuple[str, ...]) -> list[Output]:
     for text in _list(parsed.values, "output") or ["text"]:
         name, equal, path = text.partition("=")
         if name not in formats:
-            message = f"--output {name}: must be one of {', '.join(formats)}"
+            said = _said(parsed, "output")
+            message = f"{said} {name}: must be one of {', '.join(formats)}"
             raise UsageError(message)
         if equal and not path:
-            message = f"--output {name}= needs a file name after the equal sign"
+            said = _said(parsed, "output")
+            message = f"{said} {name}= needs a file name after the equal sign"
             raise UsageError(message)
         outputs.append(Output(name, path or None))
     if sum(output.path is None for output in outputs) > 1:

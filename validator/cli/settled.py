@@ -20,18 +20,27 @@ class Settled(Record):
     """What settings files say of a run, and what the command line alone says.
 
     flags: the names of the options that the command has; others do not concern it.
+    writes_baseline: the command writes the file of the baseline, which may be missing.
     places: where settings give the values of options.
     """
 
     settings: RunSettings
     own: Mapping[str, Value]
     flags: frozenset[str]
+    writes_baseline: bool = False
     layer: "Layer | None" = None
     places: "Mapping[str, tuple[Place, ...]] | None" = None
 
 
-def with_settings(parsed: Parsed, options: Sequence[Option]) -> Parsed:
+def with_settings(
+    parsed: Parsed, options: Sequence[Option], *, writes_baseline: bool = False
+) -> Parsed:
     """The command line with what settings say where it says nothing.
+
+    Args:
+        parsed: the command line.
+        options: those that the command has.
+        writes_baseline: whether it writes the baseline, which need not be there then.
 
     Raises SettingsError for a settings file that cannot be read, or is wrong.
     """
@@ -44,7 +53,8 @@ def with_settings(parsed: Parsed, options: Sequence[Option]) -> Parsed:
         stdin_name if isinstance(stdin_name, str) else None,
         named if isinstance(named, str) else None,
     )
-    settled = Settled(settings, own, frozenset(one.name for one in options))
+    flags = frozenset(one.name for one in options)
+    settled = Settled(settings, own, flags, writes_baseline)
     return laid_over(parsed, settled, settings.of_run())
 
 

@@ -1,9 +1,14 @@
 """What settings say of judging, beside what options say: places, locks, levels."""
 
+import os
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from speccheck.validator.cli.options import Parsed, Value
+from speccheck.validator.cli.settled import Settled
 from speccheck.validator.evidence.value import Place
+from speccheck.validator.policy import Policy
+from speccheck.validator.report.style import printable
 from speccheck.validator.request import Judging
 from speccheck.validator.selection import told
 from speccheck.validator.settings.find import SettingsError
@@ -11,6 +16,9 @@ from speccheck.validator.sources.context import Context
 from speccheck.validator.spec.compose import UnknownProfile, find_profile
 from speccheck.validator.spec.edition import load_edition
 from speccheck.validator.spec.names import UnknownName
+
+if TYPE_CHECKING:
+    from speccheck.validator.settings.layer import Layer
 
 _LISTS = {
     "select": "select",
@@ -24,7 +32,7 @@ def with_policy(judging: Judging, parsed: Parsed) -> Judging:
     """The same with what only settings say, and with the places of what they say.
 
     Raises SettingsError for the name of a GPU, a fabric, an instance type or a profile
-    that nobody knows.
+    that nobody knows, and for a file of waivers or of a baseline that is not there.
     """
     settled = parsed.settled
     if settled is None or settled.layer is None:
@@ -44,8 +52,26 @@ def with_policy(judging: Judging, parsed: Parsed) -> Judging:
     return judging._replace(
         context=context,
         selection=selection,
-        policy=layer.policy,
+        policy=_policy(judging.policy, settled, layer),
         settings=layer.files,
+    )
+
+
+def _policy(own: Policy, settled: Settled, layer: "Layer") -> Policy:
+    """The policy of settings under what options say; raises SettingsError."""
+    policy = layer.policy
+    for name, path in (("waivers", policy.waivers), ("baseline", policy.baseline)):
+        is_written = name == "baseline" and settled.writes_baseline
+        is_own = getattr(own, name) is not None
+        if path is None or is_own or is_written or os.path.isfile(path):
+            continue
+        place = layer.places[name][0]
+        message = f"{told(place)}: {place.key}: no such file: {printable(path)}"
+        raise SettingsError(message)
+    return policy._replace(
+        waivers=own.waivers or policy.waivers,
+        baseline=own.baseline or policy.baseline,
+        inline_ignores=own.inline_ignores and policy.inline_ignores,
     )
 
 

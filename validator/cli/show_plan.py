@@ -52,7 +52,8 @@ def show_plan(words: list[str]) -> int:
         sys.stderr.write(f"speccheck: {bug_message(error)}\n")
         return BUG
     if any(
-        file.state == "unreadable" or (file.named and file.state != "judged")
+        file.state == "unreadable"
+        or (file.named and file.state not in {"judged", "excluded"})
         for file in view.files
     ):
         return _USAGE

@@ -53,7 +53,7 @@ class File(_Part):
     path: str
     format: str | None
     confidence: float
-    status: Literal["judged", "unrecognised", "template", "unreadable"]
+    status: Literal["judged", "unrecognised", "template", "unreadable", "excluded"]
     message: str | None
 
 

@@ -86,8 +86,8 @@ def exit_of(
     broken = sum(row["error"] for row in summary.clauses.values())
     if broken:
         return Exit(4, "error", f"{counted(broken, 'clause')} hit a bug of speccheck")
-    if skip_unknown and not run.plans and _are_unknown(run):
-        return Exit(0, "pass", "no file is a training configuration")
+    if not run.plans and _are_left_out(run, skip_unknown=skip_unknown):
+        return Exit(0, "pass", _LEFT_OUT[_are_excluded(run)])
     return (
         _bad_input(run, skip_unknown=skip_unknown)
         or _findings(summary, fail_on)
@@ -98,8 +98,17 @@ def exit_of(
     )
 
 
-def _are_unknown(run: Run) -> bool:
-    return bool(run.files) and all(file.state == "unrecognised" for file in run.files)
+_LEFT_OUT = ("no file is a training configuration", "settings exclude every file")
+
+
+def _are_left_out(run: Run, *, skip_unknown: bool) -> bool:
+    """Whether there is nothing to judge, and the user said that this is right."""
+    right = {"excluded", "unrecognised"} if skip_unknown else {"excluded"}
+    return bool(run.files) and all(file.state in right for file in run.files)
+
+
+def _are_excluded(run: Run) -> bool:
+    return all(file.state == "excluded" for file in run.files)
 
 
 def _bad_input(run: Run, *, skip_unknown: bool) -> Exit | None:
@@ -161,4 +170,4 @@ def _unwritten(run: Run, summary: Summary) -> str:
 
 def _is_bad_input(state: str, *, named: bool) -> bool:
     """A folder may hold other tools' files and templates; a named file may not."""
-    return state == "unreadable" or (named and state != "judged")
+    return state == "unreadable" or (named and state not in {"judged", "excluded"})

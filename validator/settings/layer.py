@@ -9,6 +9,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.path_pattern import matches
 from speccheck.validator.policy import FileIgnore, Named, Policy, RaisedLevel
+from speccheck.validator.report.style import printable
 from speccheck.validator.repository import path_within
 from speccheck.validator.settings.find import SettingsError, shown
 from speccheck.validator.settings.keys import (
@@ -20,13 +21,15 @@ from speccheck.validator.settings.keys import (
 from speccheck.validator.settings.load import Setting, told
 from speccheck.validator.settings.resolve import Resolved
 
+NAMED_FILES = ("waivers", "baseline")
 _LEVELS: dict[str, Level] = {"error": "error", "warning": "warning", "info": "info"}
 
 
 class Layer(Record):
     """What settings say, to be laid under what the command line says.
 
-    values: by the names of options. places: where they stand; of a list, each item.
+    values: by the names of options. places: where they stand; of a list, each item; of
+    the files that a policy names, too.
     folders: of the settings file that gives them. files: that give values, as reports
     call them, the closest first.
     """
@@ -39,10 +42,7 @@ class Layer(Record):
 
 
 def layer_of(found: Resolved, patterns: Sequence[tuple[str, str]]) -> Layer:
-    """What holds for a plan whose files match these patterns, with their folders.
-
-    Raises SettingsError for a file of waivers or of a baseline that is not there.
-    """
+    """What holds for a plan whose files match these patterns, with their folders."""
     values: dict[str, Value] = {}
     places: dict[str, tuple[Place, ...]] = {}
     folders: dict[str, str] = {}
@@ -57,6 +57,9 @@ def layer_of(found: Resolved, patterns: Sequence[tuple[str, str]]) -> Layer:
             places[name] = (one.place,)
         values[name] = value
         folders[name] = one.folder
+    for name in NAMED_FILES:
+        if (name,) in found.values:
+            places[name] = (found.values[(name,)][-1].place,)
     return Layer(values, places, folders, _policy(found), found.files)
 
 
@@ -76,11 +79,35 @@ def _in_order(
 def _value(one: Setting) -> Value:
     """A value as an option has it; a path is relative to the settings file."""
     if isinstance(one.value, tuple):
-        return [*one.value]
+        is_output = one.path == ("output",)
+        return [
+            _output(text, place, one.folder) if is_output else text
+            for text, place in zip(one.value, one.items, strict=True)
+        ]
     if one.path == ("spec",):
         folder = os.path.join(one.folder, str(one.value))
         return folder if os.path.exists(folder) else one.value
     return one.value
+
+
+def _output(text: str, place: Place, folder: str) -> str:
+    """A report that settings ask for, in a file below their own folder or in none.
+
+    Settings come with what is judged, and may be hostile: they overwrite nothing
+    elsewhere. Raises SettingsError.
+    """
+    form, equal, path = text.partition("=")
+    if not equal or not path:
+        return text
+    target = os.path.normpath(os.path.join(folder, path))
+    real = os.path.realpath(os.path.dirname(target))
+    if path_within(real, os.path.realpath(folder)) is None:
+        message = (
+            f"{told(place)}: {place.key} = {text}: a report that settings ask for must "
+            "lie below their folder: give another path, or use --output"
+        )
+        raise SettingsError(printable(message))
+    return f"{form}={shown(target)}"
 
 
 def patterns_for(found: Resolved, paths: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -122,8 +149,8 @@ def _policy(found: Resolved) -> Policy:
         mandatory=tuple(locks),
         levels=tuple(levels),
         file_ignores=tuple(ignores),
-        waivers=_file(values.get(("waivers",))),
-        baseline=_file(values.get(("baseline",))),
+        waivers=_path(values.get(("waivers",))),
+        baseline=_path(values.get(("baseline",))),
         inline_ignores=inline is None or bool(inline[0].value),
     )
 
@@ -136,13 +163,9 @@ def _level(setting: Setting) -> Level:
     return _LEVELS[str(setting.value)]
 
 
-def _file(settings: tuple[Setting, ...] | None) -> str | None:
+def _path(settings: tuple[Setting, ...] | None) -> str | None:
     """The path of a file that a setting names, relative to the settings file."""
     if not settings:
         return None
     one = settings[-1]
-    path = os.path.normpath(os.path.join(one.folder, str(one.value)))
-    if not os.path.isfile(path):
-        message = f'{told(one.place)}: {one.path[0]} = "{one.value}": no such file'
-        raise SettingsError(message)
-    return shown(path)
+    return shown(os.path.normpath(os.path.join(one.folder, str(one.value))))

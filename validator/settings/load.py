@@ -3,7 +3,6 @@
 import os
 from typing import Any
 
-from speccheck.validator.evidence.nearest import nearest
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath, Place, dotted
 from speccheck.validator.report.style import printable
@@ -22,8 +21,7 @@ from speccheck.validator.settings.keys import (
     Key,
 )
 from speccheck.validator.sources.documents.document import Document, ReadError
-from speccheck.validator.sources.documents.reading import read_text
-from speccheck.validator.sources.documents.toml_document import load_toml
+from speccheck.validator.sources.documents.reading import load_documents, read_text
 
 Scalar = str | int | float | bool
 SettingValue = Scalar | tuple[str, ...]
@@ -84,7 +82,7 @@ def load(path: str) -> SettingsFile | None:
             return None if is_shared else SettingsFile(path, name, ())
         raise SettingsError(_of_file(name, error)) from error
     try:
-        document = load_toml(name, text)
+        (document,) = load_documents(name, text, "toml")
     except ReadError as error:
         if is_shared and "tool.speccheck" not in text:
             return None  # whatever is wrong with it, it is not ours to say
@@ -213,6 +211,8 @@ class _Values:
     def _unknown(
         self, path: tuple[str, ...], known: tuple[str, ...], noun: str
     ) -> SettingsError:
+        from speccheck.validator.evidence.nearest import nearest  # noqa: PLC0415 - rare
+
         close = nearest(path[-1].replace("_", "-"), known)
         hint = f"did you mean {close}?" if close else f"known are {', '.join(known)}"
         return self.fault(path[:-1], f"no {noun} {path[-1]}: {hint}", at=path)
