@@ -18,11 +18,12 @@ from speccheck.validator.rule_index import RuleEntry, RulesByClause, rule_entrie
 from speccheck.validator.sources.files import FileStatus
 from speccheck.validator.sources.joining.grouping import PlanFiles
 from speccheck.validator.sources.source import Source
-from speccheck.validator.spec.compose import JudgedClause, compose
+from speccheck.validator.spec.compose import ComposedEdition, JudgedClause, compose
 from speccheck.validator.spec.edition import load_edition
 from speccheck.validator.weights import with_levels
 
 if TYPE_CHECKING:
+    from speccheck.validator.left_out import LeftOut, Silences
     from speccheck.validator.measured import Measured
 
 # Clauses whose failures a change of settings can mend, and the plans of a run for which
@@ -35,7 +36,8 @@ class JudgedPlan(Record):
     """One plan: its files, the size of the job, and what was found.
 
     grouping: why these files are one plan; empty for a single file.
-    measured: what was measured under load; None for nothing.
+    measured: what was measured under load; None for nothing. settings: the files that
+    it is judged by, the closest first. left_out: what would be judged without them.
     """
 
     files: tuple[FileStatus, ...]
@@ -44,6 +46,8 @@ class JudgedPlan(Record):
     size: str | None
     findings: tuple[LocatedFinding, ...]
     measured: "Measured | None" = None
+    settings: tuple[str, ...] = ()
+    left_out: "tuple[LeftOut, ...]" = ()
 
 
 class Sought:
@@ -88,6 +92,7 @@ class PlanJudge:
         self._selected = request.selection.rules(self.entries)
         self._rules: dict[tuple[Scope, ...], RulesByClause] = {}
         self._judges: dict[tuple[object, ...], Judge] = {}
+        self._silences: dict[Judge, Silences] = {}
         # By the id of the finding, which stays its own as long as it is held here. Most
         # findings are the same object in every plan: that a clause does not apply.
         self._shared: dict[int, LocatedFinding] = {}
@@ -126,6 +131,10 @@ class PlanJudge:
                 tuple(self._located(one, by_name) for one in findings), group, evidence
             ),
             measured=_measured(evidence) if evidence.measured else None,
+            settings=self.request.settings,
+            left_out=self._silences[judge](evidence.by_type)
+            if judge in self._silences
+            else (),
         )
 
     def _mended(
@@ -238,7 +247,29 @@ class PlanJudge:
             narrowed = with_levels(narrowed, self.request.policy.levels, self.entries)
             judge = Judge(narrowed, self._rules_of(asked))
             self._judges[named] = judge
+            if not clauses:
+                if "plan" not in scopes:
+                    composed = composed.selecting(
+                        lambda one: self._concerns_live(one, wanted, asked)
+                    )
+                self._note_silences(judge, composed, narrowed, asked)
         return judge
+
+    def _note_silences(
+        self,
+        judge: Judge,
+        before: ComposedEdition,
+        after: ComposedEdition,
+        scopes: tuple[Scope, ...],
+    ) -> None:
+        """Keep what the selection leaves out of what such plans are judged by."""
+        selection = self.request.selection
+        if not selection.select and not selection.ignore:
+            return
+        from speccheck.validator.left_out import Silences  # noqa: PLC0415 - seldom
+
+        rules = [one for one in self.entries if one.scope in scopes]
+        self._silences[judge] = Silences(selection, before, after, rules)
 
     def _rules_of(self, scopes: tuple[Scope, ...]) -> RulesByClause:
         if scopes not in self._rules:

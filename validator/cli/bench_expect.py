@@ -19,7 +19,6 @@ from speccheck.validator.cli.options import (
     parse,
 )
 from speccheck.validator.cli.request import request_of, style_of
-from speccheck.validator.cli.settled import with_settings
 from speccheck.validator.evidence.measurement.collective import (
     CollectiveRun,
     CollectiveRuns,
@@ -67,7 +66,7 @@ def command(name: str, words: list[str]) -> int:
 def _expect(words: list[str]) -> int:
     parsed = parse(words, OPTIONS)
     collective = _collective(parsed)
-    context = request_of(with_settings(parsed, OPTIONS)).context
+    context = request_of(parsed).context
     sizes = _SIZES
     if told := size_of(parsed, "size"):
         sizes = (told,)

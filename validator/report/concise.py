@@ -2,20 +2,20 @@
 
 from collections.abc import Iterator
 
+from speccheck.validator.report.settings_told import ISOLATED, silence_told
 from speccheck.validator.report.style import Style, printable
-from speccheck.validator.report.summary import Exit
 from speccheck.validator.report.told import Told
-from speccheck.validator.run import Run
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 
 
 def report(told: Told, style: Style) -> Iterator[str]:
     """`file:line:column: level clause rule: message`, then the verdict."""
-    yield "\n".join(_lines(told.run, told.ending, style)) + "\n"
+    yield "\n".join(_lines(told, style)) + "\n"
 
 
-def _lines(run: Run, ending: Exit, style: Style) -> Iterator[str]:
+def _lines(told: Told, style: Style) -> Iterator[str]:
+    run, ending = told.run, told.ending
     yield from (file.message for file in run.files if file.message)
     for plan in run.plans:
         failed = [
@@ -40,4 +40,6 @@ def _lines(run: Run, ending: Exit, style: Style) -> Iterator[str]:
             level = style.paint(finding.level, finding.level)
             name = f"{finding.clause} {finding.rule}".rstrip()
             yield f"{place}{level} {name}: {printable(finding.message)}"
-    yield f"{ending.verdict}: {ending.reason} (exit {ending.code})"
+    yield from silence_told(told.summary)
+    isolated = f"; {ISOLATED}" if run.is_isolated else ""
+    yield f"{ending.verdict}: {ending.reason} (exit {ending.code}){isolated}"

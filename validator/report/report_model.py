@@ -39,12 +39,31 @@ class Profile(_Part):
     use: str
 
 
+class SwitchedOff(_Part):
+    """What a line of settings, or an option, left out of the judgement.
+
+    clauses: by level. rules: of clauses that were judged by other rules alone.
+    """
+
+    by: str
+    clauses: dict[ClauseLevel, list[str]]
+    rules: list[str]
+
+
 class Totals(_Part):
     """Clauses by level and outcome, failed findings by level, coverage of the musts."""
 
     clauses: dict[ClauseLevel, dict[str, int]]
     failed: dict[Level, int]
     coverage: float | None
+    switched_off: list[SwitchedOff]
+
+
+class SettingsFiles(_Part):
+    """The settings files of the run, the closest first; isolated: none was read."""
+
+    files: list[str]
+    isolated: bool
 
 
 class File(_Part):
@@ -150,6 +169,7 @@ class Plan(_Part):
     gpus_per_node: int | None
     world_size: int | None
     size: str | None
+    settings: list[str]
     measured: list[Measured]
     rates: list[Rates]
     paths: list[PathTaken]
@@ -246,6 +266,8 @@ class Report(_Part):
     tool: Tool
     edition: EditionName | None
     profile: Profile | None
+    settings: SettingsFiles
+    warnings: list[str]
     verdict: Literal["pass", "fail", "inconclusive", "error"]
     reason: str
     exit_code: int

@@ -1,6 +1,7 @@
 """Counts of a run, its verdict and its exit code."""
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from speccheck.validator.clause_outcome import by_clause
 from speccheck.validator.evidence.finding import Finding
@@ -8,6 +9,9 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.report.style import counted
 from speccheck.validator.run import Run
+
+if TYPE_CHECKING:
+    from speccheck.validator.left_out import SwitchedOff
 
 LEVELS = ("must", "should", "may")
 OUTCOMES = ("pass", "fail", "unknown", "not_applicable", "error", "waived")
@@ -19,11 +23,13 @@ class Summary(Record):
     """Clauses by level and outcome, and findings that failed by their level.
 
     unwritten: musts that no rule judges yet, so that no evidence would settle them.
+    switched_off: what settings and options leave out of the judgement, by who does.
     """
 
     clauses: dict[str, dict[str, int]]
     failed: dict[str, int]
     unwritten: int = 0
+    switched_off: "tuple[SwitchedOff, ...]" = ()
 
     @property
     def judged_musts(self) -> int:
@@ -59,7 +65,16 @@ def summarize(plans: Sequence[JudgedPlan]) -> Summary:
         for finding in _failed(findings):
             failed[finding.level] += 1
         unwritten += sum(_is_unwritten(one) for one in findings)
-    return Summary(clauses, failed, unwritten)
+    return Summary(clauses, failed, unwritten, _switched_off(plans))
+
+
+def _switched_off(plans: Sequence[JudgedPlan]) -> "tuple[SwitchedOff, ...]":
+    left_out = [one for plan in plans for one in plan.left_out]
+    if not left_out:
+        return ()
+    from speccheck.validator.left_out import switched_off  # noqa: PLC0415 - seldom
+
+    return switched_off(left_out)
 
 
 def _is_unwritten(finding: Finding) -> bool:
