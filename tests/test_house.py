@@ -29,7 +29,8 @@ _JUDGES = (
 )
 _READS = (*_FACTS, "validator.models", "validator.spec", "schemas", "validator")
 _ENGINE = (*_JUDGES, *_READS, "rules", "validator.sources", "probes", "engine")
-_ASKING = ("validator.report", "validator.cli", "validator.settings")
+_SCHEMAS = "validator.report.json_schemas"
+_ASKING = ("validator.report", _SCHEMAS, "validator.cli", "validator.settings")
 LAYERS: dict[str, tuple[str, ...]] = {
     "validator.evidence": _FACTS,
     "validator.rule": _FACTS,
@@ -42,6 +43,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "probes": (*_READS, "probes"),
     "engine": _ENGINE,
     "validator.report": (*_ENGINE, "validator.report"),
+    _SCHEMAS: (*_ENGINE, *_ASKING),  # of settings as well
     # Two ways to ask for the same: settings are what options say, and stand in a file.
     "validator.settings": (*_ENGINE, *_ASKING),
     "validator.cli": (*_ENGINE, *_ASKING),

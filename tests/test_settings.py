@@ -1,28 +1,10 @@
 """Settings files: found, read, and laid under the command line."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from speccheck.validator.cli.main import main
-
-DEEPSPEED = """{
-  "train_batch_size": 512,
-  "train_micro_batch_size_per_gpu": 2,
-  "gradient_accumulation_steps": 8,
-  "bf16": {"enabled": true},
-  "zero_optimization": {"stage": 2},
-  "optimizer": {"type": "AdamW", "params": {"lr": 0.0001}}
-}
-"""
-JOB = """
-[facts]
-gpu = "H100-80GB"
-nodes = 8
-gpus-per-node = 8
-"""
+from settings_files import DEEPSPEED, JOB, failed, findings, put, run
 
 
 @pytest.fixture
@@ -32,27 +14,6 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "ds.json").write_text(DEEPSPEED)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def put(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    code = main(list(words))
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def failed(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
-    return [one["clause"] for one in findings(capsys, *words)]
-
-
-def findings(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
-    _, out, _ = run(capsys, *words, "--output", "json")
-    return [one for one in json.loads(out)["findings"] if one["outcome"] == "fail"]
 
 
 def test_facts_of_settings_stand_in_the_plan_with_their_lines(

@@ -80,6 +80,7 @@ OPTIONS: tuple[Option, ...] = (
     _file("--plugins", "use readers and rules of installed packages", "switch"),
     _file("--skip-unknown", "files of other kinds are no error", "switch"),
     _file("--show-files", "list what each file was taken for, and stop", "switch"),
+    _file("--show-settings", "each value in force, from where, and stop", "switch"),
     _file("--watch", "judge again whenever a file changes", "switch"),
     _names("--output", "text, concise or json", "FORMAT[=FILE]", _REPORT),
     Option("--plot", "draw measured curves: .svg or .png", "text", "FILE"),
@@ -93,7 +94,7 @@ OPTIONS: tuple[Option, ...] = (
 _OF_FILES = {
     *("--node", "--what-if", "--show-files", "--format", "--stdin-filename"),
     *("--each", "--by-folder", "--skip-unknown", "--watch"),
-    *("--exclude", "--force-exclude"),
+    *("--exclude", "--force-exclude", "--show-settings"),
 }
 OF_JUDGING = tuple(one for one in OPTIONS if one.flag not in _OF_FILES)
 # Switches that settings may turn on, so that the command line can turn them off.

@@ -24,6 +24,7 @@ from speccheck.validator.cli.request import (
     style_of,
     wants_traceback,
 )
+from speccheck.validator.cli.request import request_of as any_request
 from speccheck.validator.cli.settled import with_settings
 from speccheck.validator.report.form import FORMS, NAMES
 from speccheck.validator.report.style import printable
@@ -78,6 +79,8 @@ def judge(
         parsed = parse(words, options)
         outputs = outputs_of(parsed, NAMES)
         parsed = with_settings(parsed, options)
+        if "show_settings" in parsed.values:
+            return _show_settings(parsed, outputs)
         outputs = outputs_of(parsed, NAMES)
         request = request_of(parsed)
         fail_on = one_of(parsed, "fail_on", FAIL_ON)
@@ -133,6 +136,21 @@ def _refuse(message: str, outputs: list[Output], code: int = 2) -> int:
                 with suppress(WriteError):  # the first error is the one to tell
                     write(failure_report(message, code), output.path)
     return code
+
+
+def _show_settings(parsed: Parsed, outputs: list[Output]) -> int:
+    from speccheck.validator.settings.show import (  # noqa: PLC0415 - seldom
+        sections_of,
+        settings_json,
+        settings_text,
+    )
+
+    any_request(parsed)  # refuses values that no run could be judged by
+    is_isolated = "isolated" in parsed.values
+    for output in outputs:
+        form = settings_json if output.format == "json" else settings_text
+        write(form(sections_of(parsed), is_isolated=is_isolated), output.path)
+    return 0
 
 
 def _show_files(request: Request) -> int:

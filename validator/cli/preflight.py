@@ -21,7 +21,7 @@ from speccheck.validator.sources.files import ReadFile
 from speccheck.validator.sources.joining.grouping import PlanFiles
 
 # It takes the snapshot itself; these belong to other commands.
-_NOT_HERE = {"--node", "--what-if", "--show-files"}
+_NOT_HERE = {"--node", "--what-if", "--show-files", "--show-settings"}
 _BUDGET = "60s"
 _NAME = "this node"
 _MOST_PATHS = 1000  # those beyond are not looked at, and so not known

@@ -41,7 +41,8 @@ LEVEL_NAMES = ("error", "warning", "info")
 class Key(Record):
     """One setting.
 
-    option: the flag that says the same for one run; empty where none does.
+    default: as JSON; empty where there is none. option: the flag that says the same for
+    one run; empty where none does.
     words: the only values, where there are but a few.
     """
 
@@ -83,8 +84,8 @@ KEYS: tuple[Key, ...] = (
         "another settings file, whose values hold where this one has none",
     ),
     _as_option("spec", "run", '"1.0"'),
-    _as_option("profile", "plan", '"ci"'),
-    _as_option("select", "plan", "what the profile asks for"),
+    _as_option("profile", "plan", '["ci"]'),
+    _as_option("select", "plan"),
     _as_option("ignore", "plan", "[]"),
     _as_option("extend-select", "plan", "[]"),
     _as_option("extend-ignore", "plan", "[]"),
@@ -96,7 +97,7 @@ KEYS: tuple[Key, ...] = (
         "[]",
     ),
     _as_option("fail-on", "run", '"error"', FAIL_ON),
-    _as_option("output", "run", '"text"'),
+    _as_option("output", "run", '["text"]'),
     _as_option("color", "run", '"auto"', ("auto", "always", "never")),
     _as_option("full", "run", "false"),
     _as_option("plugins", "run", "false"),

@@ -39,6 +39,7 @@ class Layer(Record):
     folders: Mapping[str, str]
     policy: Policy
     files: tuple[str, ...]
+    resolved: Resolved
 
 
 def layer_of(found: Resolved, patterns: Sequence[tuple[str, str]]) -> Layer:
@@ -60,7 +61,7 @@ def layer_of(found: Resolved, patterns: Sequence[tuple[str, str]]) -> Layer:
     for name in NAMED_FILES:
         if (name,) in found.values:
             places[name] = (found.values[(name,)][-1].place,)
-    return Layer(values, places, folders, _policy(found), found.files)
+    return Layer(values, places, folders, _policy(found), found.files, found)
 
 
 def _in_order(

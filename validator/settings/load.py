@@ -201,10 +201,13 @@ class _Values:
     def _number(
         self, path: tuple[str, ...], value: object, *, is_whole: bool
     ) -> int | float:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            fits = isinstance(value, int) or not is_whole
-            if fits and 0 < value < _MOST:  # also refuses nan and infinity
-                return value
+        number = value if isinstance(value, int | float) else 0
+        # A truth value is a number to Python; the bounds also refuse nan and infinity.
+        if not isinstance(value, bool) and 0 < number < _MOST:
+            if not is_whole:
+                return number
+            if number == int(number):
+                return int(number)
         wanted = "a whole number" if is_whole else "a number"
         raise self.fault(path, f"must be {wanted} above zero", value)
 
