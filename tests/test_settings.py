@@ -7,15 +7,6 @@ import pytest
 from settings_files import DEEPSPEED, JOB, failed, findings, put, run
 
 
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository with one configuration, whose batches do not agree."""
-    (tmp_path / ".git").mkdir()
-    (tmp_path / "ds.json").write_text(DEEPSPEED)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def test_facts_of_settings_stand_in_the_plan_with_their_lines(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -125,7 +125,8 @@ def _send_to_plan() -> NoReturn:
 
 
 def _refuse(message: str, outputs: list[Output], code: int = 2) -> int:
-    sys.stderr.write(f"speccheck: {message}\n")
+    shown = "\n".join(map(printable, message.split("\n")))
+    sys.stderr.write(f"speccheck: {shown}\n")
     if any(output.format == "json" for output in outputs):
         from speccheck.validator.report.json_report import (  # noqa: PLC0415
             failure_report,

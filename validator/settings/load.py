@@ -84,10 +84,10 @@ def load(path: str) -> SettingsFile | None:
     try:
         (document,) = load_documents(name, text, "toml")
     except ReadError as error:
+        if error.kind == _EMPTY:
+            return None if is_shared else SettingsFile(path, name, ())
         if is_shared and "tool.speccheck" not in text:
             return None  # whatever is wrong with it, it is not ours to say
-        if error.kind == _EMPTY:
-            return SettingsFile(path, name, ())
         raise SettingsError(_of_file(name, error)) from error
     return _settings(document, path, name, is_shared=is_shared)
 
