@@ -109,6 +109,7 @@ GENERATORS := \
   cli.reference_pages \
   rule_index \
   report.coverage_page \
+  settings.page \
   sources.registry
 
 generate: $(INSTALLED_FOR_DEVELOPMENT)

@@ -1,7 +1,7 @@
 """`speccheck FILE...`: parse, run, report."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
@@ -25,7 +25,10 @@ from speccheck.validator.cli.request import (
     style_of,
     wants_traceback,
 )
+from speccheck.validator.cli.request import request_of as any_request
+from speccheck.validator.cli.settled import with_settings
 from speccheck.validator.report.form import FORMS, NAMES
+from speccheck.validator.report.style import printable
 from speccheck.validator.report.summary import exit_of, summarize
 from speccheck.validator.report.told import Told
 from speccheck.validator.report.write import WriteError, write
@@ -79,6 +82,10 @@ def judge(
     try:
         parsed = parse(words, options)
         outputs = outputs_of(parsed, NAMES)
+        parsed = with_settings(parsed, options)
+        if "show_settings" in parsed.values:
+            return _show_settings(parsed, outputs)
+        outputs = outputs_of(parsed, NAMES)
         request = request_of(parsed)
         fail_on = one_of(parsed, "fail_on", FAIL_ON)
         picture = picture_of(parsed)
@@ -93,6 +100,7 @@ def judge(
             request = prepared(request, parsed)
         found, fixes = run_of(request, parsed, outputs)
         outputs = outputs if fixes is None else fixes.outputs
+        warn(found.warnings)
         summary = summarize(found.plans)
         ending = exit_of(found, summary, fail_on, skip_unknown=request.skip_unknown)
         told = Told(
@@ -132,19 +140,41 @@ def run_of(
     return fixes.run, fixes
 
 
+def warn(messages: Iterable[str]) -> None:
+    """Say on standard error what has no effect."""
+    for message in messages:
+        sys.stderr.write(f"speccheck: warning: {printable(message)}\n")
+
+
 def _send_to_plan() -> NoReturn:
     message = "--what-if belongs to speccheck plan: speccheck plan FILE --what-if tp=4"
     raise UsageError(message)
 
 
 def _refuse(message: str, outputs: list[Output], code: int = 2) -> int:
-    sys.stderr.write(f"speccheck: {message}\n")
+    shown = "\n".join(map(printable, message.split("\n")))
+    sys.stderr.write(f"speccheck: {shown}\n")
     for output in outputs:
         told = FORMS[output.format].refusal(message, code)
         if told is not None:
             with suppress(WriteError):  # the first error is the one to tell
                 write(told, output.path)
     return code
+
+
+def _show_settings(parsed: Parsed, outputs: list[Output]) -> int:
+    from speccheck.validator.settings.show import (  # noqa: PLC0415 - seldom
+        sections_of,
+        settings_json,
+        settings_text,
+    )
+
+    any_request(parsed)  # refuses values that no run could be judged by
+    is_isolated = "isolated" in parsed.values
+    for output in outputs:
+        form = settings_json if output.format == "json" else settings_text
+        write(form(sections_of(parsed), is_isolated=is_isolated), output.path)
+    return 0
 
 
 def _show_files(request: Request) -> int:

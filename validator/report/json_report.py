@@ -44,6 +44,8 @@ def report(told: Told, _: Style) -> Iterator[str]:
             "sha256": run.edition.sha256,
         },
         "profile": {"use": run.use},
+        "settings": {"files": list(run.settings), "isolated": run.is_isolated},
+        "warnings": list(run.warnings),
         "verdict": ending.verdict,
         "reason": ending.reason,
         "exit_code": ending.code,
@@ -97,6 +99,8 @@ def failure_report(message: str, code: int) -> str:
         "tool": {"name": "speccheck", "version": VERSION},
         "edition": None,
         "profile": None,
+        "settings": {"files": [], "isolated": False},
+        "warnings": [],
         "verdict": "error",
         "reason": message,
         "exit_code": code,
@@ -128,6 +132,7 @@ def summary_data(summary: Summary) -> dict[str, object]:
         "failed": summary.failed,
         "coverage": None if coverage is None else round(coverage, 4),
         "waived": summary.waived,
+        "switched_off": [one._asdict() for one in summary.switched_off],
     }
 
 
@@ -153,6 +158,7 @@ def _plan(plan: JudgedPlan) -> dict[str, object]:
         "gpus_per_node": local,
         "world_size": world,
         "size": plan.size,
+        "settings": list(plan.settings),
         "measured": [
             _measured(one) for one in (plan.measured.curves if plan.measured else ())
         ],

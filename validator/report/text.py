@@ -7,6 +7,7 @@ from speccheck.validator.plan_judge import MOST_SOUGHT, JudgedPlan
 from speccheck.validator.report.blocks import finding_blocks
 from speccheck.validator.report.merge_findings import shown_findings
 from speccheck.validator.report.node_text import what_to_do
+from speccheck.validator.report.settings_told import settings_told, silence_told
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
 from speccheck.validator.report.subjects import folded_subjects
 from speccheck.validator.report.summary import LEVELS, Exit, Summary, has_unlisted_gpus
@@ -68,11 +69,13 @@ def header(run: Run, style: Style) -> str:
             _gpus(plan, style),
             edition,
             f"profile {run.use}{size}",
+            *settings_told(run),
         )
         return joined(parts, dot, style.width)
     judged = sum(file.state == "judged" for file in run.files)
     count = f"{len(run.plans):,} plans from {judged:,} files"
-    return dot.join((count, edition, f"profile {run.use}"))
+    parts = (count, edition, f"profile {run.use}", *settings_told(run))
+    return joined(parts, dot, style.width)
 
 
 def _gpus(plan: JudgedPlan, style: Style) -> str:
@@ -230,6 +233,7 @@ def _totals(summary: Summary, ending: Exit, style: Style) -> str:
         if level == "must" and summary.coverage is not None:
             line += f"      coverage {summary.coverage:.0%}"
         lines.append(line)
+    lines += (wrap(one, style.width, "") for one in silence_told(summary))
     gap = " " * max(2, 60 - len(ending.word) - len(ending.reason))
     lines.append(f"{_verdict(ending, style)}{gap}exit {ending.code}")
     return "\n".join(lines)
