@@ -72,7 +72,10 @@ OPTIONS: tuple[Option, ...] = (
     _file("--skip-unknown", "files of other kinds are no error", "switch"),
     _file("--show-files", "list what each file was taken for, and stop", "switch"),
     _file("--watch", "judge again whenever a file changes", "switch"),
-    _names("--output", "text, concise or json", "FORMAT[=FILE]", _REPORT),
+    _names(
+        "--output", "text (default), json, sarif, junit, ...", "FORMAT[=FILE]", _REPORT
+    ),
+    Option("--sarif-include-waived", "what is waived, too: not for GitHub", "switch"),
     Option("--plot", "draw measured curves: .svg or .png", "text", "FILE"),
     Option("--full", "show every finding, also what holds", "switch"),
     Option("--fail-on", "error (default), warning, info or never", "text", "LEVEL"),

@@ -1,7 +1,8 @@
 """`speccheck FILE...`: parse, run, report."""
 
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import NoReturn
 
@@ -21,13 +22,16 @@ from speccheck.validator.cli.request import (
     one_of,
     outputs_of,
     picture_of,
+    reports_of,
     style_of,
     wants_traceback,
 )
 from speccheck.validator.report.form import FORMS, NAMES
+from speccheck.validator.report.log_commands import disarmed, is_read_by_runner
+from speccheck.validator.report.style import printable
 from speccheck.validator.report.summary import exit_of, summarize
 from speccheck.validator.report.told import Told
-from speccheck.validator.report.write import WriteError, write
+from speccheck.validator.report.write import WriteError, write, write_all
 from speccheck.validator.request import Request
 from speccheck.validator.run import read_plans, run
 from speccheck.validator.sources.context import context_facts
@@ -88,16 +92,26 @@ def judge(
         found = run(request)
         summary = summarize(found.plans)
         ending = exit_of(found, summary, fail_on, skip_unknown=request.skip_unknown)
-        told = Told(found, summary, ending, "full" in parsed.values)
-        for output in outputs:
-            style = style_of(parsed, to_file=output.path is not None)
-            write(FORMS[output.format].report(told, style), output.path)
+        told = Told(
+            found,
+            summary,
+            ending,
+            full="full" in parsed.values,
+            fail_on=fail_on,
+            skips_unknown=request.skip_unknown,
+            with_waived="sarif_include_waived" in parsed.values,
+        )
+        _write(told, outputs, parsed)
         if picture is not None:
             from speccheck.validator.cli.plot import plot  # noqa: PLC0415 - seldom
 
             plot(found, picture)
+    except WriteError as error:
+        return _refuse(str(error), [])  # none of the reports, not even of this
     except REFUSALS as error:
         return _refuse(str(error), outputs)
+    except BrokenPipeError:
+        raise
     except Exception as error:
         if wants_traceback():
             raise
@@ -110,17 +124,49 @@ def _send_to_plan() -> NoReturn:
     raise UsageError(message)
 
 
-def _refuse(message: str, outputs: list[Output], code: int = 2) -> int:
-    sys.stderr.write(f"speccheck: {message}\n")
-    if any(output.format == "json" for output in outputs):
-        from speccheck.validator.report.json_report import (  # noqa: PLC0415
-            failure_report,
+def _write(told: Told, outputs: list[Output], parsed: Parsed) -> None:
+    """Write all reports or none; raises WriteError, or UsageError for a lost input."""
+    named = reports_of(parsed)
+    if named:
+        from speccheck.validator.cli.destinations import (  # noqa: PLC0415 - to files
+            verify_not_judged,
         )
 
-        for output in outputs:
-            if output.format == "json":
-                with suppress(WriteError):  # the first error is the one to tell
-                    write(failure_report(message, code), output.path)
+        judged = (file.path for file in told.run.files if file.state == "judged")
+        verify_not_judged(named, judged)
+    reports: list[tuple[Iterable[str], str | None]] = []
+    is_read = is_read_by_runner(os.environ)
+    for output in outputs:
+        style = style_of(parsed, to_file=output.path is not None)
+        text = FORMS[output.format].report(told, style)
+        if is_read and _is_shown(output):
+            from speccheck.validator.cli.ci_log import for_runner  # noqa: PLC0415
+
+            text = for_runner(text, told)
+        reports.append((text, output.path))
+    write_all(reports)
+    if is_read and any(map(_is_shown, outputs)):
+        from speccheck.validator.cli.ci_log import write_summary  # noqa: PLC0415
+
+        write_summary(told)
+
+
+def _is_shown(output: Output) -> bool:
+    """Whether people read it in the log or on the terminal."""
+    return output.path is None and FORMS[output.format].is_for_people
+
+
+def _refuse(message: str, outputs: list[Output], code: int = 2) -> int:
+    sys.stderr.write(f"speccheck: {disarmed(printable(message))}\n")
+    for output in outputs:
+        told = FORMS[output.format].refusal(message, code)
+        if told is not None:
+            with suppress(WriteError):  # the first error is the one to tell
+                write(told, output.path)
+    if is_read_by_runner(os.environ) and any(map(_is_shown, outputs)):
+        from speccheck.validator.cli.ci_log import tell_failure  # noqa: PLC0415
+
+        tell_failure(message, code)
     return code
 
 

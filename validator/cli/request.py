@@ -20,6 +20,9 @@ from speccheck.validator.spec.names import UnknownName
 
 PICTURES = ("svg", "png")
 USES = ("ci", "preflight", "certify")
+# Options that name a file: those that are read, and those that are written.
+_READ = ("node",)
+_WRITTEN = ("plot", "out", "next")
 _DEFAULT_WIDTH = 80
 BUG = 4
 # What a command line or the files that it names may have wrong: exit code 2.
@@ -135,7 +138,7 @@ def _names(texts: list[str]) -> tuple[str, ...]:
 
 
 def outputs_of(parsed: Parsed, formats: tuple[str, ...]) -> list[Output]:
-    """The reports to write; raises UsageError."""
+    """The reports to write; raises UsageError, also for files that cannot be."""
     outputs: list[Output] = []
     for text in _list(parsed.values, "output") or ["text"]:
         name, equal, path = text.partition("=")
@@ -149,7 +152,39 @@ def outputs_of(parsed: Parsed, formats: tuple[str, ...]) -> list[Output]:
     if sum(output.path is None for output in outputs) > 1:
         message = "two reports on standard output: give one a file, --output json=FILE"
         raise UsageError(message)
+    named = destinations_of(parsed)
+    if named:
+        from speccheck.validator.cli.destinations import (  # noqa: PLC0415 - to files
+            verify_destinations,
+        )
+
+        inputs = (_text(parsed.values, name) for name in _READ)
+        verify_destinations(named, (*parsed.files, *filter(None, inputs)))
     return outputs
+
+
+def destinations_of(parsed: Parsed) -> dict[str, str]:
+    """The files to write, by the option that names each; raises UsageError."""
+    named = reports_of(parsed)
+    for name in _WRITTEN:
+        path = _text(parsed.values, name)
+        if path:
+            named[f"--{name} {path}"] = path
+    return named
+
+
+def reports_of(parsed: Parsed) -> dict[str, str]:
+    """The files of reports, by the option that names each; raises UsageError."""
+    named: dict[str, str] = {}
+    for text in _list(parsed.values, "output"):
+        _, _, path = text.partition("=")
+        option = f"--output {text}"
+        if path and option in named:
+            message = f"{option} is given twice"
+            raise UsageError(message)
+        if path:
+            named[option] = path
+    return named
 
 
 def picture_of(parsed: Parsed) -> str | None:

@@ -16,7 +16,7 @@ def report(told: Told, style: Style) -> Iterator[str]:
 
 
 def _lines(run: Run, ending: Exit, style: Style) -> Iterator[str]:
-    yield from (file.message for file in run.files if file.message)
+    yield from (printable(file.message) for file in run.files if file.message)
     for plan in run.plans:
         failed = [
             located

@@ -58,11 +58,12 @@ def summarize(plans: Sequence[JudgedPlan]) -> Summary:
             clauses[clause.clause_level][clause.outcome] += 1
         for finding in _failed(findings):
             failed[finding.level] += 1
-        unwritten += sum(_is_unwritten(one) for one in findings)
+        unwritten += sum(is_unwritten(one) for one in findings)
     return Summary(clauses, failed, unwritten)
 
 
-def _is_unwritten(finding: Finding) -> bool:
+def is_unwritten(finding: Finding) -> bool:
+    """Whether it is a must that no rule judges yet: no evidence would settle it."""
     is_open = finding.outcome == "unknown" and finding.clause_level == "must"
     return is_open and not finding.rule and not finding.missing
 
@@ -106,7 +107,7 @@ def _bad_input(run: Run, *, skip_unknown: bool) -> Exit | None:
     bad = [
         file
         for file in run.files
-        if _is_bad_input(file.state, named=file.named)
+        if is_bad_input(file.state, named=file.named)
         and not (skip_unknown and file.state == "unrecognised")
     ]
     if bad and (run.plans or any(file.state == "unreadable" for file in bad)):
@@ -159,6 +160,6 @@ def _unwritten(run: Run, summary: Summary) -> str:
     return f"; {counted(summary.unwritten, 'must')} without a rule yet"
 
 
-def _is_bad_input(state: str, *, named: bool) -> bool:
+def is_bad_input(state: str, *, named: bool) -> bool:
     """A folder may hold other tools' files and templates; a named file may not."""
     return state == "unreadable" or (named and state != "judged")

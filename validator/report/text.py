@@ -20,7 +20,7 @@ _MOST_GROUPS = 10
 
 def report(told: Told, style: Style) -> Iterator[str]:
     """The whole report."""
-    run, summary, ending, full = told
+    run, summary, ending, full = told.run, told.summary, told.ending, told.full
     blocks: list[str] = []
     blocks.append("\n".join((_header(run, style), *_groups(run, style, full=full))))
     blocks.append("\n".join(_folded_files(run, full=full)))
