@@ -4,26 +4,31 @@ import os
 from collections.abc import Iterable, Mapping
 
 from speccheck.validator.cli.options import UsageError
+from speccheck.validator.report.write import WriteError
+from speccheck.validator.sources.files import SEARCHED_SUFFIXES, read_file
 
 _REMEDY = "name another file"
 
 
-def verify_destinations(named: Mapping[str, str], inputs: Iterable[str]) -> None:
+def verify_destinations(
+    named: Mapping[str, str], inputs: Iterable[str], others: Mapping[str, str]
+) -> None:
     """Raise UsageError for a file that cannot be written, or must not be.
 
     Args:
-        named: paths by the option that names them, as it was given.
+        named: paths of reports by the option that names them, as it was given.
         inputs: the files that are read.
+        others: what else is written, by its option.
 
     """
-    taken: dict[tuple[int, int] | str, str] = {}
+    taken = {_identity(path): option for option, path in others.items()}
     read = {_identity(path) for path in inputs if os.path.isfile(path)}
     for option, path in named.items():
         _verify_writable(option, path)
         if _is_device(path):
             continue
         identity = _identity(path)
-        if identity in read:
+        if identity in read or _is_configuration(path):
             message = f"{option}: this file is judged, and would be lost: {_REMEDY}"
             raise UsageError(message)
         if identity in taken:
@@ -33,7 +38,10 @@ def verify_destinations(named: Mapping[str, str], inputs: Iterable[str]) -> None
 
 
 def verify_not_judged(named: Mapping[str, str], judged: Iterable[str]) -> None:
-    """Raise UsageError for a report in place of a file that a folder gave."""
+    """Raise WriteError for a report in place of a file that was judged after all.
+
+    Only a reader of a plugin knows it, or one that the user named.
+    """
     existing = {
         _identity(path): option
         for option, path in named.items()
@@ -44,8 +52,19 @@ def verify_not_judged(named: Mapping[str, str], judged: Iterable[str]) -> None:
     for path in judged:
         option = existing.get(_identity(path))
         if option is not None:
-            message = f"{option}: {path} is judged, and would be lost: {_REMEDY}"
-            raise UsageError(message)
+            message = f"{option}: this file is judged, and would be lost: {_REMEDY}"
+            raise WriteError(message)
+
+
+def _is_configuration(path: str) -> bool:
+    """Whether a file is there that would be judged, in a folder or named by another.
+
+    The report of the run before is none, and may be written over.
+    """
+    if not path.endswith(SEARCHED_SUFFIXES) or not os.path.isfile(path):
+        return False
+    status, _ = read_file(path, named=False)
+    return status.state == "judged"
 
 
 def _verify_writable(option: str, path: str) -> None:

@@ -152,25 +152,20 @@ def outputs_of(parsed: Parsed, formats: tuple[str, ...]) -> list[Output]:
     if sum(output.path is None for output in outputs) > 1:
         message = "two reports on standard output: give one a file, --output json=FILE"
         raise UsageError(message)
-    named = destinations_of(parsed)
+    named = reports_of(parsed)
     if named:
         from speccheck.validator.cli.destinations import (  # noqa: PLC0415 - to files
             verify_destinations,
         )
 
         inputs = (_text(parsed.values, name) for name in _READ)
-        verify_destinations(named, (*parsed.files, *filter(None, inputs)))
+        others = {f"--{name}": _text(parsed.values, name) for name in _WRITTEN}
+        verify_destinations(
+            named,
+            inputs=(*parsed.files, *filter(None, inputs)),
+            others={name: path for name, path in others.items() if path},
+        )
     return outputs
-
-
-def destinations_of(parsed: Parsed) -> dict[str, str]:
-    """The files to write, by the option that names each; raises UsageError."""
-    named = reports_of(parsed)
-    for name in _WRITTEN:
-        path = _text(parsed.values, name)
-        if path:
-            named[f"--{name} {path}"] = path
-    return named
 
 
 def reports_of(parsed: Parsed) -> dict[str, str]:

@@ -13,12 +13,13 @@ from speccheck.validator.evidence.waiver import Waiver
 from speccheck.validator.identity import identified, seen_from
 from speccheck.validator.locate import LocatedFinding, Location
 from speccheck.validator.plan_judge import JudgedPlan
-from speccheck.validator.report.style import printable
+from speccheck.validator.report.style import counted, printable
 from speccheck.validator.report.subjects import with_numbers
 from speccheck.validator.report.summary import is_bad_input
 from speccheck.validator.report.told import Told
 from speccheck.validator.repository import project_root
 from speccheck.validator.run import Run
+from speccheck.validator.sources.context import COMMAND_LINE
 from speccheck.validator.sources.files import FileStatus
 
 ORDER = {"error": 0, "warning": 1, "info": 2}
@@ -88,9 +89,10 @@ def _problem(
 ) -> Problem:
     taken = {one.path for one in plan.files if one.format == _SNAPSHOT}
     places = [place for place in located.locations if place.file]
-    written = [place for place in places if place.file not in taken]
+    in_files = list(filter(is_in_file, places))
+    written = [place for place in in_files if place.file not in taken]
     shown = next((place for place in written if place.line), None)
-    first = shown or next(iter(places), None)
+    first = shown or next(iter(in_files), None)
     file = first.file if first else plan.files[0].path
     others = dict.fromkeys(
         place._replace(line=0) if place.file in taken else place
@@ -106,6 +108,11 @@ def _problem(
         tuple(others),
         first.key if first else "",
     )
+
+
+def is_in_file(place: Location) -> bool:
+    """Whether a place is in a file: a fact of the job may be on the command line."""
+    return bool(place.file) and place.file != COMMAND_LINE
 
 
 def _weight(finding: Finding) -> tuple[bool, bool, int]:
@@ -195,10 +202,18 @@ def waiver_text(waiver: Waiver) -> str:
     return clean(", ".join(parts))
 
 
-def counts(found: Iterable[Problem]) -> dict[str, int]:
-    """How many there are of each level, silenced ones left out."""
-    numbers = dict.fromkeys(ORDER, 0)
+def totals(told: Told, found: Iterable[Problem]) -> str:
+    """The verdict and how many places there are of each level, in a line."""
+    numbers = dict.fromkeys((*ORDER, "waived"), 0)
     for one in found:
-        if not one.waiver:
-            numbers[one.level] += 1
-    return numbers
+        numbers["waived" if one.waiver else one.level] += 1
+    unread = len(unread_files(told))
+    parts = [f"{counted(unread, 'file')} not read"] if unread else []
+    parts += [counted(numbers[level], level) for level in ("error", "warning")]
+    parts.append(f"{numbers['info']:,} info")
+    if numbers["waived"]:
+        parts.append(f"{numbers['waived']:,} waived")
+    ending = told.ending
+    # What fails is counted by plans there, and here by places.
+    reason = "" if ending.verdict == "fail" else f"; {ending.reason}"
+    return clean(f"{ending.verdict}: {', '.join(parts)}{reason}")

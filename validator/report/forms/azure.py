@@ -11,12 +11,12 @@ from speccheck.validator.report.log_commands import azure_text, disarmed
 from speccheck.validator.report.problems import (
     Problem,
     clean,
-    counts,
     in_short,
     problems,
+    totals,
     unread_files,
 )
-from speccheck.validator.report.style import Style, counted
+from speccheck.validator.report.style import Style
 from speccheck.validator.report.told import Told
 from speccheck.validator.repository import project_root
 
@@ -33,13 +33,7 @@ def report(told: Told, _: Style) -> Iterator[str]:
     for one in found:
         if one.level in _KINDS and not one.waiver:
             yield _command(one.level, _properties(one), in_short(one))
-    numbers = counts(found)
-    waived = sum(one.waiver is not None for one in found)
-    parts = [counted(numbers[kind], kind) for kind in _KINDS]
-    parts += [f"{numbers['info']:,} info", f"{waived:,} waived"]
-    ending = told.ending
-    text = f"speccheck: {ending.verdict}: {', '.join(parts)}; {ending.reason}"
-    yield disarmed(f"{clean(text)} (exit {ending.code})\n")
+    yield disarmed(f"speccheck: {totals(told, found)} (exit {told.ending.code})\n")
 
 
 def failure_report(message: str, code: int) -> str:

@@ -14,13 +14,13 @@ from speccheck.validator.report.problems import (
     Problem,
     advice,
     clean,
-    counts,
     elsewhere,
     problems,
     statement,
+    totals,
     unread_files,
 )
-from speccheck.validator.report.style import Style, counted
+from speccheck.validator.report.style import Style
 from speccheck.validator.report.told import Told
 from speccheck.validator.repository import project_root
 from speccheck.validator.sources.files import FileStatus
@@ -33,15 +33,14 @@ def report(told: Told, _: Style) -> Iterator[str]:
     """A command a line."""
     root = project_root()
     found = problems(told.run)
-    unread = unread_files(told)
     lines: dict[str, list[str]] = {kind: [] for kind in _KINDS}
-    lines["error"] += [_of_file(file, root) for file in unread]
+    lines["error"] += [_of_file(file, root) for file in unread_files(told)]
     for one in found:
         if one.level in lines and not one.waiver:
             lines[one.level].append(_of_problem(one))
     for kind in _KINDS:
         yield from lines[kind][:MOST_OF_A_KIND]
-    yield _totals(told, found, len(unread), lines)
+    yield _totals(told, found, lines)
 
 
 def failure_report(message: str, code: int) -> str:
@@ -83,19 +82,11 @@ def _of_file(file: FileStatus, root: str) -> str:
     return _command("error", properties, clean(file.message))
 
 
-def _totals(
-    told: Told, found: Sequence[Problem], unread: int, lines: dict[str, list[str]]
-) -> str:
-    numbers = counts(found)
-    parts = [counted(unread, "file") + " not read"] if unread else []
-    parts += [counted(numbers[kind], kind) for kind in _KINDS]
-    parts.append(f"{numbers['info']:,} info")
-    waived = sum(one.waiver is not None for one in found)
-    parts += [f"{waived:,} waived"] if waived else []
-    text = f"{told.ending.verdict}: {', '.join(parts)}; {told.ending.reason}"
+def _totals(told: Told, found: Sequence[Problem], lines: dict[str, list[str]]) -> str:
+    text = totals(told, found)
     if any(len(lines[kind]) > MOST_OF_A_KIND for kind in _KINDS):
         text += (
             f"; annotations show the first {MOST_OF_A_KIND} errors and "
             f"{MOST_OF_A_KIND} warnings, the log and the summary all"
         )
-    return _command("notice", {"title": "speccheck"}, clean(text))
+    return _command("notice", {"title": "speccheck"}, text)

@@ -32,6 +32,7 @@ from speccheck.validator.report.problems import (
     Problem,
     advice,
     clean,
+    is_in_file,
     place_name,
     problems,
     statement,
@@ -224,7 +225,7 @@ def _result(one: Problem, indexes: dict[str, int], root: str) -> Row:
     }
     related = [
         _related(number, place, root)
-        for number, place in enumerate(one.others[:_MOST_RELATED], 1)
+        for number, place in enumerate(_related_places(one), 1)
     ]
     if related:
         row["relatedLocations"] = related
@@ -237,14 +238,19 @@ def _result(one: Problem, indexes: dict[str, int], root: str) -> Row:
 def _message(one: Problem) -> Iterator[str]:
     """All that is to be said; viewers show a related place only where it is linked."""
     yield from map(_plain, (statement(one), *advice(one.finding)))
-    links = [
+    names = [
         f"[{_linked(place)}]({number})"
-        for number, place in enumerate(one.others[:MOST_PLACES], 1)
+        for number, place in enumerate(_related_places(one)[:MOST_PLACES], 1)
     ]
-    if links:
-        yield f"also at: {', '.join(links)}"
+    names += [_linked(place) for place in one.others if not is_in_file(place)]
+    if names:
+        yield f"also at: {', '.join(names)}"
     if one.plans > 1:
         yield f"the same in {one.plans:,} plans"
+
+
+def _related_places(one: Problem) -> list[Location]:
+    return list(filter(is_in_file, one.others))[:_MOST_RELATED]
 
 
 def _linked(place: Location) -> str:
