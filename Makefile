@@ -10,13 +10,14 @@
 #   make calibration  write docs/calibration.md: the rules on published files
 #   make measuring  install what speccheck bench and its tests need: torch
 #   make docs       build the site of the documentation into site/
+#   make schemas-for-tests  fetch the SARIF schema, which a test validates against
 #   make generate   rewrite the generated files that are committed
 #   make clean      remove .venv and caches
 # PYTHON=... picks the interpreter, PYTEST_ARGUMENTS=... goes to pytest.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := check
-.PHONY: demo test lint format check bench bench-peers measuring accuracy bandwidth node-report calibration docs generate clean
+.PHONY: demo test lint format check bench bench-peers measuring accuracy bandwidth node-report calibration docs generate schemas-for-tests clean
 
 EXAMPLE := fixtures/examples/several-files --gpu H100-80GB --role sft
 
@@ -117,6 +118,16 @@ generate: $(INSTALLED_FOR_DEVELOPMENT)
 	  echo "python -m speccheck.validator.$$generator"; \
 	  $(BIN)/python -m speccheck.validator.$$generator || exit; \
 	done
+
+# The schema of OASIS is not ours to include.
+SARIF_SCHEMA := https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json
+
+schemas-for-tests: .schemas/sarif-schema-2.1.0.json
+
+.schemas/sarif-schema-2.1.0.json:
+	@mkdir -p $(@D)
+	curl --fail --silent --show-error --location --output $@.part $(SARIF_SCHEMA)
+	@mv $@.part $@
 
 clean:
 	rm -rf $(VENV) $(PEERS) .mypy_cache .pytest_cache .ruff_cache build dist site

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from peer_tools import Answer, CheckJsonschema, Job, Told, Traincheck, Yamllint
+from peer_tools import Answer, Job, SchemaValidator, Told, Traincheck, Yamllint
 from peers import Pair, case_pairs, fixture_pairs, score, with_formats
 
 BAD, GOOD = Path("bad"), Path("good")
@@ -95,7 +95,7 @@ def test_each_tool_is_read_in_its_own_form(tmp_path: Path) -> None:
 
     error = {"filename": "a.yaml", "path": "$.x", "message": "not a number"}
     text = json.dumps({"status": "fail", "errors": [error], "parse_errors": []})
-    found = CheckJsonschema(program(tmp_path, "check-jsonschema", text, 1)).ask(job)
+    found = SchemaValidator(program(tmp_path, "check-jsonschema", text, 1)).ask(job)
     expected = Told("a.yaml", "$.x", "not a number", is_error=True)
     assert found == Answer(read=True, told=frozenset({expected}))
 
@@ -112,5 +112,5 @@ def test_a_tool_that_cannot_read_a_file_has_not_read_it(
 ) -> None:
     job = Job(tmp_path, (name,))
     refusing = program(tmp_path, "traincheck", "", 2)
-    for tool in (Yamllint(tmp_path), CheckJsonschema(tmp_path), Traincheck(refusing)):
+    for tool in (Yamllint(tmp_path), SchemaValidator(tmp_path), Traincheck(refusing)):
         assert tool.ask(job) == Answer(read=False, told=frozenset())

@@ -60,9 +60,7 @@ class Sought:
     def __init__(self) -> None:
         """Begin with none."""
         self.left = MOST_SOUGHT
-        self.unsought = (
-            0  # plans that would need some, and got none
-        )
+        self.unsought = 0  # plans that would need some, and got none
         self.left_to_show = MOST_SHOWN
 
 

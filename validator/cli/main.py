@@ -9,6 +9,7 @@ from speccheck.validator import VERSION
 
 COMMANDS = ("spec", "rules", "explain", "schema")
 _SIGNAL_INTERRUPT = 130
+_NOT_PRINTED = 2
 
 USAGE = """\
 usage: speccheck FILE|FOLDER|- ... [options]
@@ -80,6 +81,8 @@ def run() -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         code = 0  # as in `main`: nobody is left to tell
+    except OSError:
+        code = code or _NOT_PRINTED  # a full disk, which was told where it was met
     os._exit(code)
 
 

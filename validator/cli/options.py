@@ -107,6 +107,7 @@ OPTIONS: tuple[Option, ...] = (
         "switch",
         group=_FIXES,
     ),
+    Option("--sarif-include-waived", "what is waived, too: not for GitHub", "switch"),
     Option("--plot", "draw measured curves: .svg or .png", "text", "FILE"),
     Option("--full", "show every finding, also what holds", "switch"),
     Option("--statistics", "count the findings of each rule", "switch"),

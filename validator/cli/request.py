@@ -23,6 +23,9 @@ from speccheck.validator.spec.names import UnknownName
 
 PICTURES = ("svg", "png")
 USES = ("ci", "preflight", "certify")
+# Options that name a file: those that are read, and those that are written.
+_READ = ("node",)
+_WRITTEN = ("plot", "out", "next")
 _DEFAULT_WIDTH = 80
 BUG = 4
 # What a command line or the files that it names may have wrong: exit code 2.
@@ -206,7 +209,7 @@ def outputs_in(words: list[str], formats: tuple[str, ...]) -> list[Output]:
 
 
 def outputs_of(parsed: Parsed, formats: tuple[str, ...]) -> list[Output]:
-    """The reports to write; raises UsageError."""
+    """The reports to write; raises UsageError, also for files that cannot be."""
     outputs: list[Output] = []
     for text in _list(parsed.values, "output") or ["text"]:
         name, equal, path = text.partition("=")
@@ -222,7 +225,34 @@ def outputs_of(parsed: Parsed, formats: tuple[str, ...]) -> list[Output]:
     if sum(output.path is None for output in outputs) > 1:
         message = "two reports on standard output: give one a file, --output json=FILE"
         raise UsageError(message)
+    named = reports_of(parsed)
+    if named:
+        from speccheck.validator.cli.destinations import (  # noqa: PLC0415 - to files
+            verify_destinations,
+        )
+
+        inputs = (_text(parsed.values, name) for name in _READ)
+        others = {f"--{name}": _text(parsed.values, name) for name in _WRITTEN}
+        verify_destinations(
+            named,
+            inputs=(*parsed.files, *filter(None, inputs)),
+            others={name: path for name, path in others.items() if path},
+        )
     return outputs
+
+
+def reports_of(parsed: Parsed) -> dict[str, str]:
+    """The files of reports, by the option that names each; raises UsageError."""
+    named: dict[str, str] = {}
+    for text in _list(parsed.values, "output"):
+        _, _, path = text.partition("=")
+        option = f"--output {text}"
+        if path and option in named:
+            message = f"{option} is given twice"
+            raise UsageError(message)
+        if path:
+            named[option] = path
+    return named
 
 
 def picture_of(parsed: Parsed) -> str | None:

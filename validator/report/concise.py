@@ -21,7 +21,8 @@ def report(told: Told, style: Style) -> Iterator[str]:
 
 def _lines(told: Told, style: Style) -> Iterator[str]:
     run, ending = told.run, told.ending
-    yield from (file.message for file in run.files if file.message and file.is_told)
+    told_files = (file for file in run.files if file.message and file.is_told)
+    yield from (printable(file.message) for file in told_files)
     for plan in run.plans:
         failed = [
             located

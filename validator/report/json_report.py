@@ -34,7 +34,7 @@ def report(told: Told, _: Style) -> Iterator[str]:
     Each file, plan and finding stands on a line of its own, written as it is made: the
     document of a thousand files would take more memory than judging them.
     """
-    run, summary, ending, full, _statistics = told
+    run, summary, ending, full = told.run, told.summary, told.ending, told.full
     head = {
         "schema": SCHEMA,
         "tool": {"name": "speccheck", "version": VERSION},

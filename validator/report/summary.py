@@ -72,7 +72,7 @@ def summarize(plans: Sequence[JudgedPlan]) -> Summary:
             clauses[clause.clause_level][clause.outcome] += 1
         for finding in _failed(findings):
             failed[finding.level] += 1
-        unwritten += sum(_is_unwritten(one) for one in findings)
+        unwritten += sum(is_unwritten(one) for one in findings)
         waived += sum(one.waiver is not None for one in findings)
     return Summary(clauses, failed, unwritten, waived, _switched_off(plans))
 
@@ -86,7 +86,8 @@ def _switched_off(plans: Sequence[JudgedPlan]) -> "tuple[SwitchedOff, ...]":
     return switched_off(left_out)
 
 
-def _is_unwritten(finding: Finding) -> bool:
+def is_unwritten(finding: Finding) -> bool:
+    """Whether it is a must that no rule judges yet: no evidence would settle it."""
     is_open = finding.outcome == "unknown" and finding.clause_level == "must"
     return is_open and not finding.rule and not finding.missing
 
@@ -150,7 +151,7 @@ def _are_excluded(run: Run) -> bool:
 
 
 def _bad_input(run: Run) -> Exit | None:
-    bad = [file for file in run.files if _is_bad_input(file.state, named=file.named)]
+    bad = [file for file in run.files if is_bad_input(file.state, named=file.named)]
     if bad and (run.plans or any(file.state == "unreadable" for file in bad)):
         return Exit(2, "error", f"{counted(len(bad), 'file')} could not be judged")
     return None
@@ -207,6 +208,6 @@ def _unwritten(run: Run, summary: Summary) -> str:
     return f"; {counted(summary.unwritten, 'must')} without a rule yet"
 
 
-def _is_bad_input(state: str, *, named: bool) -> bool:
+def is_bad_input(state: str, *, named: bool) -> bool:
     """A folder may hold other tools' files and templates; a named file may not."""
     return state == "unreadable" or (named and state not in {"judged", "excluded"})

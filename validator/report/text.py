@@ -20,7 +20,7 @@ _MOST_GROUPS = 10
 
 def report(told: Told, style: Style) -> Iterator[str]:
     """The whole report."""
-    run, summary, ending, full, statistics = told
+    run, summary, ending, full = told.run, told.summary, told.ending, told.full
     blocks: list[str] = []
     blocks.append("\n".join((header(run, style), *_groups(run, style, full=full))))
     blocks.append("\n".join(_folded_files(run, full=full)))
@@ -42,7 +42,7 @@ def report(told: Told, style: Style) -> Iterator[str]:
     blocks.append("\n".join(unknown_lines(run.plans, style, full=full)))
     if full:
         blocks.append("\n".join(_passes(run.plans)))
-    if statistics:
+    if told.statistics:
         from speccheck.validator.report.statistics_text import (  # noqa: PLC0415
             statistics_lines,
         )
