@@ -195,17 +195,17 @@ def _names(texts: list[str]) -> tuple[str, ...]:
 
 
 def outputs_in(words: list[str], formats: tuple[str, ...]) -> list[Output]:
-    """The reports that a command line asks for, though it may be wrong elsewhere.
+    """The report on standard output that a command line asks for, though it is wrong.
 
-    Who reads JSON is to be told so in JSON.
+    Who reads JSON is to be told so in JSON. Files are left as they are: that they may
+    be written is not known yet.
     """
     flag = "--output"
     texts = [one for before, one in pairwise(words) if before == flag]
     texts += [
         one.removeprefix(flag + "=") for one in words if one.startswith(flag + "=")
     ]
-    named = (text.partition("=") for text in texts)
-    return [Output(name, path or None) for name, _, path in named if name in formats]
+    return [Output(one, None) for one in texts if one in formats][:1]
 
 
 def outputs_of(parsed: Parsed, formats: tuple[str, ...]) -> list[Output]:
