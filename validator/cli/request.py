@@ -8,6 +8,7 @@ from speccheck.validator.cli.options import Parsed, UsageError, Value
 from speccheck.validator.cli.settled import ForFiles
 from speccheck.validator.evidence.framework_version import parse_version
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.policy import Policy, WaiverFault
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.write import WriteError
 from speccheck.validator.request import Excluded, Judging, Request
@@ -39,6 +40,7 @@ REFUSALS = (
     UnknownSelection,
     SettingsError,
     PluginFault,
+    WaiverFault,
     WriteError,
 )
 
@@ -123,6 +125,11 @@ def _judging(parsed: Parsed) -> Judging:
             select=_names(_list(values, "select")),
             ignore=_names([*_list(values, "ignore"), *_list(values, "extend_ignore")]),
             extend_select=_names(_list(values, "extend_select")),
+        ),
+        policy=Policy(
+            waivers=_text(values, "waivers"),
+            baseline=_text(values, "baseline"),
+            inline_ignores="no_inline_ignores" not in values,
         ),
     )
     if layer is None:
