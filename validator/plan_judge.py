@@ -338,7 +338,9 @@ class PlanJudge:
         from speccheck.validator.left_out import Silences  # noqa: PLC0415 - seldom
 
         rules = [one for one in self.entries if one.scope in scopes]
-        self._silences[judge] = Silences(selection, before, after, rules)
+        self._silences[judge] = Silences(
+            selection, before, after, rules, self._selected
+        )
 
     def _rules_of(self, scopes: tuple[Scope, ...]) -> RulesByClause:
         if scopes not in self._rules:
