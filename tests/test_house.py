@@ -29,6 +29,8 @@ _JUDGES = (
 )
 _READS = (*_FACTS, "validator.models", "validator.spec", "schemas", "validator")
 _ENGINE = (*_JUDGES, *_READS, "rules", "validator.sources", "probes", "engine")
+_SCHEMAS = "validator.report.json_schemas"
+_ASKING = ("validator.report", _SCHEMAS, "validator.cli", "validator.settings")
 LAYERS: dict[str, tuple[str, ...]] = {
     "validator.evidence": _FACTS,
     "validator.rule": _FACTS,
@@ -41,7 +43,10 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "probes": (*_READS, "probes"),
     "engine": _ENGINE,
     "validator.report": (*_ENGINE, "validator.report"),
-    "validator.cli": (*_ENGINE, "validator.report", "validator.cli"),
+    _SCHEMAS: (*_ENGINE, *_ASKING),  # of settings as well
+    # Two ways to ask for the same: settings are what options say, and stand in a file.
+    "validator.settings": (*_ENGINE, *_ASKING),
+    "validator.cli": (*_ENGINE, *_ASKING),
     "validator.__main__": ("validator.cli",),
     "schemas": ("schemas",),
     "validator": ("validator",),
@@ -176,9 +181,15 @@ with open(sys.argv[1], "w") as file:
 """
 
 
+@pytest.mark.parametrize("has_settings", [False, True])
 @pytest.mark.parametrize("output", ["text", "json"])
-def test_the_plain_path_imports_only_what_it_needs(tmp_path: Path, output: str) -> None:
+def test_the_plain_path_imports_only_what_it_needs(
+    tmp_path: Path, output: str, *, has_settings: bool
+) -> None:
     """One file of each kind of parser: YAML, JSON, TOML, shell."""
+    if has_settings:
+        settings = 'ignore = ["MEM"]\n[facts]\nnodes = 2\n[levels]\nCOMM = "error"\n'
+        (tmp_path / "speccheck.toml").write_text(settings, encoding="utf-8")
     texts = {
         "train.yaml": "output_dir: out\nper_device_train_batch_size: 4\nbf16: true\n",
         "ds_config.json": '{"train_batch_size": 64, "zero_optimization": {"stage": 3}}',

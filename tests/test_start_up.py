@@ -128,3 +128,20 @@ def test_a_comment_needs_no_file_of_waivers(tmp_path: Path) -> None:
     others = ("file", "baseline", "shell_comments", "toml_comments")
     assert loaded.isdisjoint({f"{WAIVERS}.{one}" for one in others})
     assert loaded.isdisjoint({SHELL, "pydantic"})
+
+
+def test_settings_are_read_only_where_there_are_some(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    path = written(tmp_path, "ds_config.json", DEEPSPEED)
+    written(tmp_path, "pyproject.toml", '[project]\nname = "no-settings"\n')
+    plain = modules(path)
+    found = {one for one in plain if one.startswith("speccheck.validator.settings.")}
+    assert found == {
+        "speccheck.validator.settings.find",
+        "speccheck.validator.settings.of_run",
+    }
+    assert TOML not in plain
+    written(tmp_path, "speccheck.toml", "[facts]\nnodes = 2\n")
+    settled = modules(path)
+    assert {TOML, "speccheck.validator.settings.load"} <= settled
+    assert settled.isdisjoint({YAML, SHELL, HARDWARE, "dataclasses", "pydantic"})

@@ -17,28 +17,34 @@ from speccheck.validator.policy import Policy
 from speccheck.validator.request import Request
 from speccheck.validator.rule import OF_FILES, Scope
 from speccheck.validator.rule_index import RuleEntry, RulesByClause, rule_entries
-from speccheck.validator.selection import Selection
 from speccheck.validator.sources.files import FileStatus
 from speccheck.validator.sources.joining.grouping import PlanFiles
 from speccheck.validator.sources.source import Source
-from speccheck.validator.spec.compose import JudgedClause, compose
+from speccheck.validator.spec.compose import ComposedEdition, JudgedClause, compose
 from speccheck.validator.spec.edition import load_edition
+from speccheck.validator.weights import with_levels
 
 if TYPE_CHECKING:
+    from speccheck.validator.left_out import LeftOut, Silences
     from speccheck.validator.measured import Measured
+    from speccheck.validator.shown_plan import ShownPlan
     from speccheck.validator.waivers.apply import Silence
+    from speccheck.validator.waivers.baseline import Baseline
 
 # Clauses whose failures a change of settings can mend, and the plans of a run for which
 # one is sought: each costs up to as much as judging a hundred plans.
 MENDED = frozenset({"MEM-001", "MEM-002", "MEM-020", "BATCH-001", "BATCH-003"})
 MOST_SOUGHT = 20
+MOST_SHOWN = 50  # plans whose values are kept for a report: each takes 0.1 MB
 
 
 class JudgedPlan(Record):
     """One plan: its files, the size of the job, and what was found.
 
     grouping: why these files are one plan; empty for a single file.
-    measured: what was measured under load; None for nothing.
+    measured: what was measured under load; None for nothing. settings: the files that
+    it is judged by, the closest first. left_out: what would be judged without them.
+    shown: all values of the plan, where a report asks for them.
     """
 
     files: tuple[FileStatus, ...]
@@ -47,6 +53,21 @@ class JudgedPlan(Record):
     size: str | None
     findings: tuple[LocatedFinding, ...]
     measured: "Measured | None" = None
+    shown: "ShownPlan | None" = None
+    settings: tuple[str, ...] = ()
+    left_out: "tuple[LeftOut, ...]" = ()
+
+
+class OfAllPlans:
+    """What the judges of a run share: how much was done, and what silences failures."""
+
+    def __init__(self, baseline: "Baseline | None" = None) -> None:
+        """Begin; baseline: the one of all plans, whatever settings say."""
+        self.baseline = baseline
+        self.left_to_mend = MOST_SOUGHT
+        self.unsought = 0  # plans that would need changes, and got none
+        self.left_to_show = MOST_SHOWN
+        self.silences: dict[Policy, Silence] = {}
 
 
 def all_rules(request: Request) -> tuple[RuleEntry, ...]:
@@ -61,32 +82,52 @@ def all_rules(request: Request) -> tuple[RuleEntry, ...]:
 class PlanJudge:
     """Judges plan after plan by one edition; composed profiles are kept."""
 
-    def __init__(self, request: Request, *, proposes: bool = True) -> None:
+    def __init__(
+        self,
+        request: Request,
+        *,
+        proposes: bool = True,
+        shared: OfAllPlans | None = None,
+    ) -> None:
         """Load the edition and the rules once.
 
         Args:
             request: what is judged, and how.
             proposes: whether changes are sought that mend what fails.
+            shared: with the other judges of a run.
 
         """
         self.request = request
-        self.unsought = 0
-        self._left = MOST_SOUGHT if proposes else 0
+        self._of_all = shared or OfAllPlans()
         self._proposes = proposes
         self._wide: PlanJudge | None = None
         self.edition = load_edition(request.spec)
         self.entries = all_rules(request)
-        request.selection.verify(self.edition, self.entries)
+        self.warnings = self._verified()
         self._selected = request.selection.rules(self.entries)
         self._rules: dict[tuple[Scope, ...], RulesByClause] = {}
         self._judges: dict[tuple[object, ...], Judge] = {}
+        self._silences: dict[Judge, Silences] = {}
         # By the id of the finding, which stays its own as long as it is held here. Most
         # findings are the same object in every plan: that a clause does not apply.
         self._shared: dict[int, LocatedFinding] = {}
         self._passed: dict[tuple[str, ...], LocatedFinding] = {}
         policy = request.policy
         has_files = policy.waivers or policy.baseline or policy.file_ignores
-        self.silence = self._read_silence() if has_files else None
+        if has_files or self._of_all.baseline is not None:
+            self.read_silence()
+
+    def _verified(self) -> tuple[str, ...]:
+        """What is asked for in vain; raises UnknownSelection."""
+        policy = self.request.policy
+        if self.request.selection.is_empty and not (
+            policy.levels or policy.file_ignores
+        ):
+            return ()
+        # Most runs name no clause, area or rule.
+        from speccheck.validator.asked_names import verified  # noqa: PLC0415
+
+        return verified(self.request, self.edition, self.entries)
 
     def __call__(self, group: PlanFiles) -> JudgedPlan:
         """Judge the plan that these files make together."""
@@ -102,7 +143,9 @@ class PlanJudge:
         by_name = sources_of(files)
         found = tuple(self._located(one, by_name) for one in findings)
         if self._may_silence(by_name):
-            found = self._silenced(found, group, evidence, by_name)
+            found = self.read_silence().applied(
+                found, group.files, by_name, evidence.by_type
+            )
         return JudgedPlan(
             files=tuple(dict.fromkeys(file.status for file in files)),
             grouping=group.reasons,
@@ -110,7 +153,26 @@ class PlanJudge:
             size=plan_size_class(evidence.plan),
             findings=self._mended(found, group, evidence),
             measured=_measured(evidence) if evidence.measured else None,
+            shown=self._shown(group, evidence),
+            settings=self.request.settings,
+            left_out=self._silences[judge](evidence.by_type)
+            if judge in self._silences
+            else (),
         )
+
+    def _shown(self, group: PlanFiles, evidence: PlanEvidence) -> "ShownPlan | None":
+        """The values of the first plans, where a report asks for them."""
+        if not self.request.keeps_plans or not self._of_all.left_to_show:
+            return None
+        from speccheck.validator.shown_plan import shown_plan  # noqa: PLC0415 - seldom
+
+        self._of_all.left_to_show -= 1
+        return shown_plan(group, evidence)
+
+    @property
+    def silence(self) -> "Silence | None":
+        """What waives failures of these plans, as far as anything does."""
+        return self._of_all.silences.get(self.request.policy)
 
     def _may_silence(self, sources: dict[str, Source]) -> bool:
         """Whether there is anything that waives: seldom, and then it is read."""
@@ -120,22 +182,19 @@ class PlanJudge:
             may_hold_waivers(source.text) for source in sources.values()
         )
 
-    def _silenced(
-        self,
-        found: tuple[LocatedFinding, ...],
-        group: PlanFiles,
-        evidence: PlanEvidence,
-        sources: dict[str, Source],
-    ) -> tuple[LocatedFinding, ...]:
-        """The findings, those that are waived with their waiver."""
-        if self.silence is None:
-            self.silence = self._read_silence()
-        return self.silence.applied(found, group.files, sources, evidence.by_type)
+    def read_silence(self) -> "Silence":
+        """The same, begun where there is none; raises WaiverFault."""
+        found = self.silence
+        if found is None:
+            from speccheck.validator.waivers.apply import (  # noqa: PLC0415 - seldom
+                Silence,
+            )
 
-    def _read_silence(self) -> "Silence":
-        from speccheck.validator.waivers.apply import Silence  # noqa: PLC0415 - seldom
-
-        return Silence(self.request, self.edition, self.entries)
+            found = Silence(
+                self.request, self.edition, self.entries, self._of_all.baseline
+            )
+            self._of_all.silences[self.request.policy] = found
+        return found
 
     def _mended(
         self,
@@ -153,8 +212,8 @@ class PlanJudge:
         ]
         if not failed or not self._proposes:
             return found
-        if not self._left:
-            self.unsought += 1
+        if not self._of_all.left_to_mend:
+            self._of_all.unsought += 1
             mended = {id(one): one._replace(proposals=None) for one in failed}
         else:
             # The search is no part of a run in which nothing of it fails.
@@ -162,7 +221,7 @@ class PlanJudge:
                 propose,
             )
 
-            self._left -= 1
+            self._of_all.left_to_mend -= 1
             context = self.request.context
             judge_of = self._judging_all().judge_of
             mended = {
@@ -176,7 +235,7 @@ class PlanJudge:
     def _judging_all(self) -> "PlanJudge":
         """A judge by all rules that are not ignored: a proposal must stand them all."""
         if self._wide is None:
-            selection = Selection(ignore=self.request.selection.ignore)
+            selection = self.request.selection._replace(select=(), extend_select=())
             request = self.request._replace(selection=selection, policy=Policy())
             self._wide = PlanJudge(request, proposes=False)
         return self._wide
@@ -188,6 +247,12 @@ class PlanJudge:
         if finding.outcome == "pass" and not self.request.full:
             return self._held(finding)
         found = located(finding, sources)
+        if finding.fix is not None and self.request.edits:
+            from speccheck.validator.fixing.placed import (  # noqa: PLC0415 - seldom
+                placed_edits,
+            )
+
+            return found._replace(edits=placed_edits(finding, sources))
         if not finding.places and found.finding is finding:
             self._shared[id(finding)] = found
         return found
@@ -248,9 +313,34 @@ class PlanJudge:
                 narrowed = narrowed.selecting(
                     lambda one: self._concerns_live(one, wanted, asked)
                 )
+            narrowed = with_levels(narrowed, self.request.policy.levels, self.entries)
             judge = Judge(narrowed, self._rules_of(asked))
             self._judges[named] = judge
+            if not clauses:
+                if "plan" not in scopes:
+                    composed = composed.selecting(
+                        lambda one: self._concerns_live(one, wanted, asked)
+                    )
+                self._note_silences(judge, composed, narrowed, asked)
         return judge
+
+    def _note_silences(
+        self,
+        judge: Judge,
+        before: ComposedEdition,
+        after: ComposedEdition,
+        scopes: tuple[Scope, ...],
+    ) -> None:
+        """Keep what the selection leaves out of what such plans are judged by."""
+        selection = self.request.selection
+        if not selection.select and not selection.ignore:
+            return
+        from speccheck.validator.left_out import Silences  # noqa: PLC0415 - seldom
+
+        rules = [one for one in self.entries if one.scope in scopes]
+        self._silences[judge] = Silences(
+            selection, before, after, rules, self._selected
+        )
 
     def _rules_of(self, scopes: tuple[Scope, ...]) -> RulesByClause:
         if scopes not in self._rules:

@@ -1,14 +1,16 @@
 """One run: files in, judged plans out, positions worked out only for findings."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.plan_judge import JudgedPlan, PlanJudge
+from speccheck.validator.plan_judge import JudgedPlan
+from speccheck.validator.plan_judges import PlanJudges, names_of
 from speccheck.validator.policy import own_files
-from speccheck.validator.request import Request
+from speccheck.validator.request import Excluded, Request
 from speccheck.validator.sources.files import (
     FileStatus,
     ReadFile,
+    excluded_file,
     find_files,
     read_file,
 )
@@ -19,13 +21,21 @@ from speccheck.validator.spec.edition import Edition
 
 
 class Run(Record):
-    """What came of it; unsought: plans for whose failures no change was sought."""
+    """What came of it.
+
+    unsought: plans for whose failures no change was sought. warnings: what settings and
+    command line say in vain. settings: the files that hold for all of it, the closest
+    first. is_isolated: settings were not read.
+    """
 
     edition: Edition
     use: str
     files: tuple[FileStatus, ...]
     plans: tuple[JudgedPlan, ...]
     unsought: int = 0
+    warnings: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    is_isolated: bool = False
 
 
 def all_readers(request: Request) -> Readers:
@@ -44,8 +54,9 @@ def read_all(
     statuses: list[FileStatus] = []
     files: list[ReadFile] = []
     batch: tuple[str, ...] | None = None
+    excluded = _exclusion(request)
     own = own_files(request.policy)
-    for path, named in find_files(request.arguments):
+    for path, named in find_files(request.arguments, excluded):
         if path in own and not named:
             continue
         key = ("named",) if named else ("folder", path.rpartition("/")[0])
@@ -53,9 +64,14 @@ def read_all(
             yield statuses, files
             statuses, files = [], []
         batch = key
+        if named and request.force_exclude and excluded and path != "-":
+            pattern = excluded(path)
+            if pattern is not None:
+                statuses.append(excluded_file(path, pattern.told))
+                continue
         status, found = read_file(
             path,
-            named=named,
+            named=named and not request.skip_unknown,
             format_id=request.format,
             stdin_name=request.stdin_name,
             readers=readers,
@@ -63,6 +79,15 @@ def read_all(
         statuses.append(status)
         files.extend(found)
     yield statuses, files
+
+
+def _exclusion(request: Request) -> "Callable[[str], Excluded | None] | None":
+    """What leaves files out, where anything does."""
+    if not request.excluded:
+        return None
+    from speccheck.validator.excluded import exclusion_of  # noqa: PLC0415 - seldom
+
+    return exclusion_of(request.excluded)
 
 
 class NoSnapshot(Exception):  # noqa: N818 - a usage error with its own message
@@ -117,21 +142,27 @@ def _read_plans(
         else:
             also = followed(files, readers)
             named = [file.status for file in also]
-            yield (
-                [*statuses, *named],
-                group([*files, *also], by_folder=request.by_folder),
-            )
+            groups = group([*files, *also], by_folder=request.by_folder)
+            yield [*statuses, *named], [_with_reason(request, one) for one in groups]
         del files[:]
 
 
-def run(request: Request, judge_plan: PlanJudge | None = None) -> Run:
-    """Read, group, judge, by a judge of the request where there is one.
+def _with_reason(request: Request, group: PlanFiles) -> PlanFiles:
+    """A plan that says whose settings count, where its files have several."""
+    if request.for_files is None or len(group.files) == 1:
+        return group
+    reason = request.for_files.reason(names_of(group))
+    return group._replace(reasons=(*group.reasons, reason)) if reason else group
+
+
+def run(request: Request, judges: PlanJudges | None = None) -> Run:
+    """Read, group, judge, by judges of the request where there are some.
 
     Raises UnknownName, UnknownFormat, UnknownProfile, UnknownEdition, UnknownSelection
     or PluginFault for names that nobody knows and plugins that hold nothing, and
     WaiverFault for files of waivers.
     """
-    judge_plan = judge_plan or PlanJudge(request)
+    judges = judges or PlanJudges(request)
     statuses: dict[str, FileStatus] = {}
     plans: list[JudgedPlan] = []
     for found, groups in read_plans(request):
@@ -140,17 +171,20 @@ def run(request: Request, judge_plan: PlanJudge | None = None) -> Run:
             if not status.followed or status.path not in statuses:
                 statuses[status.path] = status
         while groups:
-            plans.append(judge_plan(groups.pop(0)))
-    if judge_plan.silence is not None:
+            plans.append(judges(groups.pop(0)))
+    for silenced in judges.silenced():
         from speccheck.validator.waivers.told import (  # noqa: PLC0415 - seldom
             with_waivers_judged,
         )
 
-        plans = with_waivers_judged(judge_plan.silence, plans, statuses, judge_plan)
+        plans = with_waivers_judged(silenced, plans, statuses)
     return Run(
-        judge_plan.edition,
+        judges.edition,
         request.use,
         tuple(statuses.values()),
         tuple(plans),
-        judge_plan.unsought,
+        judges.unsought,
+        judges.warnings,
+        request.settings,
+        request.is_isolated,
     )

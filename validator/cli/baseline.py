@@ -18,15 +18,20 @@ from speccheck.validator.cli.request import (
     files_request,
     wants_traceback,
 )
+from speccheck.validator.cli.settled import with_settings
 from speccheck.validator.locate import LocatedFinding
-from speccheck.validator.plan_judge import PlanJudge
+from speccheck.validator.plan_judges import PlanJudges
 from speccheck.validator.report.style import counted, printable
 from speccheck.validator.report.summary import Exit, exit_of, summarize
 from speccheck.validator.report.write import write
 from speccheck.validator.request import Request
 from speccheck.validator.run import Run, run
-from speccheck.validator.waivers.apply import Silence
-from speccheck.validator.waivers.baseline import Baseline, Known, baseline_text
+from speccheck.validator.waivers.baseline import (
+    Baseline,
+    Known,
+    baseline_text,
+    load_baseline,
+)
 from speccheck.validator.waivers.told import Seen, fixed_entries
 
 FILE = "speccheck-baseline.json"
@@ -77,31 +82,26 @@ def _refuse(message: str, code: int = _USAGE) -> int:
 
 
 def _baseline(parsed: Parsed) -> int:
-    request = files_request(parsed)
-    out = parsed.values.get("out") or request.policy.baseline or FILE
-    path = str(out)
+    request = files_request(with_settings(parsed, OPTIONS, writes_baseline=True))
+    path = str(parsed.values.get("out") or request.policy.baseline or FILE)
     is_there = os.path.lexists(path)
     policy = request.policy._replace(baseline=path if is_there else None)
     request = request._replace(policy=policy)
-    judge = PlanJudge(request, proposes=False)
-    silence = judge.silence or Silence(request, judge.edition, judge.entries)
-    silence.baseline = silence.baseline or Baseline(path, {})
-    judge.silence = silence
-    found = run(request, judge)
+    known = load_baseline(path) if is_there else Baseline(path, {})
+    judges = PlanJudges(request, proposes=False, baseline=known)
+    found = run(request, judges)
     ending = exit_of(found, summarize(found.plans), "never")
     if ending.code in {_USAGE, BUG} or not found.plans:
         return _end_without(found, ending, request)
     if not is_there:
-        write(baseline_text(silence.baseline.open), path)
-        write(_first_lines(silence.baseline), None)
+        write(baseline_text(known.open), path)
+        write(_first_lines(known), None)
         return 0
-    plans = found.plans[-len(silence.plans) :]
-    seen = Seen(silence, plans, (file.path for file in found.files), judge)
-    left = _left(silence.baseline, silence, seen)
-    if left != silence.baseline.known:
+    left = _left(known, found, judges)
+    if left != known.known:
         write(baseline_text(left), path)
-    write(_later_lines(silence.baseline, left), None)
-    return 1 if silence.baseline.new else 0
+    write(_later_lines(known, left), None)
+    return 1 if known.new else 0
 
 
 def _end_without(found: Run, ending: Exit, request: Request) -> int:
@@ -114,11 +114,13 @@ def _end_without(found: Run, ending: Exit, request: Request) -> int:
     return _refuse(f"no baseline written: {ending.reason}", code)
 
 
-def _left(baseline: Baseline, silence: Silence, seen: Seen) -> Counter[Known]:
+def _left(baseline: Baseline, found: Run, judges: PlanJudges) -> Counter[Known]:
     """What is neither mended nor of a file that is gone."""
     left = baseline.known.copy()
-    for one, count, _ in fixed_entries(silence, seen):
-        left[one] -= count
+    for silenced in judges.silenced():
+        seen = Seen(silenced, found.plans, (file.path for file in found.files))
+        for one, count, _ in fixed_entries(silenced.silence, seen):
+            left[one] = min(left[one], baseline.known[one] - count)
     for one in baseline.known:
         if not all(map(baseline.has_file, one.places)):
             left[one] = 0

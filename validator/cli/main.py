@@ -9,6 +9,7 @@ from speccheck.validator import VERSION
 
 COMMANDS = ("spec", "rules", "explain", "schema")
 _SIGNAL_INTERRUPT = 130
+_NOT_PRINTED = 2
 
 USAGE = """\
 usage: speccheck FILE|FOLDER|- ... [options]
@@ -29,7 +30,8 @@ Commands:
   spec list                  all clauses of the edition
   spec show [CLAUSE]         the edition, or one clause with its numbers and sources
   spec coverage              which rules judge each clause, and their fixtures
-  schema NAME                JSON Schema: native, snapshot, report, plan, ...
+  schema NAME                JSON Schema: native, report, ..., deepspeed, axolotl, ...
+  completion SHELL           completes the command line in bash, zsh or fish
   ./rules                    a folder or file that is called like a command
 """
 
@@ -80,6 +82,8 @@ def run() -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         code = 0  # as in `main`: nobody is left to tell
+    except OSError:
+        code = code or _NOT_PRINTED  # a full disk, which was told where it was met
     os._exit(code)
 
 
@@ -103,36 +107,40 @@ def _dispatch(words: list[str]) -> int:
     return judge_files(words)
 
 
+# Commands that read files or the machine, each the function of a module.
+_FUNCTIONS = {
+    "plan": ("show_plan", "show_plan"),
+    "probe": ("take_snapshot", "take_snapshot"),
+    "preflight": ("preflight", "preflight"),
+    "bench": ("bench", "bench"),
+    "baseline": ("baseline", "baseline"),
+    "completion": ("completion.command", "completion"),
+}
+
+
 def _command(name: str) -> Callable[[list[str]], int] | None:
     """The command of that name that reads files or the machine; None for others."""
-    if name == "plan":
-        from speccheck.validator.cli.show_plan import show_plan  # noqa: PLC0415
+    if name not in _FUNCTIONS:
+        return None
+    from importlib import import_module  # noqa: PLC0415 - not for `speccheck FILE`
 
-        return show_plan
-    if name == "probe":
-        from speccheck.validator.cli.take_snapshot import take_snapshot  # noqa: PLC0415
-
-        return take_snapshot
-    if name == "preflight":
-        from speccheck.validator.cli.preflight import preflight  # noqa: PLC0415
-
-        return preflight
-    if name == "baseline":
-        from speccheck.validator.cli.baseline import baseline  # noqa: PLC0415
-
-        return baseline
-    if name == "bench":
-        from speccheck.validator.cli.bench import bench  # noqa: PLC0415
-
-        return bench
-    return None
+    module, function = _FUNCTIONS[name]
+    found: Callable[[list[str]], int] = getattr(
+        import_module(f"speccheck.validator.cli.{module}"), function
+    )
+    return found
 
 
 def _help() -> str:
     from speccheck.validator.cli.options import options_help  # noqa: PLC0415
+    from speccheck.validator.report.form import FORMS  # noqa: PLC0415
     from speccheck.validator.what_if.names import names_help  # noqa: PLC0415
 
-    return f"{USAGE}{options_help()}\n{names_help()}\n{EXIT_CODES}"
+    forms = "\n".join(f"  {form.name:<26} {form.help}" for form in FORMS.values())
+    return (
+        f"{USAGE}{options_help()}\n\nForms of a report (--output):\n{forms}\n\n"
+        f"{names_help()}\n{EXIT_CODES}"
+    )
 
 
 if __name__ == "__main__":

@@ -51,9 +51,16 @@ class Silence:
     """All waivers of a run, and what came of them so far."""
 
     def __init__(
-        self, request: Request, edition: Edition, rules: Sequence[RuleEntry]
+        self,
+        request: Request,
+        edition: Edition,
+        rules: Sequence[RuleEntry],
+        baseline: "Baseline | None" = None,
     ) -> None:
-        """Read the files of waivers; raises WaiverFault for what is wrong in them."""
+        """Read the files of waivers, the baseline where none is given.
+
+        Raises WaiverFault for what is wrong in them.
+        """
         policy = request.policy
         self.today = today()
         self.entries: list[Entry] = []
@@ -61,7 +68,7 @@ class Silence:
         self.locked: dict[int, dict[str, None]] = {}
         self.plans: list[PlanFacts] = []
         self.locations: dict[Place, Location] = {}
-        self.baseline: Baseline | None = None
+        self.baseline = baseline
         self.own_files = own_files(policy)
         self._reads_comments = policy.inline_ignores
         self._mandatory = {one.name.lower() for one in policy.mandatory}
@@ -90,7 +97,7 @@ class Silence:
                 self._add(one._replace(days_left=left))
         for ignore in policy.file_ignores:
             self._add(_of_setting(ignore))
-        if policy.baseline is not None:
+        if baseline is None and policy.baseline is not None:
             from speccheck.validator.waivers.baseline import (  # noqa: PLC0415 - seldom
                 load_baseline,
             )

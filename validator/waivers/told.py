@@ -21,6 +21,7 @@ from speccheck.validator.evidence.value import Place
 from speccheck.validator.live_evidence import OF_WAIVERS
 from speccheck.validator.locate import LocatedFinding, Location, locate
 from speccheck.validator.plan_judge import JudgedPlan, PlanJudge
+from speccheck.validator.plan_judges import Silenced
 from speccheck.validator.rule_index import RuleEntry
 from speccheck.validator.sources.files import is_searched
 from speccheck.validator.waivers.apply import Silence
@@ -40,16 +41,15 @@ class Seen:
 
     def __init__(
         self,
-        silence: Silence,
+        silenced: Silenced,
         plans: Sequence[JudgedPlan],
         paths: Iterable[str],
-        judge: PlanJudge,
     ) -> None:
         """Take a run that is over."""
-        # Plans before the first file with waivers hold nothing of what is asked here.
-        self.first = len(plans) - len(silence.plans)
+        silence, self.numbers, judge = silenced
+        judged = (plans[number] for number in self.numbers)
         self.plans: list[tuple[PlanFacts, JudgedPlan]] = [
-            *zip(silence.plans, plans[self.first :], strict=True)
+            *zip(silence.plans, judged, strict=True)
         ]
         self._silence = silence
         self._files = {os.path.abspath(path) for path in (*paths, *silence.own_files)}
@@ -119,13 +119,11 @@ def _names_of_rule(rule: RuleEntry) -> tuple[str, ...]:
 
 
 def with_waivers_judged(
-    silence: Silence,
-    plans: Sequence[JudgedPlan],
-    paths: Iterable[str],
-    judge: PlanJudge,
+    silenced: Silenced, plans: Sequence[JudgedPlan], paths: Iterable[str]
 ) -> list[JudgedPlan]:
     """The plans of a run, with what the rules say of the waivers that concern them."""
-    seen = Seen(silence, plans, paths, judge)
+    silence = silenced.silence
+    seen = Seen(silenced, plans, paths)
     applied: dict[int, list[AppliedWaiver]] = {}
     for index, entry in enumerate(silence.entries):
         where = [
@@ -135,11 +133,11 @@ def with_waivers_judged(
         ]
         if where:
             one = _applied(silence, seen, index, where)
-            applied.setdefault(seen.first + where[0], []).append(one)
+            applied.setdefault(seen.numbers[where[0]], []).append(one)
     baselines: dict[int, AppliedBaseline] = {}
     if silence.baseline is not None and plans:
         at, baseline = _applied_baseline(silence, seen)
-        baselines[seen.first + at] = baseline
+        baselines[seen.numbers[at]] = baseline
     result = list(plans)
     for number in sorted({*applied, *baselines}):
         evidence = AppliedWaivers(
@@ -147,7 +145,7 @@ def with_waivers_judged(
             (baselines[number],) if number in baselines else (),
             silence.today,
         )
-        found = tuple(_judged(evidence, silence, judge))
+        found = tuple(_judged(evidence, silence, silenced.judge))
         plan = result[number]
         result[number] = plan._replace(findings=(*plan.findings, *found))
     return result
