@@ -69,7 +69,8 @@ class Silence:
         self.plans: list[PlanFacts] = []
         self.locations: dict[Place, Location] = {}
         self.baseline = baseline
-        self.own_files = own_files(policy)
+        path = policy.baseline if baseline is None else baseline.path
+        self.own_files = own_files(policy._replace(baseline=path))
         self._reads_comments = policy.inline_ignores
         self._mandatory = {one.name.lower() for one in policy.mandatory}
         self._areas = {rule.name.lower(): rule.area for rule in rules}
