@@ -68,6 +68,8 @@ class Silence:
         self.plans: list[PlanFacts] = []
         self.locations: dict[Place, Location] = {}
         self.baseline = baseline
+        if baseline is not None:
+            policy = policy._replace(baseline=baseline.path)
         self.own_files = own_files(policy)
         self._reads_comments = policy.inline_ignores
         self._mandatory = {one.name.lower() for one in policy.mandatory}
