@@ -181,3 +181,18 @@ def _calls(page: Path) -> Iterator[str]:
     for code in (*blocks, *_SPAN.findall(page.read_text("utf-8"))):
         for call in _CALL.finditer(code.replace("\\\n", " ")):
             yield call["words"].strip()
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=_name)
+def test_every_target_of_make_that_a_page_names_exists(page: Path) -> None:
+    made = set(
+        re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), _BLOCKS)
+    )
+    blocks = [one.text for one in examples(page) if one.language in {"sh", "bash"}]
+    spans = re.findall(r"`(make [^`\n]+)`", page.read_text("utf-8"))
+    named: set[str] = set()
+    for call in re.findall(
+        r"^(?:\w+=\S+ )*make ([a-z -]+)", "\n".join((*blocks, *spans)), _BLOCKS
+    ):
+        named.update(call.split())
+    assert named <= made
