@@ -92,7 +92,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("no MkDocs: the site is not built (pip install -e '.[docs]')")
     folder = tmp_path_factory.mktemp("site")
     stage.stage(folder / "staged")
-    words = ("build", "--quiet", "--strict", "--site-dir", str(folder / "built"))
+    words = ("build", "--strict", "--site-dir", str(folder / "built"))
     ended = subprocess.run(
         [sys.executable, "-m", "mkdocs", *words],
         cwd=folder / "staged",
