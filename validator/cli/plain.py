@@ -20,8 +20,8 @@ from speccheck.validator.cli.request import (
     one_of,
     outputs_in,
     outputs_of,
+    passes_on,
     picture_of,
-    wants_traceback,
 )
 from speccheck.validator.cli.request import request_of as any_request
 from speccheck.validator.cli.settled import with_settings
@@ -95,7 +95,7 @@ def judge(
     except REFUSALS as error:
         return refuse(str(error), outputs)
     except Exception as error:
-        if wants_traceback():
+        if passes_on(error):
             raise
         return refuse(bug_message(error), outputs, BUG)
 
