@@ -22,6 +22,7 @@ Good::
 
 from speccheck.rules.communication._algorithms import has_tuner
 from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.mending import without_variables
 from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.evidence.plan import Cluster
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
@@ -56,4 +57,5 @@ def algorithm_pinned(
             measured=text,
             required="not set",
             cost="the best algorithm of most sizes is excluded",
+            fix=without_variables([one], is_safe=True),
         )

@@ -20,6 +20,7 @@ Good::
     micro_batch_size: 4
 """
 
+from speccheck.validator.evidence.fix import Fix, to_remove
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -45,4 +46,9 @@ def duplicate_key(stated: StatedKeys) -> Verdicts:
                 cost="the framework stops at start-up"
                 if refused
                 else "the first value has no effect, and nothing says so",
+                fix=Fix(
+                    f"delete the first {one.key}",
+                    (to_remove(one.first),),
+                    is_safe=one.is_equal,
+                ),
             )

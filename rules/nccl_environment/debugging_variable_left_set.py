@@ -21,6 +21,7 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.mending import without_variables
 from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.evidence.plan import Cluster, Run
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
@@ -52,6 +53,7 @@ def debugging_variable_left_set(
             required="not set",
             cost="every step of the run pays for it",
             remedy="Delete the line; set it in a debugging session only.",
+            fix=without_variables([variable], is_safe=True),
         )
     if is_clean:
         yield passed()

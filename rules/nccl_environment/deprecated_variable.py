@@ -19,9 +19,11 @@ Good::
     TORCH_NCCL_ASYNC_ERROR_HANDLING=1
 """
 
-from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.environment import Environment, Variable
+from speccheck.validator.evidence.fix import Fix
+from speccheck.validator.evidence.mending import variable_renamed, without_variables
 from speccheck.validator.evidence.nccl_text import release
-from speccheck.validator.evidence.nccl_variables import NcclVariables
+from speccheck.validator.evidence.nccl_variables import NcclVariables, VariableRow
 from speccheck.validator.evidence.plan import Cluster, Run
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -54,6 +56,16 @@ def deprecated_variable(
             required=row.replacement or "not set",
             cost="a later release ignores it without a message",
             remedy=f"Set {row.replacement}." if row.replacement else "Delete it.",
+            fix=_fix(variable, row, environment),
         )
     if is_clean:
         yield passed()
+
+
+def _fix(variable: Variable, row: VariableRow, environment: Environment) -> Fix | None:
+    """The new name, unless that is set as well."""
+    if not row.replacement:
+        return without_variables([variable], is_safe=True)
+    if not row.renamed or environment.sets(row.replacement):
+        return None
+    return variable_renamed(variable, row.replacement, is_safe=True)

@@ -21,6 +21,7 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.mending import variable_renamed
 from speccheck.validator.evidence.nccl_text import release
 from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.evidence.plan import Run
@@ -57,6 +58,9 @@ def misspelt_variable(
             required=meant,
             cost="the setting has no effect, and nothing says so",
             remedy=f"Write {meant}.",
+            fix=None
+            if environment.sets(meant)
+            else variable_renamed(variable, meant, is_safe=False),
         )
     if is_clean and was_read:
         yield passed()

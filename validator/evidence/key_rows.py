@@ -19,6 +19,7 @@ MILDEST_FIRST: tuple[UnknownKeyPolicy, ...] = ("ignore", "warn", "reject")
 class KeyRow(Record):
     """One tabulated key.
 
+    renamed: what takes its place is the same key under another name.
     defaults: (tabulated version from which it holds, value), oldest first; a pair
     without value where the framework computes it; empty where it is not known.
     """
@@ -31,6 +32,7 @@ class KeyRow(Record):
     removed_in: str = ""
     deprecated: bool = False
     deprecated_by: Sequence[str] = ()
+    renamed: bool = False
     aliases: Sequence[str] = ()
     required: bool = False
     defaults: Sequence[Sequence[KeyValue]] = ()

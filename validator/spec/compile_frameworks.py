@@ -6,7 +6,10 @@ from typing import Any
 Row = Mapping[str, Any]
 
 FAMILIES = {"hf-training-arguments": "transformers"}
-CARRIED = ("choices", "range", "deprecated", "deprecated_by", "aliases", "required")
+CARRIED = (
+    *("choices", "range", "deprecated", "deprecated_by", "renamed", "aliases"),
+    "required",
+)
 FREE = ("map", "object", "any", "list")
 KNOWN_FIELDS = frozenset(
     {
