@@ -67,7 +67,7 @@ class UnknownKey(Record):
         parent = dotted(self.key.path).removesuffix("[]").rpartition(".")[0]
         if above != parent or slip.path in {dotted(one.path) for one in self.file.keys}:
             return None
-        change = to_rename(self.key.place, meant)
+        change = to_rename(self.key.value_place, meant)
         return combined(f"rename {name} to {meant}", [change], is_safe=False)
 
 

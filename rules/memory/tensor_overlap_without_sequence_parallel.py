@@ -67,4 +67,4 @@ def _fix(stated: StatedKeys, *, is_on_one_rank: bool) -> Fix | None:
         return None
     if is_on_one_rank:
         return without_keys([key], is_safe=False)
-    return flag_added(key.place, "--sequence-parallel")
+    return flag_added(key.value_place, "--sequence-parallel")

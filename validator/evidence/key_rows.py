@@ -65,13 +65,15 @@ class ExclusiveKeys(Record):
     """Keys of which only one may be set: not null, not false, a number above `above`.
 
     `refused` with an error, `warned`, or silently `overridden` by one of them; keys
-    that `must_agree` may both be set.
+    that `must_agree` may both be set. loses: the one that has no effect beside the
+    other, where that is always the same one.
     """
 
     keys: tuple[str, ...]
     effect: Literal["refused", "warned", "overridden", "must_agree"] = "refused"
     above: int = 0
     note: str = ""
+    loses: str = ""
 
 
 class KeyTest(Record):

@@ -47,7 +47,7 @@ def written_place(leaf: Value[Any], stated: "StatedKeys") -> Place | None:
     key = _stated_key(leaf, stated)
     if key is None or not _is_same(key.value, leaf.value):
         return None
-    return leaf.places[0]._replace(part="value")
+    return key.value_place
 
 
 def rewritten(
@@ -77,7 +77,7 @@ def without_keys(keys: "Iterable[StatedKey]", *, is_safe: bool) -> Fix | None:
     gone = tuple(keys)
     if not gone or not all(key.is_sure for key in gone):
         return None
-    places = [key.place for key in gone]
+    places = [key.value_place for key in gone]
     names = ", ".join(dict.fromkeys(place.key for place in places))
     return Fix(f"delete {names}", tuple(to_remove(place) for place in places), is_safe)
 
@@ -172,7 +172,7 @@ def renamed_key(
     if any(one.path == (*key.path[:-1], new) for one in file.keys):
         return None
     says = f"rename {key.place.key} to {new}"
-    return Fix(says, (to_rename(key.place, new),), is_safe)
+    return Fix(says, (to_rename(key.value_place, new),), is_safe)
 
 
 def flag_set(key: "StatedKey", value: int, *, is_safe: bool) -> Fix | None:
@@ -180,7 +180,7 @@ def flag_set(key: "StatedKey", value: int, *, is_safe: bool) -> Fix | None:
     if not key.is_sure:
         return None
     says = f"set {key.place.key} to {value}"
-    return Fix(says, (to_set(key.place, value),), is_safe)
+    return Fix(says, (to_set(key.value_place, value),), is_safe)
 
 
 def typed(one: "LoadedAs", *, is_safe: bool) -> Fix | None:
