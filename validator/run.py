@@ -120,13 +120,13 @@ def _read_plans(
         del files[:]
 
 
-def run(request: Request) -> Run:
-    """Read, group, judge.
+def run(request: Request, *, proposes: bool = True) -> Run:
+    """Read, group, judge; proposes: whether changes are sought that mend what fails.
 
     Raises UnknownName, UnknownFormat, UnknownProfile, UnknownEdition, UnknownSelection
     or PluginFault for names that nobody knows and plugins that hold nothing.
     """
-    judge_plan = PlanJudge(request)
+    judge_plan = PlanJudge(request, proposes=proposes)
     statuses: dict[str, FileStatus] = {}
     plans: list[JudgedPlan] = []
     for found, groups in read_plans(request):

@@ -20,7 +20,7 @@ Good::
     torchrun --nproc-per-node=8 train.py
 """
 
-from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.environment import Environment, Variable
 from speccheck.validator.evidence.fix import Fix
 from speccheck.validator.evidence.mending import variable_set
 from speccheck.validator.evidence.plan import Cluster, Recovery

@@ -31,6 +31,7 @@ _JOB = "Facts of the job that files seldom state"
 _SPEC = "What is judged"
 _FILES = "Files"
 _REPORT = "Report"
+_FIXES = "Fixes"
 _PLAN = "Plan (speccheck plan)"
 
 
@@ -71,6 +72,24 @@ OPTIONS: tuple[Option, ...] = (
     _file("--plugins", "use readers and rules of installed packages", "switch"),
     _file("--skip-unknown", "files of other kinds are no error", "switch"),
     _file("--show-files", "list what each file was taken for, and stop", "switch"),
+    Option(
+        "--diff",
+        "show what --fix would change; exit 1 if anything",
+        "switch",
+        group=_FIXES,
+    ),
+    Option(
+        "--fix",
+        "mend what can be mended safely, and judge again",
+        "switch",
+        group=_FIXES,
+    ),
+    Option(
+        "--unsafe-fixes",
+        "also what changes the training itself",
+        "switch",
+        group=_FIXES,
+    ),
     _names("--output", "text, concise or json", "FORMAT[=FILE]", _REPORT),
     Option("--plot", "draw measured curves: .svg or .png", "text", "FILE"),
     Option("--full", "show every finding, also what holds", "switch"),
@@ -82,6 +101,7 @@ OPTIONS: tuple[Option, ...] = (
 # Of commands that take their evidence themselves, and read no files of a job.
 _OF_FILES = {
     *("--node", "--what-if", "--show-files", "--format", "--stdin-filename"),
+    *("--diff", "--fix", "--unsafe-fixes"),
     *("--each", "--by-folder", "--skip-unknown"),
 }
 OF_JUDGING = tuple(one for one in OPTIONS if one.flag not in _OF_FILES)

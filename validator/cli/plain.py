@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from speccheck.validator.cli.options import (
     OPTIONS,
@@ -29,8 +29,11 @@ from speccheck.validator.report.summary import exit_of, summarize
 from speccheck.validator.report.told import Told
 from speccheck.validator.report.write import WriteError, write
 from speccheck.validator.request import Request
-from speccheck.validator.run import read_plans, run
+from speccheck.validator.run import Run, read_plans, run
 from speccheck.validator.sources.context import context_facts
+
+if TYPE_CHECKING:
+    from speccheck.validator.cli.fix import Fixed
 
 FAIL_ON = ("error", "warning", "info", "never")
 _USAGE = 2
@@ -74,7 +77,8 @@ def judge(
         context_facts(request.context)  # refuses unknown names before any work
         if prepared is not None:
             request = prepared(request, parsed)
-        found = run(request)
+        found, fixes = run_of(request, parsed, outputs)
+        outputs = outputs if fixes is None else fixes.outputs
         summary = summarize(found.plans)
         ending = exit_of(found, summary, fail_on, skip_unknown=request.skip_unknown)
         told = Told(found, summary, ending, "full" in parsed.values)
@@ -91,7 +95,19 @@ def judge(
         if wants_traceback():
             raise
         return _refuse(bug_message(error), outputs, BUG)
-    return ending.code
+    return ending.code if fixes is None else fixes.code(ending.code)
+
+
+def run_of(
+    request: Request, parsed: Parsed, outputs: list[Output]
+) -> "tuple[Run, Fixed | None]":
+    """The run, and what came of fixes where they were asked for."""
+    if not {"diff", "fix", "unsafe_fixes"} & parsed.values.keys():
+        return run(request), None
+    from speccheck.validator.cli.fix import fixed  # noqa: PLC0415 - seldom
+
+    fixes = fixed(request, parsed, outputs)
+    return fixes.run, fixes
 
 
 def _send_to_plan() -> NoReturn:

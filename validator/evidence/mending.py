@@ -86,25 +86,20 @@ def without_variables(variables: "Iterable[Variable]", *, is_safe: bool) -> Fix:
     """The variables are not set any more, in no pod of a job."""
     gone = tuple(variables)
     names = ", ".join(one.name for one in gone)
-    changes = tuple(to_remove(place) for one in gone for place in places_of(one))
+    changes = tuple(to_remove(place) for one in gone for place in one.written_at)
     return Fix(f"delete {names}", changes, is_safe)
 
 
 def variable_set(variable: "Variable", value: str, *, is_safe: bool) -> Fix:
     """A variable takes another value, in each pod of a job that sets it."""
-    changes = tuple(to_set(place, value) for place in places_of(variable))
+    changes = tuple(to_set(place, value) for place in variable.written_at)
     return Fix(f"set {variable.name}={value}", changes, is_safe)
 
 
 def variable_renamed(variable: "Variable", name: str, *, is_safe: bool) -> Fix:
     """A variable takes another name, in each pod of a job that sets it."""
-    changes = tuple(to_rename(place, name) for place in places_of(variable))
+    changes = tuple(to_rename(place, name) for place in variable.written_at)
     return Fix(f"rename {variable.name} to {name}", changes, is_safe)
-
-
-def places_of(variable: "Variable") -> tuple[Place, ...]:
-    """Where a variable is set: in one place, or in each of several pods."""
-    return tuple(one.place for one in variable.parts) or (variable.place,)
 
 
 def the_flag(stated: "StatedKeys", name: str) -> "StatedKey | None":

@@ -98,7 +98,7 @@ def _compile_section(table: Row, section: str) -> dict[str, Any]:
 
 
 def _losing(section: str, row: Row) -> list[str]:
-    """The key of a group that has no effect beside the other, where one is tabulated."""
+    """The key of a group that has no effect beside the other, where it is told."""
     if "loses" not in row:
         return []
     if row["loses"] not in row["keys"]:
