@@ -154,6 +154,12 @@ class PlanJudge:
         if finding.outcome == "pass" and not self.request.full:
             return self._held(finding)
         found = located(finding, sources)
+        if finding.fix is not None and self.request.edits:
+            from speccheck.validator.fixing.placed import (  # noqa: PLC0415 - seldom
+                placed_edits,
+            )
+
+            return found._replace(edits=placed_edits(finding, sources))
         if not finding.places and found.finding is finding:
             self._shared[id(finding)] = found
         return found

@@ -23,5 +23,6 @@ class Request(Record):
     each: bool = False
     by_folder: bool = False
     plugins: bool = False
+    edits: bool = False  # fixes are worked out as edits, for a report that tells them
     node: str | None = None  # a snapshot with which each plan is judged
     snapshot: str | None = None  # its text, where it was just taken and is no file

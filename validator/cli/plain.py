@@ -102,6 +102,8 @@ def run_of(
     request: Request, parsed: Parsed, outputs: list[Output]
 ) -> "tuple[Run, Fixed | None]":
     """The run, and what came of fixes where they were asked for."""
+    if any(FORMS[output.format].tells_edits for output in outputs):
+        request = request._replace(edits=True)
     if not {"diff", "fix", "unsafe_fixes"} & parsed.values.keys():
         return run(request), None
     from speccheck.validator.cli.fix import fixed  # noqa: PLC0415 - seldom

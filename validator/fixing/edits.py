@@ -54,6 +54,8 @@ def _in_file(source: Source, changes: Iterable[Change]) -> Edits:
             continue
         document = _document(source, change)
         step = step_of(change, document.data)
+        after(document.data, step)  # refuses what cannot be before any edit
+        _demand_once(document, step)
         edits += _of_document(document, step)
         steps.setdefault(document.index, []).append(step)
     if steps:
@@ -67,6 +69,14 @@ def _document(source: Source, change: Change) -> Document:
             return document
     message = "no key of the file states it"
     raise CannotEdit(message)
+
+
+def _demand_once(document: Document, step: Step) -> None:
+    """A key that stands there twice would come back when one of them goes."""
+    is_kept = step.kind in {"set", "add", "add_entry"}
+    if not is_kept and any(one.path == step.path for one in document.duplicates):
+        message = "the key stands there twice"
+        raise CannotEdit(message)
 
 
 def _of_document(document: Document, step: Step) -> Edits:

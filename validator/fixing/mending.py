@@ -1,8 +1,8 @@
 """Applies the fixes of findings in memory, and keeps those that stand to be judged.
 
 All that do not touch each other are made at once and judged; what spoils the judgement
-is sought by halves and left out. What was in the way of another has its turn in the next
-pass.
+is sought by halves and left out. What was in the way of another has its turn in the
+next pass.
 """
 
 from collections.abc import Callable, Iterable, Sequence

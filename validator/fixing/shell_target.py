@@ -260,7 +260,14 @@ def texts_of(text: str) -> tuple[list[str], int]:
     block, refused = parsed(text)
     found: list[str] = []
     for simple, _ in simples(block):
-        found += [text[start:stop] for start, stop in words_of(simple)]
+        arrays = {one.start: one.elements for one in simple.assignments}
+        for start, stop in words_of(simple):
+            elements = arrays.get(start)
+            if elements is None:
+                found.append(text[start:stop])
+            else:
+                found.append(text[start:stop].partition("(")[0])
+                found += [text[one.start : one.end] for one in elements]
         found += [text[one.start : one.end] for one in simple.documents]
     return found, refused
 

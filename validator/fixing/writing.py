@@ -36,9 +36,7 @@ def refusal_of(found: Run, name: str, stdin: str | None, *, writes: bool) -> str
         writes: whether the file itself is to be changed.
     """
     if name == stdin:
-        return (
-            "standard input cannot be written: --diff shows the change" * writes or None
-        )
+        return "standard input cannot be written" if writes else None
     status = next((one for one in found.files if one.path == name), None)
     if status is None:
         return f"{name} was not given: name it as well"

@@ -7,7 +7,6 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.fixing.edit import (
     CannotEdit,
     Edit,
@@ -52,7 +51,7 @@ class _Editor:
 
     def edits(self, step: Step) -> Edits:
         """The edits of one step."""
-        spots = self._spots(step.path)
+        spots = self._spots(step)
         spot = spots[-1]
         if step.kind == "set":
             return (self._set(spot, step),)
@@ -64,14 +63,16 @@ class _Editor:
             return self._added(spot, step)
         return self._added_entry(spot, step)
 
-    def _spots(self, path: KeyPath) -> list[_Spot]:
+    def _spots(self, step: Step) -> list[_Spot]:
+        """What the path leads through; what is changed may not stand elsewhere too."""
         node = self.root
         spots: list[_Spot] = []
-        for step in path:
-            spot = _spot(node, step)
+        for part in step.path:
+            spot = _spot(node, part)
             spots.append(spot)
             node = spot.value
-            if self.references[id(node)] > 1:
+            is_kept = step.kind in {"add", "rename"} and len(spots) == len(step.path)
+            if self.references[id(node)] > 1 and not is_kept:
                 message = "an anchor (&) gives the value to other places as well"
                 raise CannotEdit(message)
         if not spots:

@@ -16,13 +16,14 @@ class Form(Record):
 
     module: has `report(told, style)`, which gives the text in pieces; it is imported
     when the form is asked for. is_for_people: read on a terminal, so that other lines
-    may stand beside it on standard output.
+    may stand beside it on standard output. tells_edits: shows fixes as edits.
     """
 
     name: str
     module: str
     help: str
     is_for_people: bool = False
+    tells_edits: bool = False
 
     def report(self, told: Told, style: Style) -> Iterable[str]:
         """The text of the report, in pieces."""
@@ -35,7 +36,9 @@ FORMS = {
     for form in (
         Form("text", "text", "findings with frames and remedies", is_for_people=True),
         Form("concise", "concise", "a line a finding", is_for_people=True),
-        Form("json", "json_report", "speccheck-report/1, one document"),
+        Form(
+            "json", "json_report", "speccheck-report/1, one document", tells_edits=True
+        ),
     )
 }
 NAMES = tuple(FORMS)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from speccheck.validator import VERSION
+from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.waiver import Waiver
 from speccheck.validator.locate import LocatedFinding, Location
 from speccheck.validator.plan_judge import JudgedPlan
@@ -203,6 +204,7 @@ def _finding(located: LocatedFinding, edition: str) -> dict[str, object]:
         "waived": finding.waiver is not None,
         "waiver": _waiver(finding.waiver),
         "proposals": _proposals(located),
+        "fix": _fix(located),
     }
 
 
@@ -218,6 +220,18 @@ def _waiver(waiver: Waiver | None) -> dict[str, object] | None:
         "until": waiver.until or None,
         "owner": waiver.owner or None,
         "ticket": waiver.ticket or None,
+    }
+
+
+def _fix(located: LocatedFinding) -> dict[str, object] | None:
+    """The change that mends a failure, as edits of its files."""
+    fix = located.finding.fix
+    if fix is None:
+        return None
+    return {
+        "says": hidden(fix.says),
+        "is_safe": fix.is_safe,
+        "edits": [edit._asdict() for edit in located.edits],
     }
 
 

@@ -212,6 +212,32 @@ class ReportWaiver(_Part):
     ticket: str | None
 
 
+class ReportEdit(_Part):
+    """What stands from a place to another, end excluded, becomes `text`.
+
+    Lines and columns count from 1, columns in code points.
+    """
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+
+
+class ReportFix(_Part):
+    """A change of files that mends a failure: all edits together.
+
+    is_safe: it changes nothing of what the model learns. No edits: the files are
+    written in a way that no edit of one place can change.
+    """
+
+    says: str
+    is_safe: bool
+    edits: list[ReportEdit]
+
+
 class ReportFinding(_Part):
     """What one rule says of one plan, or of one part of a node: the subject."""
 
@@ -236,6 +262,7 @@ class ReportFinding(_Part):
     waived: bool
     waiver: ReportWaiver | None
     proposals: list[ReportProposal] | None  # null: of too many plans, not sought
+    fix: ReportFix | None
     plan: int
 
 
