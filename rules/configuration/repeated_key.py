@@ -41,8 +41,8 @@ def repeated_key(stated: StatedKeys) -> Verdicts:
                     cost="a later change of the first line has no effect",
                     remedy="Remove one of the two lines.",
                     fix=Fix(
-                        f"delete the second {one.key}",
-                        (to_remove(one.again),),
+                        f"delete the first {one.key}",
+                        (to_remove(one.first),),
                         is_safe=True,
                     ),
                 )

@@ -3,7 +3,14 @@
 from collections.abc import Iterable, Mapping
 
 from speccheck.validator.evidence.fix import Change, Fix
-from speccheck.validator.fixing.edit import CannotEdit, Edit, Edits, edited
+from speccheck.validator.fixing.edit import (
+    CannotEdit,
+    Edit,
+    Edits,
+    edited,
+    line_end,
+    line_start,
+)
 from speccheck.validator.fixing.line_edits import (
     demand_same_lines,
     directive_edits,
@@ -48,7 +55,12 @@ def edits_of(fix: Fix, sources: Mapping[str, Source]) -> FileEdits:
 def _in_file(source: Source, changes: Iterable[Change]) -> Edits:
     edits: list[Edit] = []
     steps: dict[int, list[Step]] = {}
+    is_repeated = False
     for change in changes:
+        if change.place.span is not None and change.place.path:
+            edits += _without_repetition(source, change)
+            is_repeated = True
+            continue
         if change.place.span is not None:
             edits += _of_script(source, change)
             continue
@@ -58,9 +70,27 @@ def _in_file(source: Source, changes: Iterable[Change]) -> Edits:
         _demand_once(document, step)
         edits += _of_document(document, step)
         steps.setdefault(document.index, []).append(step)
-    if steps:
+    if steps or is_repeated:
         _verify(source, tuple(edits), steps)
     return tuple(edits)
+
+
+def _without_repetition(source: Source, change: Change) -> Edits:
+    """Remove the line of a key that stands there again, where it has one to itself.
+
+    Two of one path are told apart by position. What is read stays the same.
+    """
+    from speccheck.validator.fixing.shell_edits import (  # noqa: PLC0415 - seldom
+        offset_of,
+    )
+
+    text, span = source.text, change.place.span
+    start = offset_of(text, span) if span is not None else 0
+    first = line_start(text, start)
+    if change.kind != "remove" or text[first:start].strip():
+        message = "something else stands on its line"
+        raise CannotEdit(message)
+    return (Edit(first, line_end(text, start), ""),)
 
 
 def _document(source: Source, change: Change) -> Document:
