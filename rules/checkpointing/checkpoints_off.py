@@ -60,5 +60,5 @@ def checkpoints_off(
         measured="off",
         required="on",
         cost="the first fault loses the whole run",
-        fix=switched(enabled, stated, on=True, is_safe=True),
+        fix=switched(enabled, stated, on=True),
     )
