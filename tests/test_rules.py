@@ -13,7 +13,52 @@ from speccheck.validator.locate import LocatedFinding
 FIXING_RULES = 70
 # Of these each finding names one variable or key, and what is to become of it: there is
 # nothing that a fix could not be sure of.
-ALWAYS_CERTAIN: set[str] = set()
+ALWAYS_CERTAIN = frozenset(
+    {
+        "activation_offload_without_recompute",
+        "asynchronous_save_ineffective",
+        "captured_graphs_with_expandable_segments",
+        "compression_without_warmup",
+        "connection_limit_refused",
+        "debugging_variable_left_set",
+        "diagnosis_port_exposed",
+        "differs_from_published_set",
+        "elastic_mode_with_fixed_batch",
+        "expert_layers_under_weight_sharding",
+        "fast_transport_disabled",
+        "flight_recorder_off",
+        "fsdp1_key_in_fsdp2",
+        "gradient_clipping_off",
+        "gradient_sharding_under_pipeline_engine",
+        "heartbeat_shorter_than_step",
+        "in_switch_reduction_off",
+        "keep_count_refused",
+        "length_grouping_with_streaming",
+        "loss_scale_setting_out_of_range",
+        "micro_batch_group_out_of_range",
+        "mrc_plugin_switched_off",
+        "mrc_value_out_of_range",
+        "number_not_a_multiple",
+        "offload_without_pinned_memory",
+        "one_queue_with_fsdp",
+        "only_one_checkpoint_kept",
+        "peer_access_disabled",
+        "refused_value_type",
+        "repeated_key",
+        "restart_policy_refused",
+        "save_bound_to_parallelism",
+        "sequence_parallel_without_tensor_parallel",
+        "split_limit_beside_expandable_segments",
+        "streamed_ranks_unequal",
+        "tasks_differ_from_devices",
+        "tensor_overlap_without_sequence_parallel",
+        "text_loaded_as_another_type",
+        "tf32_switched_off",
+        "variable_of_newer_release",
+        "verbose_debug_logging",
+        "watchdog_shorter_than_gathered_save",
+    }
+)
 
 
 def _id(path: Path) -> str:
