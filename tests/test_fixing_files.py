@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from speccheck.validator.cli import fix
 from speccheck.validator.cli.main import main
+from speccheck.validator.fixing.writing import write_all
 
 ROOT = Path(__file__).resolve().parents[1]
 OLD = "export NCCL_ASYNC_ERROR_HANDLING=1\ntorchrun --nnodes 1 train.py\n"
@@ -103,13 +103,12 @@ def test_a_file_that_changes_meanwhile_is_left_alone(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "other.sh").write_text(OLD)
-    write_all = fix.write_all
 
     def late(texts: dict[str, tuple[str, str]]) -> None:
         (folder / "run.sh").write_text(OLD + "# saved by an editor\n")
         write_all(texts)
 
-    monkeypatch.setattr(fix, "write_all", late)
+    monkeypatch.setattr("speccheck.validator.cli.fix.write_all", late)
     code, _, err = run(capsys, "--each", "run.sh", "other.sh", "--fix")
     assert code == 2
     assert err == (
@@ -127,6 +126,7 @@ _WITHOUT_ROOM = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))
 from speccheck.validator.cli.main import main
+from speccheck.validator.fixing.writing import write_all
 sys.exit(main(sys.argv[1:]))
 """
 
