@@ -57,7 +57,7 @@ def _of_script(
 
 
 def _word(document: Document, path: KeyPath, change: Change) -> Step | None:
-    """The change of a list of words: `["--tee", "3"]`, `["--tee=3"]`; None elsewhere."""
+    """The change in a list of words, `["--tee", "3"]` or `["--tee=3"]`."""
     index = path[-1] if path else ""
     if not isinstance(index, int):
         return None
