@@ -292,7 +292,13 @@ TOML = (
         "rename a table",
         TABLES,
         to_rename(at("parallelism"), "x"),
-        refused="it is a table",
+        TABLES.replace("[parallelism]", "[x]"),
+    ),
+    Case(
+        "rename tables",
+        "[[a]]\nx = 1\n[[a]]\nx = 2\n",
+        to_rename(at("a"), "b"),
+        refused="more or less",
     ),
     Case(
         "a table is not set",

@@ -59,6 +59,10 @@ true && export NCCL_NET=IB
 export B=$C D='x'"y"; export E=1
 export F=1
 echo $F
+TP=4
+P='2'
+python train.py --tp $TP --pp ${P} --cp $TWICE --dp $TWICE
+TWICE=2
 """
 DOTENV = "# net\nNCCL_DEBUG=INFO   # loud\nexport A='x y'\nB=a b\nC=$A\nD=\n"
 
@@ -192,6 +196,14 @@ CASES = (
          refused="comes from another place"),
     Case("worked out", BRANCH, set_word(BRANCH, "B=[$C]", "B", 1),
          refused="the shell works the value out"),
+    Case("through a variable", BRANCH, set_word(BRANCH, "TP=[4]", "--tp", 8),
+         BRANCH.replace("TP=4", "TP=8")),
+    Case("through a quoted one", BRANCH, set_word(BRANCH, "P='[2]'", "--pp", 8),
+         BRANCH.replace("P='2'", "P='8'")),
+    Case("of two uses", BRANCH, set_word(BRANCH, "TWICE=[2]", "--cp", 8),
+         refused="comes from another place"),
+    Case("not removed there", BRANCH, removed(BRANCH, "TP=[4]", "--tp"),
+         refused="comes from another place"),
     Case("behind ;", BRANCH, removed(BRANCH, "E=[1]", "E"),
          refused="another command stands on its line"),
     Case("used elsewhere", BRANCH, removed(BRANCH, "F=[1]", "F"),

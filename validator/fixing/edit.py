@@ -56,7 +56,7 @@ def line_end(text: str, offset: int) -> int:
 def line_stop(text: str, offset: int) -> int:
     """The offset at which the line of an offset ends, before its line end."""
     end = line_end(text, offset)
-    found = _LINE_END.search(text, offset, end)
+    found = _LINE_END.search(text, line_start(text, offset), end)
     return found.start() if found else end
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 
 from speccheck.validator.evidence.fix import Change, Fix
+from speccheck.validator.fixing.document_edits import document_edits, verify
 from speccheck.validator.fixing.edit import (
     CannotEdit,
     Edit,
     Edits,
-    edited,
     line_end,
     line_start,
 )
@@ -18,8 +18,8 @@ from speccheck.validator.fixing.line_edits import (
     is_line_file,
     line_edits,
 )
-from speccheck.validator.fixing.step import Step, after, is_same, step_of
-from speccheck.validator.sources.documents.document import Document, ReadError
+from speccheck.validator.fixing.step import Step, after, step_of
+from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.source import Source
 
 FileEdits = dict[str, Edits]
@@ -68,10 +68,10 @@ def _in_file(source: Source, changes: Iterable[Change]) -> Edits:
         step = step_of(change, document.data)
         after(document.data, step)  # refuses what cannot be before any edit
         _demand_once(document, step)
-        edits += _of_document(document, step)
+        edits += document_edits(document, step)
         steps.setdefault(document.index, []).append(step)
     if steps or is_repeated:
-        _verify(source, tuple(edits), steps)
+        verify(source, tuple(edits), steps)
     return tuple(edits)
 
 
@@ -106,44 +106,6 @@ def _demand_once(document: Document, step: Step) -> None:
     is_kept = step.kind in {"set", "add", "add_entry"}
     if not is_kept and any(one.path == step.path for one in document.duplicates):
         message = "the key stands there twice"
-        raise CannotEdit(message)
-
-
-def _of_document(document: Document, step: Step) -> Edits:
-    if document.language == "json":
-        from speccheck.validator.fixing.json_edits import (  # noqa: PLC0415 - one of 4
-            json_edits,
-        )
-
-        return json_edits(document, step)
-    if document.language == "toml":
-        from speccheck.validator.fixing.toml_edits import (  # noqa: PLC0415 - one of 4
-            toml_edits,
-        )
-
-        return toml_edits(document, step)
-    from speccheck.validator.fixing.yaml_edits import (  # noqa: PLC0415 - one of 4
-        yaml_edits,
-    )
-
-    return yaml_edits(document.name, document.text, document.index, step)
-
-
-def _verify(source: Source, edits: Edits, steps: Mapping[int, Iterable[Step]]) -> None:
-    """Read the edited text: it holds what it held, but for the steps."""
-    try:
-        new = Source(source.name, edited(source.text, edits), source.language)
-        found = {document.index: document.data for document in new.documents}
-    except ReadError as error:
-        message = f"the edited text could not be read: {error.problem}"
-        raise CannotEdit(message) from error
-    wanted: dict[int, object] = {}
-    for document in source.documents:
-        wanted[document.index] = document.data
-        for step in steps.get(document.index, ()):
-            wanted[document.index] = after(wanted[document.index], step)
-    if not is_same(found, wanted):
-        message = "the edited text would say more or less than is wanted"
         raise CannotEdit(message)
 
 

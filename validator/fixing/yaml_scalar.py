@@ -9,7 +9,9 @@ from speccheck.validator.fixing.edit import CannotEdit
 from speccheck.validator.sources.documents.yaml_document import plain_scalar
 
 # Texts that no place in a block or between brackets takes for anything else.
-_PLAIN = lazy_pattern(r"[A-Za-z0-9_./][A-Za-z0-9_./@%+=~^-]*(?: [A-Za-z0-9_./=+-]+)*")
+_PLAIN = lazy_pattern(
+    r"-{0,2}[A-Za-z0-9_./][A-Za-z0-9_./@%+=~^-]*(?: [A-Za-z0-9_./=+-]+)*"
+)
 # Words for true and false, of which a file keeps to one pair.
 _PAIRS = (
     *(("true", "false"), ("True", "False"), ("TRUE", "FALSE")),
