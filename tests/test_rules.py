@@ -1,12 +1,19 @@
 """Every rule's fixtures, through the public way in: files to located findings."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rule_fixes import files_after, told
 from rule_fixtures import OUTCOMES, all_fixtures, findings_of, load
 from speccheck.validator.locate import LocatedFinding
+
+FIXING_RULES = 70
+# Of these each finding names one variable or key, and what is to become of it: there is
+# nothing that a fix could not be sure of.
+ALWAYS_CERTAIN: set[str] = set()
 
 
 def _id(path: Path) -> str:
@@ -26,11 +33,37 @@ def test_fixture_gives_exactly_the_expected_findings(
     assert fixture.outcome in outcomes, messages
     for row, located in zip(fixture.expect, found, strict=True):
         _compare(row, located)
+        fix = located.finding.fix
+        assert row.get("fix") == told(fix, fixture), located.finding.message
+        if fix is not None and "lines" in row["fix"]:
+            mended = replace(fixture, files=files_after(fix, fixture))
+            left = _failures(findings_of(mended, tmp_path))
+            assert len(left) < len(_failures(found)), left
+
+
+def _failures(found: list[LocatedFinding]) -> list[str]:
+    return [one.finding.message for one in found if one.finding.outcome == "fail"]
+
+
+def test_rules_with_fixes_show_where_there_is_none() -> None:
+    rows: dict[str, list[Any]] = {}
+    for path in all_fixtures():
+        fixture = load(path)
+        fails = [row for row in fixture.expect if row["outcome"] == "fail"]
+        rows.setdefault(fixture.rule, []).extend(row.get("fix") for row in fails)
+    fixing = {rule for rule, fixes in rows.items() if any(fixes)}
+    certain = {
+        rule
+        for rule in fixing
+        if all(one is not None and "cannot" not in one for one in rows[rule])
+    }
+    assert certain == ALWAYS_CERTAIN
+    assert len(fixing) >= FIXING_RULES
 
 
 def _compare(row: dict[str, Any], located: LocatedFinding) -> None:
     finding = located.finding
-    assert set(row) <= {"outcome", "level", "at", "says", "missing"}, row
+    assert set(row) <= {"outcome", "level", "at", "says", "missing", "fix"}, row
     if finding.outcome == "fail":
         assert "level" in row, "a fail states its level"
         assert row["level"] == finding.level

@@ -22,6 +22,7 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.mending import variable_set
 from speccheck.validator.evidence.plan import Kernels, Memory, Run
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
@@ -76,6 +77,11 @@ def allocator_without_expandable_segments(
             required=limit.run_hours,
             cost="the run may end out of memory after days",
             remedy="Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
+            fix=variable_set(
+                variable, f"{variable.value},expandable_segments:True", is_safe=True
+            )
+            if variable is not None and variable.value and not stated.is_known
+            else None,
         )
     else:
         stated.need()
