@@ -89,7 +89,11 @@ def test_the_fix_of_the_rule_brings_none(
 ) -> None:
     (folder / "b.sh").write_text(BLOCKING)
     _, _, err = run(capsys, "b.sh", "--fix")
-    assert err == "speccheck: fixed 1 finding in 1 file (deprecated_variable: 1)\n"
+    assert err == (
+        "speccheck: fixed 1 finding in 1 file (deprecated_variable: 1)\n"
+        "speccheck: not fixed: OBS-011 debugging_variable_left_set at b.sh "
+        "TORCH_NCCL_BLOCKING_WAIT: it would bring FT-003 error_handling_off\n"
+    )
     assert (folder / "b.sh").read_text() == RENAMED
 
 
@@ -129,14 +133,18 @@ def test_what_makes_a_file_unreadable_is_left_out(
     assert err.endswith(": a.env would not be read as env any more\n")
 
 
-def test_of_two_fixes_of_one_line_the_worse_finding_has_its_own(
+def test_a_fix_of_a_later_pass_is_of_what_the_first_one_left(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Error handling is off under the old name: deleting it mends both."""
+    """Error handling is off under the old name: the name first, then the value."""
     (folder / "a.sh").write_text(OLD.replace("=1\nsrun", "=0  # why?\nsrun"))
     _, _, err = run(capsys, "a.sh", "--fix")
-    assert err == "speccheck: fixed 1 finding in 1 file (error_handling_off: 1)\n"
-    assert (folder / "a.sh").read_text() == HEAD + RUN
+    assert err == (
+        "speccheck: fixed 2 findings in 1 file "
+        "(deprecated_variable: 1, error_handling_off: 1)\n"
+    )
+    after = OLD.replace("NCCL_", "TORCH_NCCL_").replace("=1\nsrun", "=3  # why?\nsrun")
+    assert (folder / "a.sh").read_text() == after
 
 
 def test_what_stands_in_the_way_has_its_turn_next(

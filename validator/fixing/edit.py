@@ -1,6 +1,7 @@
 """Edits of a text: stretches, and what takes their place."""
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
@@ -40,6 +41,11 @@ def overlaps(one: Sequence[Edit], others: Iterable[Edit]) -> bool:
         for other in others
         for first in one
     )
+
+
+def crosses(edits: Sequence[Edit]) -> bool:
+    """Whether two of several edits, in their order, change the same characters."""
+    return any(following.start < one.end for one, following in pairwise(edits))
 
 
 def line_start(text: str, offset: int) -> int:

@@ -8,6 +8,8 @@ from speccheck.validator.fixing.edit import (
     CannotEdit,
     Edit,
     Edits,
+    crosses,
+    edited,
     line_end,
     line_start,
 )
@@ -24,6 +26,9 @@ from speccheck.validator.sources.source import Source
 
 FileEdits = dict[str, Edits]
 """The edits of each file, by its name."""
+
+# The order of changes of a document: a name is looked for before it goes.
+_KINDS = ("set", "add", "remove", "rename")
 
 
 def edits_of(fix: Fix, sources: Mapping[str, Source]) -> FileEdits:
@@ -52,27 +57,61 @@ def edits_of(fix: Fix, sources: Mapping[str, Source]) -> FileEdits:
     return found
 
 
-def _in_file(source: Source, changes: Iterable[Change]) -> Edits:
-    edits: list[Edit] = []
-    steps: dict[int, list[Step]] = {}
-    is_repeated = False
-    for change in changes:
-        if change.place.span is not None and change.place.path:
-            edits += _without_repetition(source, change)
-            is_repeated = True
-            continue
-        if change.place.span is not None:
-            edits += _of_script(source, change)
-            continue
-        document = _document(source, change)
-        step = step_of(change, document.data)
-        after(document.data, step)  # refuses what cannot be before any edit
-        _demand_once(document, step)
-        edits += document_edits(document, step)
-        steps.setdefault(document.index, []).append(step)
-    if steps or is_repeated:
-        verify(source, tuple(edits), steps)
-    return tuple(edits)
+def _in_file(source: Source, changes: tuple[Change, ...]) -> Edits:
+    """The edits of changes of one file, as if they were made one after the other."""
+    if len(changes) == 1:
+        return _of_change(source, changes[0])
+    text = _one_by_one(source, changes)
+    try:
+        found = [edit for change in changes for edit in _of_change(source, change)]
+    except CannotEdit:
+        found = []
+    together = tuple(sorted(dict.fromkeys(found)))
+    if not crosses(together) and edited(source.text, together) == text:
+        return together
+    return (_as_one(source.text, text),)
+
+
+def _one_by_one(source: Source, changes: Iterable[Change]) -> str:
+    """The text after all changes: no place of a later one is moved by one before."""
+    for change in sorted(changes, key=_turn):
+        edits = _of_change(source, change)
+        source = Source(source.name, edited(source.text, edits), source.language)
+    return source.text
+
+
+def _turn(change: Change) -> tuple[object, ...]:
+    """Words from the last to the first; keys as long as their names are there."""
+    span = change.place.span
+    if span is not None:
+        return 0, -span.line, -span.column
+    numbers = tuple(-step for step in change.place.path if isinstance(step, int))
+    return _KINDS.index(change.kind) + 1, numbers
+
+
+def _as_one(old: str, new: str) -> Edit:
+    """One edit from the first to the last character that differ."""
+    least = min(len(old), len(new))
+    head = next((at for at in range(least) if old[at] != new[at]), least)
+    tail = 0
+    while tail < least - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    return Edit(head, len(old) - tail, new[head : len(new) - tail])
+
+
+def _of_change(source: Source, change: Change) -> Edits:
+    """The edits of one change, verified."""
+    if change.place.span is not None:
+        if change.place.path:
+            return _without_repetition(source, change)
+        return _of_script(source, change)
+    document = _document(source, change)
+    step = step_of(change, document.data)
+    after(document.data, step)  # refuses what cannot be before any edit
+    _demand_once(document, step)
+    edits = document_edits(document, step)
+    verify(source, edits, {document.index: [step]})
+    return edits
 
 
 def _without_repetition(source: Source, change: Change) -> Edits:
@@ -90,7 +129,9 @@ def _without_repetition(source: Source, change: Change) -> Edits:
     if change.kind != "remove" or text[first:start].strip():
         message = "something else stands on its line"
         raise CannotEdit(message)
-    return (Edit(first, line_end(text, start), ""),)
+    edits = (Edit(first, line_end(text, start), ""),)
+    verify(source, edits, {})
+    return edits
 
 
 def _document(source: Source, change: Change) -> Document:
