@@ -86,6 +86,7 @@ GENERATORS := \
   report.rule_pages \
   rule_index \
   report.coverage_page \
+  report.fix_page \
   sources.registry
 
 generate: $(INSTALLED_FOR_DEVELOPMENT)
