@@ -82,11 +82,11 @@ GENERATORS := \
   spec.compile_catalogues \
   spec.compile_nccl \
   spec.compile_relations \
+  report.fix_page \
   report.json_schemas \
   report.rule_pages \
   rule_index \
   report.coverage_page \
-  report.fix_page \
   sources.registry
 
 generate: $(INSTALLED_FOR_DEVELOPMENT)
