@@ -82,6 +82,7 @@ GENERATORS := \
   spec.compile_catalogues \
   spec.compile_nccl \
   spec.compile_relations \
+  report.fix_page \
   report.json_schemas \
   report.rule_pages \
   rule_index \

@@ -260,3 +260,25 @@ def test_a_change_of_a_script(file: str, case: Case) -> None:
         assert case.refused in found
     else:
         assert found == case.after
+
+
+def test_changes_of_one_fix_may_touch_the_same_line() -> None:
+    text = "python train.py \\\n  --seed 7 \\\n  --bf16 --lr 1\n"
+    found = outcome(
+        "run.sh",
+        text,
+        removed(text, "[--bf16]", "--bf16"),
+        removed(text, "--lr [1]", "--lr"),
+    )
+    assert found == "python train.py \\\n  --seed 7\n"
+
+
+def test_one_change_that_cannot_be_made_refuses_all() -> None:
+    text = "export A=1\nexport B=$C\n"
+    found = outcome(
+        "run.sh",
+        text,
+        set_word(text, "A=[1]", "A", 2),
+        set_word(text, "B=[$C]", "B", 2),
+    )
+    assert found == "refused: the shell works the value out"
