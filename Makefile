@@ -104,6 +104,7 @@ GENERATORS := \
   spec.compile_catalogues \
   spec.compile_nccl \
   spec.compile_relations \
+  report.fix_page \
   report.json_schemas \
   report.framework_schemas.generate \
   report.rule_pages \
