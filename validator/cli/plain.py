@@ -90,8 +90,6 @@ def judge(
     except WriteError as error:
         # None of the files, not even to say so.
         return refuse(str(error), [one for one in outputs if one.path is None])
-    except BrokenPipeError:
-        raise  # no bug: the reader of the report went away
     except REFUSALS as error:
         return refuse(str(error), outputs)
     except Exception as error:
