@@ -69,8 +69,9 @@ class Silence:
         self.plans: list[PlanFacts] = []
         self.locations: dict[Place, Location] = {}
         self.baseline = baseline
-        path = policy.baseline if baseline is None else baseline.path
-        self.own_files = own_files(policy._replace(baseline=path))
+        if baseline is not None:
+            policy = policy._replace(baseline=baseline.path)
+        self.own_files = own_files(policy)
         self._reads_comments = policy.inline_ignores
         self._mandatory = {one.name.lower() for one in policy.mandatory}
         self._areas = {rule.name.lower(): rule.area for rule in rules}

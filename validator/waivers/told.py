@@ -52,7 +52,9 @@ class Seen:
             *zip(silence.plans, judged, strict=True)
         ]
         self._silence = silence
-        self._files = {os.path.abspath(path) for path in (*paths, *silence.own_files)}
+        own = [silence.baseline.path] if silence.baseline is not None else []
+        known = (*paths, *silence.own_files, *own)
+        self._files = {os.path.abspath(path) for path in known}
         self._folders = [
             os.path.abspath(one)
             for one in judge.request.arguments
