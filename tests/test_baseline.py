@@ -220,6 +220,37 @@ def test_what_waivers_silence_is_not_written_down(
     assert out.startswith(f"{FILE}: 0 findings in 0 files\n")
 
 
+def test_mandatory_clauses_are_neither_written_down_nor_waived(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(capsys, "baseline", ".")
+    listed = (folder / FILE).read_bytes()
+    (folder / "speccheck.toml").write_text('mandatory = ["CONF-011"]\n')
+    code, document = judged(capsys, *JUDGE)
+    assert code == 1
+    assert [*failed(document)] == [("CONF-011", False), ("CONF-083", False)]
+    (folder / FILE).unlink()
+    code, out, _ = run(capsys, "baseline", ".")
+    assert code == 0
+    assert "not taken: 1 finding of mandatory clauses (CONF-011)" in out
+    assert (folder / FILE).read_bytes() != listed
+    assert json.loads((folder / FILE).read_text())["findings"] == []
+
+
+def test_settings_name_the_baseline_for_every_run(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "speccheck.toml").write_text('baseline = "old.json"\n')
+    code, out, _ = run(capsys, "baseline", ".")
+    assert code == 0
+    assert out.startswith("old.json: 1 finding in 1 file")
+    code, document = judged(capsys, ".", "--fail-on", "info")
+    assert (code, [*failed(document)]) == (0, [("CONF-011", True)])
+    (folder / "a.yaml").write_text(SHORT_WARMUP)
+    assert run(capsys, "baseline", ".")[0] == 0
+    assert json.loads((folder / "old.json").read_text())["findings"] == []
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

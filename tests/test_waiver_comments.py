@@ -150,6 +150,31 @@ def test_a_file_or_what_follows(judge: Judge, above: str, lines: list[int]) -> N
         ),
         pytest.param(
             "train.sh",
+            "#!/bin/bash\n"
+            "srun bash <<'EOF'\n"
+            "# speccheck: ignore[CONF-002] of the script inside\n"
+            "export NCCL_DEBUGG=INFO\n"
+            "export NCCL_IB_HCAA=mlx5\n"
+            "torchrun --nproc_per_node 8 train.py\n"
+            "EOF\n",
+            [4],
+            [5],
+            id="shell: a here-document that a shell reads",
+        ),
+        pytest.param(
+            "train.sh",
+            "#!/bin/bash\n"
+            "srun bash -c '\n"
+            "  export NCCL_DEBUGG=INFO  # speccheck: ignore[CONF-002] inside\n"
+            "  export NCCL_IB_HCAA=mlx5\n"
+            "  torchrun --nproc_per_node 8 train.py\n"
+            "'\n",
+            [3],
+            [4],
+            id="shell: the script of another shell",
+        ),
+        pytest.param(
+            "train.sh",
             "#!/bin/bash\r\n"
             "# speccheck: ignore[CONF-002] lines of Windows\r\n"
             "export NCCL_DEBUGG=INFO\r\n"

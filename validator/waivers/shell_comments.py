@@ -1,14 +1,18 @@
 """Comments in shell scripts and environment files, as the reader of scripts skips them.
 
-What stands in quotes, in here-documents and in `$(...)` is no comment.
+What stands in quotes, in here-documents and in `$(...)` is no comment, unless it is
+handed to another shell as its script.
 """
 
 import re
 from bisect import bisect_right
+from collections.abc import Mapping
 
-from speccheck.validator.sources.documents.document import LineTable
+from speccheck.validator.sources.documents.document import Extent, LineTable
 from speccheck.validator.sources.scripts.shell import MAX_CHARACTERS, with_unix_lines
+from speccheck.validator.sources.scripts.static_shell.flow import Flow
 from speccheck.validator.sources.scripts.static_shell.parser import Parser
+from speccheck.validator.sources.scripts.static_shell.pieces import Origins
 from speccheck.validator.sources.scripts.static_shell.syntax import Simple
 from speccheck.validator.waivers.scan import Lines, Scan, marked
 
@@ -19,20 +23,34 @@ _DIRECTIVE = "#SBATCH"
 def scan_shell(text: str) -> Scan:
     """Find the comments of a script, and the command that follows a line."""
     text = with_unix_lines(text[:MAX_CHARACTERS])
-    parser = _Listening(text)
-    parser.script()
-    lines = _CommandLines(text, parser.commands)
-    comments = marked(text, sorted(parser.comments))
+    flow = _ListeningFlow(text, {})
+    flow.script()
+    lines = _CommandLines(text, flow.heard_commands)
+    comments = marked(text, sorted(flow.heard_comments))
     return Scan(comments, lines.following, lines.joined)
 
 
-class _Listening(Parser):
-    """Reads a script and notes its comments, and from where to where commands go."""
+class _ListeningFlow(Flow):
+    """Reads a script and those inside it; notes comments, and where commands go."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text, lambda _message, _position: None)
-        self.comments: set[tuple[int, int]] = set()
-        self.commands: list[tuple[int, int]] = []
+    def __init__(self, text: str, known: Mapping[str, str]) -> None:
+        super().__init__(text, known)
+        self.heard_comments: set[Extent] = set()
+        self.heard_commands: list[Extent] = []
+
+    def parser(self, text: str, origins: Origins | None = None) -> Parser:
+        """A parser that tells of what it skips."""
+        return _Listening(text, origins, self)
+
+
+class _Listening(Parser):
+    """Notes comments and commands by their places in the file."""
+
+    def __init__(
+        self, text: str, origins: Origins | None, flow: _ListeningFlow
+    ) -> None:
+        super().__init__(text, flow.report, origins)
+        self._flow = flow
 
     def skip(self, pattern: re.Pattern[str]) -> None:
         """Go past blanks and comments; here-documents are passed in another way."""
@@ -40,7 +58,7 @@ class _Listening(Parser):
         super().skip(pattern)
         if self.text.find("#", start, self.position) >= 0:
             for found in _COMMENT.finditer(self.text, start, self.position):
-                self.comments.add(found.span())
+                self._flow.heard_comments.add(self.place(*found.span()))
 
     def simple(self) -> Simple | None:
         """Read a simple command, and note where it ends."""
@@ -48,7 +66,7 @@ class _Listening(Parser):
         found = super().simple()
         if found is not None:
             stop = start + len(self.text[start : self.position].rstrip())
-            self.commands.append((start, stop))
+            self._flow.heard_commands.append(self.place(start, stop))
         return found
 
 
