@@ -61,7 +61,8 @@ def _sections(told: Told) -> Iterator[tuple[str, str, str]]:
     shown = shown_findings(plans)
     found = chapters(shown)
     findings = "".join(findings_html(found, many=many, full=told.full))
-    nothing = '<p class="note">Nothing that was judged fails.</p>\n'
+    words = "Nothing that was judged fails." if plans else "Nothing was judged."
+    nothing = f'<p class="note">{words}</p>\n'
     waived = sorted_waived(plans)
     measured = [plan.measured for plan in plans if plan.measured is not None]
     total = len(shown)
