@@ -15,13 +15,13 @@ from speccheck.validator.report.json_schemas import schema_text
 from told_runs import text_of, told, with_findings
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "fixtures" / "examples"
-LINES_SCHEMA = json.loads(schema_text("report-lines"))
+LINE = jsonschema.Draft202012Validator(json.loads(schema_text("report-lines")))
 
 
 def lines_of(text: str) -> list[dict[str, Any]]:
     found = [json.loads(line) for line in text.splitlines()]
     for one in found:
-        jsonschema.validate(one, LINES_SCHEMA)
+        LINE.validate(one)
     return found
 
 
