@@ -4,7 +4,10 @@ All of it stands on one line, so that the frame of any finding shows it.
 """
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+
+Writer = Callable[[Path], Path]
 
 SCRIPT = "<script>alert(1)</script>"
 STYLE_END = "</style></pre></title><img src=x onerror=alert(2)>"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hostile_files import HARMFUL, write_hostile, write_hostile_environment
+from hostile_files import HARMFUL, Writer, write_hostile, write_hostile_environment
 from speccheck.validator.cli.main import main
 from speccheck.validator.report.forms import html
 from told_runs import text_of, told, with_findings
@@ -130,7 +130,7 @@ def test_it_says_what_the_text_report_says() -> None:
         "no-go 2 errors",
         "Exit code 1",
         "one plan from 3 files",
-        "must 10 2 2 18 86%",
+        "must 10 2 2 86% 18",
         "BATCH-001 global_batch_differs_from_product",
         "512 is not micro-batch 2 x accumulation 8 x 64 data-parallel ranks = 1,024",
         'ds_zero2.json:2:23 2 | "train_batch_size": 512, | ^^^ stated here',
@@ -190,10 +190,9 @@ def test_an_unreadable_file_and_nothing_to_judge_are_told(
 
 @pytest.mark.parametrize("write", [write_hostile, write_hostile_environment])
 def test_nothing_of_a_hostile_file_becomes_markup(
-    write: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    write: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert callable(write)
     name = write(tmp_path).name
     text = text_of("html", told(name, "--nodes", "64", "--gpus-per-node", "8"))
     page = Page(text)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from browser import PROGRAM, Browser, browser
-from hostile_files import write_hostile, write_hostile_environment
+from hostile_files import Writer, write_hostile, write_hostile_environment
 from speccheck.validator.cli.main import main
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "fixtures" / "examples"
@@ -120,10 +120,9 @@ def test_print_shows_what_is_folded_and_keeps_the_colours(
 
 @pytest.mark.parametrize("write", [write_hostile, write_hostile_environment])
 def test_a_hostile_file_does_nothing_in_a_browser(
-    tab: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: object
+    tab: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Writer
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert callable(write)
     page = written(tmp_path, write(tmp_path).name, "--nodes", "64", "--full")
     tab.show(page)
     assert tab.requests == []

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hostile_files import HARMFUL, write_hostile, write_hostile_environment
+from hostile_files import HARMFUL, Writer, write_hostile, write_hostile_environment
 from speccheck.validator.cli.main import main
 from speccheck.validator.report.forms.markdown import COMMENT_BYTES, markdown_text
 from speccheck.validator.report.forms.markdown_text import code, escaped
@@ -88,10 +88,9 @@ def test_code_holds_whatever_it_is_given() -> None:
 
 @pytest.mark.parametrize("write", [write_hostile, write_hostile_environment])
 def test_nothing_of_a_hostile_file_becomes_markup(
-    write: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    write: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert callable(write)
     name = write(tmp_path).name
     text = text_of("markdown", told(name, "--nodes", "64", "--full"))
     assert "alert(1)" in text

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from hostile_files import FORMULA, write_hostile, write_hostile_environment
+from hostile_files import FORMULA, Writer, write_hostile, write_hostile_environment
 from speccheck.validator.cli.main import main
 from speccheck.validator.report.json_schemas import schema_text
 from told_runs import text_of, told, with_findings
@@ -88,10 +88,9 @@ def test_rows_follow_the_rfc(
 
 @pytest.mark.parametrize("write", [write_hostile, write_hostile_environment])
 def test_no_cell_is_a_formula_or_holds_a_control_character(
-    write: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    write: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert callable(write)
     name = write(tmp_path).name
     text = text_of("csv", told(name, "--nodes", "64", "--full"))
     for row in csv.reader(io.StringIO(text, newline="")):
