@@ -14,7 +14,7 @@ from speccheck.validator.report.bench_model import BenchJudgement, BenchPlan
 from speccheck.validator.report.coverage_model import CoverageDocument
 from speccheck.validator.report.leaf_comments import leaf_comments
 from speccheck.validator.report.plan_model import PlanDocument
-from speccheck.validator.report.report_model import Report
+from speccheck.validator.report.report_model import Report, ReportLine
 from speccheck.validator.report.snapshot_schema import snapshot_schema
 from speccheck.validator.report.waivers_model import Baseline, Waivers
 from speccheck.validator.settings.schema import settings_schema
@@ -71,6 +71,11 @@ def report_schema() -> dict[str, Any]:
     return {"$schema": _DRAFT, **Report.model_json_schema(by_alias=True)}
 
 
+def report_lines_schema() -> dict[str, Any]:
+    """The schema of a line of `speccheck-report-lines/1`."""
+    return {"$schema": _DRAFT, **ReportLine.model_json_schema(by_alias=True)}
+
+
 def plan_schema() -> dict[str, Any]:
     """The schema of `speccheck-plan/1`."""
     return {"$schema": _DRAFT, **PlanDocument.model_json_schema(by_alias=True)}
@@ -119,6 +124,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "native": native_schema,
     "plan": plan_schema,
     "report": report_schema,
+    "report-lines": report_lines_schema,
     "settings": settings_schema,
     "snapshot": snapshot_schema,
     "waivers": waivers_schema,
