@@ -21,7 +21,7 @@ import yaml
 
 from example_package import FOLDER as _PLUGIN
 from example_package import NAME as _PACKAGE
-from example_package import write_metadata
+from example_package import entry_points, write_metadata
 from markdown_pages import ROOT, Example, examples
 
 # What a user has who cloned the repository, as far as pages speak of it.
@@ -84,7 +84,7 @@ def clone(tmp_path: Path) -> Path:
     packages = tmp_path / "packages"
     without = shutil.ignore_patterns("__pycache__")
     shutil.copytree(_PLUGIN / _PACKAGE, packages / _PACKAGE, ignore=without)
-    write_metadata(packages)
+    write_metadata(packages, entry_points())
     program = tmp_path / "bin" / "speccheck"
     program.parent.mkdir()
     places = os.pathsep.join((str(ROOT / ".imports"), str(packages)))
