@@ -276,12 +276,12 @@ def test_an_edit_that_mends_it_is_suggested(
     (suggestion,) = row["suggestions"]
     assert suggestion == {
         "range": {
-            "start": {"line": 2, "column": 1},
-            "end": {"line": 3, "column": 1},
+            "start": {"line": 2, "column": 33},
+            "end": {"line": 2, "column": 34},
         },
-        "text": "",
+        "text": "3",
     }
-    assert applied(HANGS, suggestion) == "# größe\nNCCL_DEBUG=WARN\n"
+    assert applied(HANGS, suggestion) == HANGS.replace("=0", "=3")
 
 
 def applied(text: str, suggestion: dict[str, Any]) -> str:

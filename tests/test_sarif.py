@@ -231,11 +231,11 @@ def test_a_result_offers_the_edits_that_mend_it(
                 {
                     "deletedRegion": {
                         "startLine": 1,
-                        "startColumn": 1,
-                        "endLine": 2,
-                        "endColumn": 1,
+                        "startColumn": 33,
+                        "endLine": 1,
+                        "endColumn": 34,
                     },
-                    "insertedContent": {"text": ""},
+                    "insertedContent": {"text": "3"},
                 }
             ],
         }
