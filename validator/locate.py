@@ -13,6 +13,7 @@ from speccheck.validator.sources.files import ReadFile
 from speccheck.validator.sources.source import Source
 
 if TYPE_CHECKING:
+    from speccheck.validator.fixing.placed import PlacedEdit
     from speccheck.validator.what_if.proposal import Proposal
 
 
@@ -31,11 +32,13 @@ class LocatedFinding(Record):
     """A finding and where it stands in the files.
 
     proposals: settings that mend it; None where there may be some and none were sought.
+    edits: of its fix, where the request asks for them.
     """
 
     finding: Finding
     locations: tuple[Location, ...]
     proposals: "tuple[Proposal, ...] | None" = ()
+    edits: "tuple[PlacedEdit, ...]" = ()
 
 
 def sources_of(files: Iterable[ReadFile]) -> dict[str, Source]:

@@ -9,6 +9,7 @@ from speccheck.validator.assemble import assemble
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.locate import sources_of
 from speccheck.validator.plan_judge import PlanJudge
+from speccheck.validator.plan_judges import PlanJudges, settled
 from speccheck.validator.request import Request
 from speccheck.validator.run import read_plans
 from speccheck.validator.shown_plan import (
@@ -38,16 +39,19 @@ def plan_view(request: Request, changes: Sequence[Assignment] = ()) -> PlanView:
     files: dict[str, FileStatus] = {}
     plans: list[ShownPlan] = []
     # Forecasts and findings of changed plans are few: all of them are kept whole.
-    judge = None
+    judges = None
     if changes:
-        judge = PlanJudge(request._replace(full=True), proposes=False)
+        judges = PlanJudges(request._replace(full=True), proposes=False)
     for statuses, groups in read_plans(request):
         for status in statuses:
             if not status.followed or status.path not in files:
                 files[status.path] = status
         for group in groups:
-            shown = shown_plan(group, assemble(group.files, request.context))
-            plans.append(_changed(shown, group, judge, changes) if judge else shown)
+            asked = settled(request, group)
+            shown = shown_plan(group, assemble(group.files, asked.context))
+            if judges is not None:
+                shown = _changed(shown, group, judges.of(group), changes)
+            plans.append(shown)
     return PlanView(tuple(files.values()), tuple(plans))
 
 

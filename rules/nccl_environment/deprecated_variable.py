@@ -19,7 +19,8 @@ Good::
     TORCH_NCCL_ASYNC_ERROR_HANDLING=1
 """
 
-from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.environment import Environment, Variable
+from speccheck.validator.evidence.fix import Fix, to_remove, to_rename
 from speccheck.validator.evidence.nccl_text import release
 from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.evidence.plan import Cluster, Run
@@ -54,6 +55,18 @@ def deprecated_variable(
             required=row.replacement or "not set",
             cost="a later release ignores it without a message",
             remedy=f"Set {row.replacement}." if row.replacement else "Delete it.",
+            fix=_fix(variable, row.replacement, environment),
         )
     if is_clean:
         yield passed()
+
+
+def _fix(variable: Variable, replacement: str, environment: Environment) -> Fix | None:
+    """The new name, whose values mean the same; two variables may not become one."""
+    if not replacement:
+        changes = tuple(to_remove(place) for place in variable.written_at)
+        return Fix(f"delete {variable.name}", changes, is_safe=True)
+    if environment.find(replacement) is not None or not replacement.isidentifier():
+        return None
+    changes = tuple(to_rename(place, replacement) for place in variable.written_at)
+    return Fix(f"rename {variable.name} to {replacement}", changes, is_safe=True)

@@ -20,6 +20,7 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.fix import Fix, to_remove
 from speccheck.validator.evidence.nccl_text import integer_seen
 from speccheck.validator.evidence.plan import Run
 from speccheck.validator.evidence.value import MissingEvidence
@@ -60,6 +61,11 @@ def error_handling_off(
                 measured=variable.value,
                 required=f"not {limit.forbidden_value}",
                 cost="the job holds its GPUs and stands still until a person looks",
+                fix=Fix(
+                    f"delete {variable.name}: PyTorch's default handles errors",
+                    tuple(to_remove(place) for place in variable.written_at),
+                    is_safe=True,
+                ),
             )
             return
     yield passed(at=[variable.place for variable in found])

@@ -1,9 +1,8 @@
 """`speccheck FILE...`: parse, run, report."""
 
 import sys
-from collections.abc import Callable
-from contextlib import suppress
-from typing import NoReturn
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NoReturn
 
 from speccheck.validator.cli.options import (
     OPTIONS,
@@ -22,24 +21,41 @@ from speccheck.validator.cli.request import (
     outputs_in,
     outputs_of,
     picture_of,
-    style_of,
     wants_traceback,
 )
+from speccheck.validator.cli.request import request_of as any_request
+from speccheck.validator.cli.settled import with_settings
+from speccheck.validator.cli.write_reports import refuse, write_reports
 from speccheck.validator.report.form import FORMS, NAMES
+from speccheck.validator.report.style import printable
 from speccheck.validator.report.summary import exit_of, summarize
 from speccheck.validator.report.told import Told
-from speccheck.validator.report.write import WriteError, write
+from speccheck.validator.report.write import write
 from speccheck.validator.request import Request
-from speccheck.validator.run import read_plans, run
+from speccheck.validator.run import Run, read_plans, run
 from speccheck.validator.sources.context import context_facts
+
+if TYPE_CHECKING:
+    from speccheck.validator.cli.fix import Fixed
 
 FAIL_ON = ("error", "warning", "info", "never")
 _USAGE = 2
+_WATCH = "--watch"
 
 
 def judge_files(words: list[str]) -> int:
-    """Judge files; returns the exit code."""
+    """Judge files, once or whenever one changes; returns the exit code."""
+    if _WATCH in words:
+        return _watched([one for one in words if one != _WATCH])
     return judge(words, OPTIONS, files_request)
+
+
+def _watched(words: list[str]) -> int:
+    if "-" in words:
+        return refuse(f"{_WATCH}: standard input cannot be watched", [])
+    from speccheck.validator.cli.watch import watch  # noqa: PLC0415 - seldom
+
+    return watch(lambda: judge(words, OPTIONS, files_request))
 
 
 def judge(
@@ -65,42 +81,86 @@ def judge(
     try:
         parsed = parse(words, options)
         outputs = outputs_of(parsed, NAMES)
-        request = request_of(parsed)
-        fail_on = one_of(parsed, "fail_on", FAIL_ON)
-        picture = picture_of(parsed)
-        if "what_if" in parsed.values:
-            _send_to_plan()
-        if "show_files" in parsed.values:
-            return _show_files(request)
-        context_facts(request.context)  # refuses unknown names before any work
-        if any(FORMS[output.format].shows_plans for output in outputs):
-            request = request._replace(full=True, keeps_plans=True)
-        if prepared is not None:
-            request = prepared(request, parsed)
-        found = run(request)
-        summary = summarize(found.plans)
-        ending = exit_of(found, summary, fail_on, skip_unknown=request.skip_unknown)
-        told = Told(
-            found,
-            summary,
-            ending,
-            full="full" in parsed.values,
-            statistics="statistics" in parsed.values,
-        )
-        for output in outputs:
-            style = style_of(parsed, to_file=output.path is not None)
-            write(FORMS[output.format].report(told, style), output.path)
-        if picture is not None:
-            from speccheck.validator.cli.plot import plot  # noqa: PLC0415 - seldom
-
-            plot(found, picture)
+        parsed = with_settings(parsed, options)
+        outputs = outputs_of(parsed, NAMES)
+        shown = _shown_instead(parsed, outputs, request_of)
+        if shown is not None:
+            return shown
+        return _judged(parsed, outputs, request_of(parsed), prepared)
     except REFUSALS as error:
-        return _refuse(str(error), outputs)
+        return refuse(str(error), outputs)
     except Exception as error:
         if wants_traceback():
             raise
-        return _refuse(bug_message(error), outputs, BUG)
-    return ending.code
+        return refuse(bug_message(error), outputs, BUG)
+
+
+def _shown_instead(
+    parsed: Parsed, outputs: list[Output], request_of: Callable[[Parsed], Request]
+) -> int | None:
+    """The exit code where something is shown and nothing judged; None elsewhere."""
+    if "show_settings" in parsed.values:
+        return _show_settings(parsed, outputs)
+    if "what_if" in parsed.values:
+        _send_to_plan()
+    return _show_files(request_of(parsed)) if "show_files" in parsed.values else None
+
+
+def _judged(
+    parsed: Parsed,
+    outputs: list[Output],
+    request: Request,
+    prepared: Callable[[Request, Parsed], Request] | None,
+) -> int:
+    """Judge and write the reports; returns the exit code."""
+    fail_on = one_of(parsed, "fail_on", FAIL_ON)
+    picture = picture_of(parsed)
+    context_facts(request.context)  # refuses unknown names before any work
+    forms = [FORMS[output.format] for output in outputs]
+    if any(form.shows_plans for form in forms):
+        request = request._replace(full=True, keeps_plans=True)
+    if any(form.tells_edits for form in forms):
+        request = request._replace(edits=True)
+    if prepared is not None:
+        request = prepared(request, parsed)
+    found, fixes = run_of(request, parsed, outputs)
+    warn(found.warnings)
+    summary = summarize(found.plans)
+    ending = exit_of(found, summary, fail_on, skip_unknown=request.skip_unknown)
+    told = Told(
+        found,
+        summary,
+        ending,
+        full="full" in parsed.values,
+        statistics="statistics" in parsed.values,
+        fail_on=fail_on,
+        skips_unknown=request.skip_unknown,
+        with_waived="sarif_include_waived" in parsed.values,
+    )
+    write_reports(told, outputs if fixes is None else fixes.outputs, parsed)
+    if picture is not None:
+        from speccheck.validator.cli.plot import plot  # noqa: PLC0415 - seldom
+
+        plot(found, picture)
+    return ending.code if fixes is None else fixes.code(ending.code)
+
+
+def run_of(
+    request: Request, parsed: Parsed, outputs: list[Output]
+) -> "tuple[Run, Fixed | None]":
+    """The run, and what came of fixes where they were asked for."""
+    if not {"diff", "fix", "unsafe_fixes"} & parsed.values.keys():
+        return run(request), None
+    from speccheck.validator.cli.fix import fixed  # noqa: PLC0415 - seldom
+
+    fixes = fixed(request, parsed, outputs)
+    return fixes.run, fixes
+
+
+def warn(messages: Iterable[str]) -> None:
+    """Say on standard error what has no effect."""
+    for message in messages:
+        sys.stderr.write(f"speccheck: warning: {printable(message)}\n")
 
 
 def _send_to_plan() -> NoReturn:
@@ -108,14 +168,19 @@ def _send_to_plan() -> NoReturn:
     raise UsageError(message)
 
 
-def _refuse(message: str, outputs: list[Output], code: int = 2) -> int:
-    sys.stderr.write(f"speccheck: {message}\n")
+def _show_settings(parsed: Parsed, outputs: list[Output]) -> int:
+    from speccheck.validator.settings.show import (  # noqa: PLC0415 - seldom
+        sections_of,
+        settings_json,
+        settings_text,
+    )
+
+    any_request(parsed)  # refuses values that no run could be judged by
+    is_isolated = "isolated" in parsed.values
     for output in outputs:
-        told = FORMS[output.format].refusal(message, code)
-        if told is not None:
-            with suppress(WriteError):  # the first error is the one to tell
-                write(told, output.path)
-    return code
+        form = settings_json if output.format == "json" else settings_text
+        write(form(sections_of(parsed), is_isolated=is_isolated), output.path)
+    return 0
 
 
 def _show_files(request: Request) -> int:

@@ -17,6 +17,11 @@ class Variable(Record):
     raw: str = ""  # as written, blanks and quotes kept
     parts: "tuple[Variable, ...]" = ()
 
+    @property
+    def written_at(self) -> tuple[Place, ...]:
+        """All places where it is set: those of its parts, where it has some."""
+        return tuple(one.place for one in self.parts) or (self.place,)
+
 
 class Environment(Record):
     """The variables that the files of a plan set, the last assignment of each.

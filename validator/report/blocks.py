@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.report.frame import frames
 from speccheck.validator.report.merge_findings import Shown
 from speccheck.validator.report.node_text import (
@@ -177,6 +178,16 @@ def _labelled(group: Sequence[Shown], style: Style) -> Iterator[str]:
     ):
         if text:
             yield _labelled_line(label, printable(text), style)
+    yield from _edits(group, style)
+
+
+def _edits(group: Sequence[Shown], style: Style) -> Iterator[str]:
+    """What --fix changes, in a line each."""
+    for fix in dict.fromkeys(one.finding.fix for one in group):
+        if fix is not None:
+            by = "--fix" if fix.is_safe else "--fix --unsafe-fixes"
+            text = printable(hidden(f"{fix.says} ({by} does it)"))
+            yield _labelled_line("edit", text, style)
 
 
 def _labelled_line(label: str, text: str, style: Style) -> str:

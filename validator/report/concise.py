@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 
 from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.report.settings_told import ISOLATED, silence_told
 from speccheck.validator.report.style import Style, printable
-from speccheck.validator.report.summary import Exit
 from speccheck.validator.report.told import Told
-from speccheck.validator.run import Run
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 
@@ -17,11 +16,13 @@ def _rank(finding: Finding) -> tuple[bool, int]:
 
 def report(told: Told, style: Style) -> Iterator[str]:
     """`file:line:column: level clause rule: message`, then the verdict."""
-    yield "\n".join(_lines(told.run, told.ending, style)) + "\n"
+    yield "\n".join(_lines(told, style)) + "\n"
 
 
-def _lines(run: Run, ending: Exit, style: Style) -> Iterator[str]:
-    yield from (file.message for file in run.files if file.message)
+def _lines(told: Told, style: Style) -> Iterator[str]:
+    run, ending = told.run, told.ending
+    told_files = (file for file in run.files if file.message and file.is_told)
+    yield from (printable(file.message) for file in told_files)
     for plan in run.plans:
         failed = [
             located
@@ -53,4 +54,6 @@ def _lines(run: Run, ending: Exit, style: Style) -> Iterator[str]:
 
                 line = f"waived {line}  {waiver_words(finding.waiver)}"
             yield f"{place}{line}"
-    yield f"{ending.verdict}: {ending.reason} (exit {ending.code})"
+    yield from silence_told(told.summary)
+    isolated = f"; {ISOLATED}" if run.is_isolated else ""
+    yield f"{ending.verdict}: {ending.reason} (exit {ending.code}){isolated}"

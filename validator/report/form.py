@@ -18,7 +18,8 @@ class Form(Record):
     when the form is asked for. is_for_people: read on a terminal, so that other lines
     may stand beside it on standard output. shows_plans: it tells the values of the
     plans, and what holds. tells_refusals: it has a text, `failure_report(message,
-    code)`, for a run that could not begin.
+    code)`, for a run that could not begin. tells_edits: it shows fixes as
+    edits of files.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Form(Record):
     is_for_people: bool = False
     shows_plans: bool = False
     tells_refusals: bool = False
+    tells_edits: bool = False
 
     def report(self, told: Told, style: Style) -> Iterable[str]:
         """The text of the report, in pieces."""
@@ -42,6 +44,19 @@ class Form(Record):
         return written
 
 
+def _for_programs(
+    name: str, text: str, *, tells_edits: bool = False, module: str = ""
+) -> Form:
+    """A form that has a text for a run that could not begin as well."""
+    return Form(
+        name,
+        module or f"forms.{name}",
+        text,
+        tells_refusals=True,
+        tells_edits=tells_edits,
+    )
+
+
 FORMS = {
     form.name: form
     for form in (
@@ -49,19 +64,20 @@ FORMS = {
         Form("concise", "concise", "a line a finding", is_for_people=True),
         Form("html", "forms.html", "one page for a browser", shows_plans=True),
         Form("markdown", "forms.markdown", "for a comment or the summary of a job"),
-        Form(
+        _for_programs(
             "json",
-            "json_report",
             "speccheck-report/1, one document",
-            tells_refusals=True,
+            tells_edits=True,
+            module="json_report",
         ),
-        Form(
-            "jsonl",
-            "forms.jsonl",
-            "a finding a line, then a line of totals",
-            tells_refusals=True,
-        ),
+        _for_programs("jsonl", "a finding a line, then a line of totals"),
         Form("csv", "forms.csv", "a finding a row, for spreadsheets"),
+        _for_programs("sarif", "SARIF 2.1.0, for code scanning"),
+        _for_programs("junit", "JUnit XML, a test case a rule"),
+        _for_programs("github", "annotations of GitHub: workflow commands"),
+        _for_programs("gitlab", "Code Quality of GitLab"),
+        _for_programs("azure", "issues of Azure Pipelines: logging commands"),
+        _for_programs("rdjson", "diagnostics for reviewdog"),
     )
 }
 NAMES = tuple(FORMS)

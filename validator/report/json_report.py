@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from speccheck.validator import VERSION
+from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.waiver import Waiver
 from speccheck.validator.locate import LocatedFinding, Location
 from speccheck.validator.plan_judge import JudgedPlan
@@ -33,7 +34,7 @@ def report(told: Told, _: Style) -> Iterator[str]:
     Each file, plan and finding stands on a line of its own, written as it is made: the
     document of a thousand files would take more memory than judging them.
     """
-    run, summary, ending, full, _statistics = told
+    run, summary, ending, full = told.run, told.summary, told.ending, told.full
     head = {
         "schema": SCHEMA,
         "tool": {"name": "speccheck", "version": VERSION},
@@ -43,6 +44,8 @@ def report(told: Told, _: Style) -> Iterator[str]:
             "sha256": run.edition.sha256,
         },
         "profile": {"use": run.use},
+        "settings": {"files": list(run.settings), "isolated": run.is_isolated},
+        "warnings": list(run.warnings),
         "verdict": ending.verdict,
         "reason": ending.reason,
         "exit_code": ending.code,
@@ -96,6 +99,8 @@ def failure_report(message: str, code: int) -> str:
         "tool": {"name": "speccheck", "version": VERSION},
         "edition": None,
         "profile": None,
+        "settings": {"files": [], "isolated": False},
+        "warnings": [],
         "verdict": "error",
         "reason": message,
         "exit_code": code,
@@ -127,6 +132,7 @@ def summary_data(summary: Summary) -> dict[str, object]:
         "failed": summary.failed,
         "coverage": None if coverage is None else round(coverage, 4),
         "waived": summary.waived,
+        "switched_off": [one._asdict() for one in summary.switched_off],
     }
 
 
@@ -152,6 +158,7 @@ def _plan(plan: JudgedPlan) -> dict[str, object]:
         "gpus_per_node": local,
         "world_size": world,
         "size": plan.size,
+        "settings": list(plan.settings),
         "measured": [
             _measured(one) for one in (plan.measured.curves if plan.measured else ())
         ],
@@ -221,6 +228,7 @@ def finding_data(located: LocatedFinding, edition: str) -> dict[str, object]:
         "waived": finding.waiver is not None,
         "waiver": _waiver(finding.waiver),
         "proposals": _proposals(located),
+        "fix": _fix(located),
     }
 
 
@@ -236,6 +244,18 @@ def _waiver(waiver: Waiver | None) -> dict[str, object] | None:
         "until": waiver.until or None,
         "owner": waiver.owner or None,
         "ticket": waiver.ticket or None,
+    }
+
+
+def _fix(located: LocatedFinding) -> dict[str, object] | None:
+    """The change that mends a failure, as edits of its files."""
+    fix = located.finding.fix
+    if fix is None:
+        return None
+    return {
+        "says": hidden(fix.says),
+        "is_safe": fix.is_safe,
+        "edits": [edit._asdict() for edit in located.edits],
     }
 
 

@@ -39,6 +39,17 @@ class Profile(_Part):
     use: str
 
 
+class SwitchedOff(_Part):
+    """What a line of settings, or an option, left out of the judgement.
+
+    clauses: by level. rules: of clauses that were judged by other rules alone.
+    """
+
+    by: str
+    clauses: dict[ClauseLevel, list[str]]
+    rules: list[str]
+
+
 class Totals(_Part):
     """Clauses by level and outcome, failed findings by level, coverage of the musts."""
 
@@ -46,6 +57,14 @@ class Totals(_Part):
     failed: dict[Level, int]
     coverage: float | None
     waived: int  # failures that somebody silenced
+    switched_off: list[SwitchedOff]
+
+
+class SettingsFiles(_Part):
+    """The settings files of the run, the closest first; isolated: none was read."""
+
+    files: list[str]
+    isolated: bool
 
 
 class File(_Part):
@@ -54,7 +73,7 @@ class File(_Part):
     path: str
     format: str | None
     confidence: float
-    status: Literal["judged", "unrecognised", "template", "unreadable"]
+    status: Literal["judged", "unrecognised", "template", "unreadable", "excluded"]
     message: str | None
 
 
@@ -151,6 +170,7 @@ class Plan(_Part):
     gpus_per_node: int | None
     world_size: int | None
     size: str | None
+    settings: list[str]
     measured: list[Measured]
     rates: list[Rates]
     paths: list[PathTaken]
@@ -213,6 +233,32 @@ class ReportWaiver(_Part):
     ticket: str | None
 
 
+class ReportEdit(_Part):
+    """What stands from a place to another, end excluded, becomes `text`.
+
+    Lines and columns count from 1, columns in code points.
+    """
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+
+
+class ReportFix(_Part):
+    """A change of files that mends a failure: all edits together.
+
+    is_safe: it changes nothing of what the model learns. No edits: the files are
+    written in a way that no edit of one place can change.
+    """
+
+    says: str
+    is_safe: bool
+    edits: list[ReportEdit]
+
+
 class ReportFinding(_Part):
     """What one rule says of one plan, or of one part of a node: the subject."""
 
@@ -237,6 +283,7 @@ class ReportFinding(_Part):
     waived: bool
     waiver: ReportWaiver | None
     proposals: list[ReportProposal] | None  # null: of too many plans, not sought
+    fix: ReportFix | None
     plan: int
 
 
@@ -298,6 +345,8 @@ class Report(_Part):
     tool: Tool
     edition: EditionName | None
     profile: Profile | None
+    settings: SettingsFiles
+    warnings: list[str]
     verdict: Literal["pass", "fail", "inconclusive", "error"]
     reason: str
     exit_code: int

@@ -7,20 +7,20 @@ from speccheck.validator.plan_judge import MOST_SOUGHT, JudgedPlan
 from speccheck.validator.report.blocks import finding_blocks
 from speccheck.validator.report.merge_findings import shown_findings
 from speccheck.validator.report.node_text import what_to_do
+from speccheck.validator.report.settings_told import settings_told, silence_told
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
 from speccheck.validator.report.subjects import folded_subjects
 from speccheck.validator.report.summary import LEVELS, Exit, Summary, has_unlisted_gpus
 from speccheck.validator.report.told import Told
 from speccheck.validator.report.unknowns import unknown_lines
 from speccheck.validator.run import Run
-from speccheck.validator.sources.files import FileStatus
 
 _MOST_GROUPS = 10
 
 
 def report(told: Told, style: Style) -> Iterator[str]:
     """The whole report."""
-    run, summary, ending, full, statistics = told
+    run, summary, ending, full = told.run, told.summary, told.ending, told.full
     blocks: list[str] = []
     blocks.append("\n".join((header(run, style), *_groups(run, style, full=full))))
     blocks.append("\n".join(_folded_files(run, full=full)))
@@ -42,7 +42,7 @@ def report(told: Told, style: Style) -> Iterator[str]:
     blocks.append("\n".join(unknown_lines(run.plans, style, full=full)))
     if full:
         blocks.append("\n".join(_passes(run.plans)))
-    if statistics:
+    if told.statistics:
         from speccheck.validator.report.statistics_text import (  # noqa: PLC0415
             statistics_lines,
         )
@@ -69,11 +69,13 @@ def header(run: Run, style: Style) -> str:
             _gpus(plan, style),
             edition,
             f"profile {run.use}{size}",
+            *settings_told(run),
         )
         return joined(parts, dot, style.width)
     judged = sum(file.state == "judged" for file in run.files)
     count = f"{len(run.plans):,} plans from {judged:,} files"
-    return dot.join((count, edition, f"profile {run.use}"))
+    parts = (count, edition, f"profile {run.use}", *settings_told(run))
+    return joined(parts, dot, style.width)
 
 
 def _gpus(plan: JudgedPlan, style: Style) -> str:
@@ -152,17 +154,16 @@ def _names(plan: JudgedPlan, *, is_only: bool) -> str:
 def _folded_files(run: Run, *, full: bool) -> Iterator[str]:
     """The files that were not judged, or not from all that they take values from."""
     with_message = [file for file in run.files if file.message]
-    told = [file for file in with_message if full or _is_told(file)]
-    folded = [file for file in with_message if not full and not _is_told(file)]
+    told = [file for file in with_message if full or file.is_told]
+    folded = [file for file in with_message if not full and not file.is_told]
     yield from (f"  {printable(file.message)}" for file in told)
     if not folded:
         return
     kinds = [
-        f"{count} {word}"
-        for state, word in (
-            ("unrecognised", "of other kinds"),
-            ("template", "templates"),
-        )
+        f"{count:,} of other kinds"
+        if state == "unrecognised"
+        else counted(count, state)
+        for state in ("unrecognised", "template")
         if (count := sum(file.state == state for file in folded))
     ]
     if kinds:
@@ -171,10 +172,6 @@ def _folded_files(run: Run, *, full: bool) -> Iterator[str]:
     if gaps:
         files = "1 file inherits" if gaps == 1 else f"{gaps} files inherit"
         yield f"  {files} from files that were not found (--show-files lists them)"
-
-
-def _is_told(file: FileStatus) -> bool:
-    return file.state == "unreadable" or file.named
 
 
 def _unsought(run: Run, style: Style) -> str:
@@ -236,6 +233,7 @@ def _totals(summary: Summary, ending: Exit, style: Style) -> str:
         if level == "must" and summary.coverage is not None:
             line += f"      coverage {summary.coverage:.0%}"
         lines.append(line)
+    lines += (wrap(one, style.width, "") for one in silence_told(summary))
     gap = " " * max(2, 60 - len(ending.word) - len(ending.reason))
     lines.append(f"{_verdict(ending, style)}{gap}exit {ending.code}")
     return "\n".join(lines)

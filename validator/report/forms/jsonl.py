@@ -23,7 +23,7 @@ SCHEMA = "speccheck-report-lines/1"
 
 def report(told: Told, _: Style) -> Iterator[str]:
     """The finding of `speccheck-report/1` with the files of its plan, line by line."""
-    run, summary, ending, full, _statistics = told
+    run, summary, ending, full = told.run, told.summary, told.ending, told.full
     yield from _findings(run, full=full)
     totals = {
         "type": "summary",

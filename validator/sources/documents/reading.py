@@ -3,7 +3,8 @@
 import os
 import stat
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import cache
 from typing import BinaryIO
 
@@ -33,7 +34,42 @@ _FOREIGN_MARKS = (
 _TOML_LINE = lazy_pattern(r"\[\[?[\w.\"' -]+\]\]?\s*(?:#.*)?$|[\w.\"'-]+\s*=")
 
 
+# By name, the texts that are read in place of files while somebody keeps them.
+_KEPT: list[dict[str, str]] = []
+
+
+@contextmanager
+def keeping(texts: dict[str, str]) -> Generator[None]:
+    """Within it a file is read once: `texts` takes what was read, and is read again.
+
+    So files are judged as they were read, or as they would be with another text.
+    """
+    _KEPT.append(texts)
+    try:
+        yield
+    finally:
+        _KEPT.pop()
+
+
+def _kept(name: str, read: Callable[[], str]) -> str:
+    if not _KEPT:
+        return read()
+    texts = _KEPT[-1]
+    if name not in texts:
+        texts[name] = read()
+    return texts[name]
+
+
 def read_text(path: str) -> str:
+    """The text of a regular file, or what is kept in its place; see `read_file_text`.
+
+    Raises:
+        ReadError: as of `read_file_text`.
+    """
+    return _kept(path, lambda: read_file_text(path))
+
+
+def read_file_text(path: str) -> str:
     """The text of a regular file, UTF-8, without byte order mark.
 
     Raises:
@@ -61,7 +97,7 @@ def read_text(path: str) -> str:
 
 def read_stream(name: str, stream: BinaryIO) -> str:
     """The text of an open binary stream, such as standard input, as of `read_text`."""
-    return decode(name, stream.read(MAXIMUM_BYTES + 1))
+    return _kept(name, lambda: decode(name, stream.read(MAXIMUM_BYTES + 1)))
 
 
 def decode(name: str, content: bytes) -> str:

@@ -1,0 +1,102 @@
+"""`--diff` and `--fix`: what fixes change is shown, or written and judged again."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterable
+
+from speccheck.validator.cli.options import Parsed, UsageError
+from speccheck.validator.cli.request import Output
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.secrets import hidden
+from speccheck.validator.fixing.mending import Made, Mended, NotMade, mended
+from speccheck.validator.fixing.unified import diff_of
+from speccheck.validator.fixing.writing import NotWritten, refusal_of, write_all
+from speccheck.validator.report.style import counted, printable
+from speccheck.validator.report.write import write
+from speccheck.validator.request import Request
+from speccheck.validator.run import Run
+
+_STDIN = "stdin"
+_NO_CODE_OF_ITS_OWN = frozenset({0, 1, 3})
+
+
+class Fixed(Record):
+    """What a run is after its fixes; changes: the diff of them, where it was asked for.
+
+    outputs: the reports that are left to write.
+    """
+
+    run: Run
+    outputs: list[Output]
+    changes: tuple[str, ...] | None = None
+
+    def code(self, of_report: int) -> int:
+        """The exit code: of a diff, whether there is something to change."""
+        if self.changes is None or of_report not in _NO_CODE_OF_ITS_OWN:
+            return of_report
+        return int(bool(self.changes))
+
+
+def fixed(request: Request, parsed: Parsed, outputs: list[Output]) -> Fixed:
+    """Make the fixes of a run that was asked for, and tell of them on standard error.
+
+    Raises UsageError, and what `run` raises.
+    """
+    shows, writes = "diff" in parsed.values, "fix" in parsed.values
+    if shows and writes:
+        message = "--diff only shows what --fix writes: give one of them"
+        raise UsageError(message)
+    if not shows and not writes:
+        message = "--unsafe-fixes belongs to --diff or --fix: give one of them as well"
+        raise UsageError(message)
+    stdin = (request.stdin_name or _STDIN) if "-" in request.arguments else None
+    if writes and stdin is not None:
+        message = "--fix cannot write standard input: speccheck - --diff shows it"
+        raise UsageError(message)
+    if shows and "output" in parsed.values and any(one.path is None for one in outputs):
+        message = "--diff takes standard output: give the report a file, json=FILE"
+        raise UsageError(message)
+
+    def refusal(found: Run, name: str) -> str | None:
+        return refusal_of(found, name, stdin, writes=writes)
+
+    found = mended(request, refusal, unsafe="unsafe_fixes" in parsed.values)
+    if writes:
+        try:
+            write_all(found.texts)
+        except NotWritten as error:
+            raise UsageError(str(error)) from error
+    _tell(found, "fixed" if writes else "would fix")
+    if writes:
+        return Fixed(found.left, outputs)
+    changes = tuple(diff_of(found.texts))
+    write(changes, None)
+    return Fixed(found.found, [one for one in outputs if one.path], changes)
+
+
+def _tell(found: Mended, verb: str) -> None:
+    lines = [_summary(found, verb)] if found.made else []
+    lines += [_not_made(one) for one in found.not_made]
+    if found.unsafe:
+        lines.append(f"{found.unsafe} more with --unsafe-fixes")
+    if not lines:
+        lines = ["nothing to fix"]
+    sys.stderr.writelines(f"speccheck: {printable(hidden(line))}\n" for line in lines)
+
+
+def _summary(found: Mended, verb: str) -> str:
+    rules = _rules(found.made)
+    told = ", ".join(f"{rule}: {number}" for rule, number in rules.items())
+    findings = counted(rules.total(), "finding")
+    return f"{verb} {findings} in {counted(len(found.texts), 'file')} ({told})"
+
+
+def _rules(made: Iterable[Made]) -> Counter[str]:
+    return Counter(owned.finding.rule for one in made for owned in one.mended)
+
+
+def _not_made(one: NotMade) -> str:
+    finding = one.owned.finding
+    place = next(((at.file, at.key) for at in finding.places), ("", ""))
+    at = f" at {place[0]} {place[1]}" if place[0] else ""
+    return f"not fixed: {finding.clause} {finding.rule}{at}: {one.reason}"

@@ -1,0 +1,1 @@
+"""Fixes as edits of texts: worked out, verified, judged again and written."""

@@ -1,0 +1,100 @@
+"""Edits of scripts that stand in documents: block scalars and texts of one line."""
+
+from collections.abc import Iterator
+
+from speccheck.validator.evidence.fix import Change
+from speccheck.validator.evidence.value import KeyPath, Span
+from speccheck.validator.fixing.edit import (
+    CannotEdit,
+    Edits,
+    edited,
+    line_end,
+    line_start,
+)
+from speccheck.validator.fixing.shell_edits import offset_of, script_edits
+from speccheck.validator.fixing.shell_target import Extent
+from speccheck.validator.fixing.step import Step, after, at_path, is_same
+from speccheck.validator.sources.documents.document import (
+    Document,
+    ReadError,
+    SourceNode,
+    path_step,
+)
+from speccheck.validator.sources.source import Source
+
+
+def embedded_edits(source: Source, span: Span, change: Change) -> Edits:
+    """The edits of a change within a text of a document; raises CannotEdit."""
+    text = source.text
+    offset = offset_of(text, span)
+    for document in source.documents:
+        for path, node in _texts(document):
+            start, end = node.value
+            if start <= offset <= end:
+                region = _script(text, (start, end))
+                line = text[line_start(text, offset) : offset]
+                if line.lstrip().startswith("#SBATCH"):
+                    message = "a line for sbatch in a document"
+                    raise CannotEdit(message)
+                edits = script_edits(text, region, offset, change)
+                _verify(source, document, path, edits)
+                return edits
+    message = "no text of the document stands there"
+    raise CannotEdit(message)
+
+
+def _texts(document: Document) -> Iterator[tuple[KeyPath, SourceNode]]:
+    """The paths of all texts of a document, with their nodes."""
+    waiting: list[tuple[KeyPath, object, SourceNode]] = [
+        ((), document.data, document.nodes())
+    ]
+    while waiting:
+        path, data, node = waiting.pop()
+        if isinstance(data, str):
+            yield path, node
+            continue
+        pairs: list[tuple[str | int, object]] = []
+        if isinstance(data, dict):
+            pairs = [(path_step(key), value) for key, value in data.items()]
+        elif isinstance(data, list):
+            pairs = list(enumerate(data))
+        for step, value in pairs:
+            child = node.child(step)
+            if child is not None:
+                waiting.append(((*path, step), value, child))
+
+
+def _script(text: str, extent: Extent) -> Extent:
+    """Where the script stands within a scalar."""
+    start, end = extent
+    style = text[start]
+    if style == "|":
+        return line_end(text, start), end
+    if style == ">" or "\n" in text[start:end].rstrip():
+        message = "the script stands in lines that the loader joins"
+        raise CannotEdit(message)
+    if style in {'"', "'"}:
+        inner = text[start + 1 : end - 1]
+        if "\\" in inner or "'" in inner or '"' in inner:
+            message = "the script stands in a text with escapes"
+            raise CannotEdit(message)
+        return start + 1, end - 1
+    return start, end
+
+
+def _verify(source: Source, document: Document, path: KeyPath, edits: Edits) -> None:
+    """Read the edited text: all but the script is what it was."""
+    try:
+        new = Source(source.name, edited(source.text, edits), source.language)
+        found = {one.index: one.data for one in new.documents}
+    except ReadError as error:
+        message = f"the edited text could not be read: {error.problem}"
+        raise CannotEdit(message) from error
+    wanted = {one.index: one.data for one in source.documents}
+    script = at_path(found.get(document.index), path)
+    if isinstance(script, str):
+        step = Step("set", path, script)
+        wanted[document.index] = after(wanted[document.index], step)
+    if not is_same(found, wanted):
+        message = "the edited text would say more or less than is wanted"
+        raise CannotEdit(message)
