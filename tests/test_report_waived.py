@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from speccheck.validator.report.form import NAMES
 from speccheck.validator.report.style import Style
 from told_runs import BASELINE, COMMENT, text_of, told, with_findings
 
@@ -18,6 +17,7 @@ BROKEN_BATCH = """{
   "gradient_accumulation_steps": 8
 }
 """
+FOR_PEOPLE = ("text", "concise", "html", "markdown", "json", "jsonl", "csv")
 WORDS = ("ds.json", "--select", "BATCH-001,CONF-001")
 
 
@@ -81,11 +81,11 @@ def test_many_fold_into_a_line_that_says_by_what() -> None:
     assert "more waived" not in whole
 
 
-@pytest.mark.parametrize("form", NAMES)
-def test_every_form_tells_it(form: str) -> None:
+@pytest.mark.parametrize("form", FOR_PEOPLE)
+def test_every_such_form_tells_it(form: str) -> None:
     one = told(*WORDS, waive={RULE: COMMENT})
-    text = text_of(form, one)
-    assert "waived" in text or "suppress" in text or "skipped" in text
+    text = text_of(form, one).replace("<wbr>", "")
+    assert "waived" in text
     assert RULE in text
 
 
@@ -103,7 +103,7 @@ def test_jsonl_and_csv_keep_the_waiver() -> None:
 
 
 def test_html_has_a_part_of_its_own_for_it() -> None:
-    text = text_of("html", told(*WORDS, waive={RULE: COMMENT}))
+    text = text_of("html", told(*WORDS, waive={RULE: COMMENT})).replace("<wbr>", "")
     part = text[text.index('<section id="waived"') :]
     part = part[: part.index("</section>")]
     for word in (

@@ -16,6 +16,7 @@ from speccheck.validator.report.forms.html_text import (
 )
 from speccheck.validator.report.merge_findings import Shown
 from speccheck.validator.report.node_text import actions
+from speccheck.validator.report.settings_told import silence_told
 from speccheck.validator.report.statistics import rule_counts
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.subjects import folded_subjects, with_numbers
@@ -51,7 +52,7 @@ def title_text(told: Told) -> str:
 
 def head_html(told: Told) -> str:
     """The verdict, its reason, and by what it was judged."""
-    run, _, ending, *_ = told
+    run, ending = told.run, told.ending
     edition = run.edition
     colour = _COLOURS.get(ending.code, "error")
     facts = [
@@ -84,8 +85,15 @@ def _written_at() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(text)))
 
 
-def coverage_html(summary: Summary) -> str:
-    """Clauses by level and outcome, and the share of the musts that was judged."""
+def coverage_html(told: Told) -> str:
+    """Clauses by level and outcome, what was switched off, warnings of settings."""
+    notes = (*silence_told(told.summary), *told.run.warnings)
+    return _clauses(told.summary) + "".join(
+        f'<p class="silenced">{escaped(note)}</p>\n' for note in notes
+    )
+
+
+def _clauses(summary: Summary) -> str:
     rows = {level: summary.clauses[level] for level in LEVELS}
     names = [
         name
