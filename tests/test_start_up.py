@@ -108,3 +108,20 @@ def test_only_readers_with_a_chance_are_imported(tmp_path: Path) -> None:
     assert "speccheck.validator.sources.formats.deepspeed" in read
     assert "speccheck.validator.sources.formats.nemo1" not in read
     assert "speccheck.validator.sources.formats.slurm" not in read
+
+
+def test_a_report_is_imported_where_it_is_asked_for(tmp_path: Path) -> None:
+    path = written(tmp_path, "ds_config.json", DEEPSPEED)
+    loaded = modules(path)
+    package = "speccheck.validator"
+    assert not [one for one in loaded if one.startswith(f"{package}.report.forms.")]
+    assert loaded.isdisjoint(
+        {
+            f"{package}.shown_plan",
+            f"{package}.plan_view",
+            f"{package}.forecast.all",
+            f"{package}.report.waived_text",
+            f"{package}.report.statistics_text",
+            *("csv", "html", "base64"),
+        }
+    )
