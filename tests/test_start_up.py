@@ -125,3 +125,20 @@ def test_a_report_is_imported_where_it_is_asked_for(tmp_path: Path) -> None:
             *("csv", "html", "base64"),
         }
     )
+
+
+def test_settings_are_read_only_where_there_are_some(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    path = written(tmp_path, "ds_config.json", DEEPSPEED)
+    written(tmp_path, "pyproject.toml", '[project]\nname = "no-settings"\n')
+    plain = modules(path)
+    found = {one for one in plain if one.startswith("speccheck.validator.settings.")}
+    assert found == {
+        "speccheck.validator.settings.find",
+        "speccheck.validator.settings.of_run",
+    }
+    assert TOML not in plain
+    written(tmp_path, "speccheck.toml", "[facts]\nnodes = 2\n")
+    settled = modules(path)
+    assert {TOML, "speccheck.validator.settings.load"} <= settled
+    assert settled.isdisjoint({YAML, SHELL, HARDWARE, "dataclasses", "pydantic"})

@@ -30,7 +30,7 @@ from speccheck.validator.report.form import FORMS, NAMES
 from speccheck.validator.report.style import printable
 from speccheck.validator.report.summary import exit_of, summarize
 from speccheck.validator.report.told import Told
-from speccheck.validator.report.write import write
+from speccheck.validator.report.write import WriteError, write
 from speccheck.validator.request import Request
 from speccheck.validator.run import Run, read_plans, run
 from speccheck.validator.sources.context import context_facts
@@ -87,6 +87,11 @@ def judge(
         if shown is not None:
             return shown
         return _judged(parsed, outputs, request_of(parsed), prepared)
+    except WriteError as error:
+        # None of the files, not even to say so.
+        return refuse(str(error), [one for one in outputs if one.path is None])
+    except BrokenPipeError:
+        raise  # no bug: the reader of the report went away
     except REFUSALS as error:
         return refuse(str(error), outputs)
     except Exception as error:

@@ -8,6 +8,7 @@ from speccheck.validator.cli.options import Parsed, UsageError, Value
 from speccheck.validator.cli.settled import ForFiles
 from speccheck.validator.evidence.framework_version import parse_version
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.policy import Policy, WaiverFault
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.write import WriteError
 from speccheck.validator.request import Excluded, Judging, Request
@@ -39,6 +40,7 @@ REFUSALS = (
     UnknownSelection,
     SettingsError,
     PluginFault,
+    WaiverFault,
     WriteError,
 )
 
@@ -124,6 +126,11 @@ def _judging(parsed: Parsed) -> Judging:
             ignore=_names([*_list(values, "ignore"), *_list(values, "extend_ignore")]),
             extend_select=_names(_list(values, "extend_select")),
         ),
+        policy=Policy(
+            waivers=_text(values, "waivers"),
+            baseline=_text(values, "baseline"),
+            inline_ignores="no_inline_ignores" not in values,
+        ),
     )
     if layer is None:
         return judging
@@ -195,17 +202,17 @@ def _names(texts: list[str]) -> tuple[str, ...]:
 
 
 def outputs_in(words: list[str], formats: tuple[str, ...]) -> list[Output]:
-    """The reports that a command line asks for, though it may be wrong elsewhere.
+    """The report on standard output that a command line asks for, though it is wrong.
 
-    Who reads JSON is to be told so in JSON.
+    Who reads JSON is to be told so in JSON. Files are left as they are: that they may
+    be written is not known yet.
     """
     flag = "--output"
     texts = [one for before, one in pairwise(words) if before == flag]
     texts += [
         one.removeprefix(flag + "=") for one in words if one.startswith(flag + "=")
     ]
-    named = (text.partition("=") for text in texts)
-    return [Output(name, path or None) for name, _, path in named if name in formats]
+    return [Output(one, None) for one in texts if one in formats][:1]
 
 
 def outputs_of(parsed: Parsed, formats: tuple[str, ...]) -> list[Output]:

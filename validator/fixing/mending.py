@@ -13,6 +13,7 @@ from speccheck.validator.fixing.comparison import Owned, objection, plan_key
 from speccheck.validator.fixing.edit import CannotEdit, Edit, edited, overlaps
 from speccheck.validator.fixing.edits import FileEdits, edits_of
 from speccheck.validator.locate import LocatedFinding
+from speccheck.validator.plan_judges import PlanJudges
 from speccheck.validator.request import Request
 from speccheck.validator.run import Run, run
 from speccheck.validator.sources.documents.reading import keeping
@@ -174,7 +175,7 @@ class _Mending:
             return
         texts = _with(base, (*self._accepted, *candidates))
         with keeping(texts):
-            judged = run(self.request, proposes=self.unsafe)
+            judged = run(self.request, PlanJudges(self.request, proposes=self.unsafe))
         owned = [one for candidate in candidates for one in candidate.mended]
         reason = objection(self.judged, judged, owned)
         if reason is None:

@@ -16,6 +16,7 @@ from speccheck.validator.report.leaf_comments import leaf_comments
 from speccheck.validator.report.plan_model import PlanDocument
 from speccheck.validator.report.report_model import Report, ReportLine
 from speccheck.validator.report.snapshot_schema import snapshot_schema
+from speccheck.validator.report.waivers_model import Baseline, Waivers
 from speccheck.validator.settings.schema import settings_schema
 from speccheck.validator.sources.formats.native import ENVIRONMENT, MARKER, leaf_type
 
@@ -95,7 +96,28 @@ def bench_judgement_schema() -> dict[str, Any]:
     return {"$schema": _DRAFT, **BenchJudgement.model_json_schema(by_alias=True)}
 
 
+def waivers_schema() -> dict[str, Any]:
+    """The schema of `speccheck-waivers/1`."""
+    schema = {"$schema": _DRAFT, **Waivers.model_json_schema(by_alias=True)}
+    entry = schema["$defs"]["WaiverEntry"]
+    entry["allOf"] = [
+        {"anyOf": [{"required": [name]} for name in names]}
+        for names in (
+            ("clause", "rule"),
+            ("files", "nodes", "subject"),
+            ("until", "permanent"),
+        )
+    ]
+    return schema
+
+
+def baseline_schema() -> dict[str, Any]:
+    """The schema of `speccheck-baseline/1`."""
+    return {"$schema": _DRAFT, **Baseline.model_json_schema(by_alias=True)}
+
+
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
+    "baseline": baseline_schema,
     "bench-judgement": bench_judgement_schema,
     "bench-plan": bench_plan_schema,
     "coverage": coverage_schema,
@@ -105,6 +127,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "report-lines": report_lines_schema,
     "settings": settings_schema,
     "snapshot": snapshot_schema,
+    "waivers": waivers_schema,
 }
 
 

@@ -1,0 +1,97 @@
+"""Comments in shell scripts and environment files, as the reader of scripts skips them.
+
+What stands in quotes, in here-documents and in `$(...)` is no comment.
+"""
+
+import re
+from bisect import bisect_right
+
+from speccheck.validator.sources.documents.document import LineTable
+from speccheck.validator.sources.scripts.shell import MAX_CHARACTERS, with_unix_lines
+from speccheck.validator.sources.scripts.static_shell.parser import Parser
+from speccheck.validator.sources.scripts.static_shell.syntax import Simple
+from speccheck.validator.waivers.scan import Lines, Scan, marked
+
+_COMMENT = re.compile(r"#[^\n]*")
+_DIRECTIVE = "#SBATCH"
+
+
+def scan_shell(text: str) -> Scan:
+    """Find the comments of a script, and the command that follows a line."""
+    text = with_unix_lines(text[:MAX_CHARACTERS])
+    parser = _Listening(text)
+    parser.script()
+    lines = _CommandLines(text, parser.commands)
+    comments = marked(text, sorted(parser.comments))
+    return Scan(comments, lines.following, lines.joined)
+
+
+class _Listening(Parser):
+    """Reads a script and notes its comments, and from where to where commands go."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, lambda _message, _position: None)
+        self.comments: set[tuple[int, int]] = set()
+        self.commands: list[tuple[int, int]] = []
+
+    def skip(self, pattern: re.Pattern[str]) -> None:
+        """Go past blanks and comments; here-documents are passed in another way."""
+        start = self.position
+        super().skip(pattern)
+        if self.text.find("#", start, self.position) >= 0:
+            for found in _COMMENT.finditer(self.text, start, self.position):
+                self.comments.add(found.span())
+
+    def simple(self) -> Simple | None:
+        """Read a simple command, and note where it ends."""
+        start = self.position
+        found = super().simple()
+        if found is not None:
+            stop = start + len(self.text[start : self.position].rstrip())
+            self.commands.append((start, stop))
+        return found
+
+
+class _CommandLines:
+    """Which lines of a script are one command."""
+
+    def __init__(self, text: str, commands: list[tuple[int, int]]) -> None:
+        table = LineTable(text)
+        lines = text.split("\n")
+        self._first = [*range(len(lines) + 1)]  # of the lines that are joined to one
+        self._last = [*range(len(lines) + 1)]
+        for line in range(len(lines) - 1, 0, -1):
+            if _goes_on(lines[line - 1]):
+                self._last[line] = self._last[line + 1]
+        for line in range(2, len(lines) + 1):
+            if _goes_on(lines[line - 2]):
+                self._first[line] = self._first[line - 1]
+        self._reach = self._last[:]  # the last line of the commands that begin on one
+        for start, stop in reversed(commands):
+            first = table.place(start)[0]
+            last = table.place(max(start, stop - 1))[0]
+            self._reach[first] = max(self._reach[first], self._reach[last])
+        self._said = [
+            number
+            for number, line in enumerate(lines, 1)
+            if line.strip()
+            and (not line.lstrip().startswith("#") or line.startswith(_DIRECTIVE))
+        ]
+
+    def following(self, line: int) -> Lines | None:
+        """The next command below a line, with the lines that continue it."""
+        index = bisect_right(self._said, line)
+        if index == len(self._said):
+            return None
+        first = self._said[index]
+        return first, max(self._reach[first : self._last[first] + 1])
+
+    def joined(self, line: int) -> Lines:
+        """The lines that backslashes join to one."""
+        return self._first[line], self._last[line]
+
+
+def _goes_on(line: str) -> bool:
+    """Whether a backslash joins the next line; comments end with theirs."""
+    bare = line.rstrip("\\")
+    return (len(line) - len(bare)) % 2 == 1 and not bare.lstrip().startswith("#")
