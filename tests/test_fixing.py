@@ -1,10 +1,17 @@
 """`--diff` and `--fix`: what is changed, what is not, and what is said of it."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from speccheck.validator.cli.main import main
+from speccheck.validator.report.fix_page import PAGE, page
+
+ROOT = Path(__file__).resolve().parents[1]
 
 SCRIPT = """\
 #!/bin/bash
@@ -61,3 +68,63 @@ def test_a_fix_is_written_and_what_is_left_is_reported(
     assert "deprecated_variable" not in out
     code, out, err = run(capsys, "run.sh", "--diff")
     assert (code, out, err) == (0, "", "speccheck: nothing to fix\n")
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_text_report_says_what_fix_would_do(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _, out, _ = run(capsys, "run.sh")
+    assert (
+        "  edit  rename NCCL_ASYNC_ERROR_HANDLING to TORCH_NCCL_ASYNC_ERROR_HANDLING\n"
+        "        (--fix does it)\n"
+    ) in out
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_json_report_holds_the_edits(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "run.sh", "--output", "json")
+    findings: list[dict[str, Any]] = json.loads(out)["findings"]
+    fixes = [one["fix"] for one in findings if one["rule"] == "deprecated_variable"]
+    assert fixes == [
+        {
+            "says": "rename NCCL_ASYNC_ERROR_HANDLING to "
+            "TORCH_NCCL_ASYNC_ERROR_HANDLING",
+            "is_safe": True,
+            "edits": [
+                {
+                    "file": "run.sh",
+                    "line": 4,
+                    "column": 8,
+                    "end_line": 4,
+                    "end_column": 33,
+                    "text": "TORCH_NCCL_ASYNC_ERROR_HANDLING",
+                }
+            ],
+        }
+    ]
+
+
+_LOADED = """
+import sys
+from speccheck.validator.cli.main import main
+main(["run.sh"])
+print([one for one in sys.modules if "fixing" in one or one.endswith("cli.fix")])
+"""
+
+
+def test_a_run_without_fixes_loads_nothing_of_them(folder: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", _LOADED],
+        cwd=folder,
+        env={"PYTHONPATH": str(ROOT / ".imports")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ended.stdout.rstrip().endswith("\n[]")
+
+
+def test_the_page_lists_the_rules_that_have_fixes() -> None:
+    written = PAGE.read_text("utf-8")
+    assert written == page(written), "run make generate"

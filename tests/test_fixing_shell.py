@@ -59,6 +59,10 @@ true && export NCCL_NET=IB
 export B=$C D='x'"y"; export E=1
 export F=1
 echo $F
+TP=4
+P='2'
+python train.py --tp $TP --pp ${P} --cp $TWICE --dp $TWICE
+TWICE=2
 """
 DOTENV = "# net\nNCCL_DEBUG=INFO   # loud\nexport A='x y'\nB=a b\nC=$A\nD=\n"
 
@@ -192,6 +196,14 @@ CASES = (
          refused="comes from another place"),
     Case("worked out", BRANCH, set_word(BRANCH, "B=[$C]", "B", 1),
          refused="the shell works the value out"),
+    Case("through a variable", BRANCH, set_word(BRANCH, "TP=[4]", "--tp", 8),
+         BRANCH.replace("TP=4", "TP=8")),
+    Case("through a quoted one", BRANCH, set_word(BRANCH, "P='[2]'", "--pp", 8),
+         BRANCH.replace("P='2'", "P='8'")),
+    Case("of two uses", BRANCH, set_word(BRANCH, "TWICE=[2]", "--cp", 8),
+         refused="comes from another place"),
+    Case("not removed there", BRANCH, removed(BRANCH, "TP=[4]", "--tp"),
+         refused="comes from another place"),
     Case("behind ;", BRANCH, removed(BRANCH, "E=[1]", "E"),
          refused="another command stands on its line"),
     Case("used elsewhere", BRANCH, removed(BRANCH, "F=[1]", "F"),
@@ -248,3 +260,25 @@ def test_a_change_of_a_script(file: str, case: Case) -> None:
         assert case.refused in found
     else:
         assert found == case.after
+
+
+def test_changes_of_one_fix_may_touch_the_same_line() -> None:
+    text = "python train.py \\\n  --seed 7 \\\n  --bf16 --lr 1\n"
+    found = outcome(
+        "run.sh",
+        text,
+        removed(text, "[--bf16]", "--bf16"),
+        removed(text, "--lr [1]", "--lr"),
+    )
+    assert found == "python train.py \\\n  --seed 7\n"
+
+
+def test_one_change_that_cannot_be_made_refuses_all() -> None:
+    text = "export A=1\nexport B=$C\n"
+    found = outcome(
+        "run.sh",
+        text,
+        set_word(text, "A=[1]", "A", 2),
+        set_word(text, "B=[$C]", "B", 2),
+    )
+    assert found == "refused: the shell works the value out"

@@ -234,3 +234,28 @@ def test_a_change_of_yaml(case: Case) -> None:
         assert case.refused in found
     else:
         assert found == case.after
+
+
+def test_changes_of_one_fix_are_made_together() -> None:
+    changes = (
+        to_rename(at("train"), "training"),
+        to_remove(at("train", "lr")),
+        to_set(at("train", "wd"), 0.2),
+        to_add(at("train", "steps"), "warmup", 10),
+    )
+    assert outcome("train.yaml", BLOCK, *changes) == (
+        "# all of it\ntraining:\n\n  # decay\n  wd: 0.2\n  steps: 100\n  warmup: 10\n"
+    )
+
+
+def test_items_of_a_list_are_removed_together() -> None:
+    text = "a: [1, 2, 3, 4]\nb:\n- 1\n- 2\n"
+    changes = (to_remove(at("a", 1)), to_remove(at("a", 2)), to_remove(at("b", 0)))
+    assert outcome("a.yaml", text, *changes) == "a: [1, 4]\nb:\n- 2\n"
+
+
+def test_all_keys_of_a_mapping_are_removed_together() -> None:
+    text = "a:\n  b: 1\n  c: 2\nd: {e: 1, f: 2}\n"
+    changes = tuple(to_remove(at(*path)) for path in (("a", "b"), ("a", "c")))
+    changes += tuple(to_remove(at(*path)) for path in (("d", "e"), ("d", "f")))
+    assert outcome("a.yaml", text, *changes) == "a: {}\nd: {}\n"

@@ -127,6 +127,26 @@ def test_a_report_is_imported_where_it_is_asked_for(tmp_path: Path) -> None:
     )
 
 
+NATIVE = "speccheck: 1\noptimizer:\n  warmup_steps: 2000{}\nrun:\n  steps: 1000\n"
+WAIVERS = "speccheck.validator.waivers"
+
+
+def test_a_run_without_waivers_reads_none(tmp_path: Path) -> None:
+    """The marker of the native format is no comment."""
+    text = NATIVE.format("  # measured by speccheck")
+    loaded = modules(written(tmp_path, "config.yaml", text))
+    assert not [one for one in loaded if one.startswith(WAIVERS)]
+
+
+def test_a_comment_needs_no_file_of_waivers(tmp_path: Path) -> None:
+    text = NATIVE.format("  # speccheck: ignore[CONF-011] resumed")
+    loaded = modules(written(tmp_path, "config.yaml", text))
+    assert f"{WAIVERS}.yaml_comments" in loaded
+    others = ("file", "baseline", "shell_comments", "toml_comments")
+    assert loaded.isdisjoint({f"{WAIVERS}.{one}" for one in others})
+    assert loaded.isdisjoint({SHELL, "pydantic"})
+
+
 def test_settings_are_read_only_where_there_are_some(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     path = written(tmp_path, "ds_config.json", DEEPSPEED)

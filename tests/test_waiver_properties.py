@@ -14,13 +14,12 @@ import pytest
 from rule_fixtures import RuleFixture, all_fixtures, load, request_of
 from speccheck.validator.clause_outcome import by_clause
 from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.plan_judge import PlanJudge
+from speccheck.validator.plan_judges import PlanJudges
 from speccheck.validator.policy import Policy
 from speccheck.validator.report.summary import summarize
 from speccheck.validator.request import Request
 from speccheck.validator.rule_index import rule_entries
 from speccheck.validator.run import Run, run
-from speccheck.validator.waivers.apply import Silence
 from speccheck.validator.waivers.baseline import Baseline, baseline_text
 
 _OF_WAIVERS = {one.name for one in rule_entries() if one.scope == "waiver"}
@@ -89,11 +88,9 @@ def _waive_by_file(before: Run, request: Request, fixture: RuleFixture) -> None:
 
 
 def _waive_by_baseline(before: Run, request: Request, rule: str) -> None:
-    judge = PlanJudge(request)
-    judge.silence = Silence(request, judge.edition, judge.entries)
-    judge.silence.baseline = Baseline("baseline.json", {})
-    run(request, judge)
-    text = "".join(baseline_text(judge.silence.baseline.met))
+    found = Baseline("baseline.json", {})
+    run(request, PlanJudges(request, baseline=found))
+    text = "".join(baseline_text(found.open))
     Path("baseline.json").write_text(text, encoding="utf-8")
     policy = Policy(baseline="baseline.json")
     _compare(before, run(request._replace(policy=policy)), rule)

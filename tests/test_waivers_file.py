@@ -247,7 +247,7 @@ def test_a_day_that_is_none_is_one_line(
 def test_the_schema_takes_what_is_read(project: Path) -> None:
     schema = json.loads(SCHEMA.read_text("utf-8"))
     text = (project / "waivers.yaml").read_text()
-    document = yaml.load(text, yaml.BaseLoader)  # noqa: S506 - makes texts alone
+    document = json.loads(json.dumps(yaml.safe_load(text), default=str))
     jsonschema.validate(document, schema)
     for field in ("reason", "owner", "until", "files", "clause"):
         broken = json.loads(json.dumps(document))

@@ -19,6 +19,7 @@ Good::
     "elasticity": {"enabled": true, "max_train_batch_size": 2000}
 """
 
+from speccheck.validator.evidence.mending import without_keys
 from speccheck.validator.evidence.plan import Batch
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
@@ -53,4 +54,5 @@ def elastic_mode_with_fixed_batch(batch: Batch, stated: StatedKeys) -> Verdicts:
             cost="DeepSpeed stops at start-up",
             remedy=f"Remove {names}, or set elasticity.ignore_non_elastic_batch_info "
             "to true.",
+            fix=without_keys(fixed, is_safe=False),
         )

@@ -21,7 +21,9 @@ Good::
     --eval-global-batch-size 128 --eval-micro-batch-size 1
 """
 
+from speccheck.validator.evidence.mending import rewritten
 from speccheck.validator.evidence.plan import Batch, Parallelism
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
@@ -30,7 +32,9 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
     frameworks=("megatron-lm",),
     about=("batch.evaluation_global_batch_size", "batch.evaluation_micro_batch_size"),
 )
-def evaluation_batch_not_divisible(batch: Batch, parallelism: Parallelism) -> Verdicts:
+def evaluation_batch_not_divisible(
+    batch: Batch, parallelism: Parallelism, stated: StatedKeys
+) -> Verdicts:
     """Judge it % (micro x DP); sizes of training stand in for missing ones."""
     total, micro = batch.evaluation_global_batch_size, batch.evaluation_micro_batch_size
     total = total if total.places else batch.global_batch_size
@@ -53,4 +57,7 @@ def evaluation_batch_not_divisible(batch: Batch, parallelism: Parallelism) -> Ve
         required=unit,
         cost="the first evaluation stops the run, or leaves samples out",
         remedy=f"Set the evaluation batch to {max(size // unit, 1) * unit:,}.",
+        fix=rewritten(total, max(size // unit, 1) * unit, stated)
+        if ranks.is_known and total is batch.evaluation_global_batch_size
+        else None,
     )

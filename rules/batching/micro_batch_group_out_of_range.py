@@ -25,6 +25,7 @@ Good::
 
 from collections.abc import Iterator
 
+from speccheck.validator.evidence.mending import without_keys
 from speccheck.validator.evidence.plan import Batch, Parallelism
 from speccheck.validator.evidence.stated_keys import StatedKey, StatedKeys
 from speccheck.validator.evidence.value import Place, Value
@@ -73,6 +74,7 @@ def micro_batch_group_out_of_range(
             cost="Megatron-LM raises on the first step",
             remedy=f"Leave the flag out: a group is then as large as the {stages} "
             "stages.",
+            fix=without_keys([key], is_safe=False),
         )
 
 

@@ -24,13 +24,16 @@ Good::
     gradient_accumulation_steps: 2
 """
 
+from speccheck.validator.evidence.fix import Fix
+from speccheck.validator.evidence.mending import combined, rewritten
 from speccheck.validator.evidence.plan import Batch, Parallelism
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
 @rule(clause="CONF-006", frameworks=("axolotl",), about=("batch.packing",))
 def packed_context_parallel_with_micro_batches(
-    batch: Batch, parallelism: Parallelism
+    batch: Batch, parallelism: Parallelism, stated: StatedKeys
 ) -> Verdicts:
     """Judge the micro-batch where packing meets context parallelism."""
     context = parallelism.context_parallel_size
@@ -52,4 +55,15 @@ def packed_context_parallel_with_micro_batches(
         cost="the validator refuses the file at start-up",
         remedy=f"Set micro_batch_size to 1 and multiply gradient_accumulation_steps by "
         f"{micro}.",
+        fix=_fix(batch, stated),
     )
+
+
+def _fix(batch: Batch, stated: StatedKeys) -> Fix | None:
+    """One row at a time, and as many more steps, so that the batch stays as it is."""
+    micro, steps = batch.micro_batch_size, batch.gradient_accumulation_steps
+    one = rewritten(micro, 1, stated)
+    more = rewritten(steps, micro.need() * steps.or_else(1), stated)
+    if one is None or more is None:
+        return None
+    return combined(f"{one.says}, {more.says}", (*one.changes, *more.changes))

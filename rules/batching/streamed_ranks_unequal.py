@@ -21,12 +21,14 @@ Good::
     dataloader_drop_last: true
 """
 
+from speccheck.validator.evidence.mending import switched
 from speccheck.validator.evidence.plan import Data
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
 @rule(clause="BATCH-007", confidence="advisory", needs=("data.drop_last",))
-def streamed_ranks_unequal(data: Data) -> Verdicts:
+def streamed_ranks_unequal(data: Data, stated: StatedKeys) -> Verdicts:
     """Judge what happens to the last batches of the ranks."""
     drops = data.drop_last
     if drops.need():
@@ -42,4 +44,5 @@ def streamed_ranks_unequal(data: Data) -> Verdicts:
         required="dropped",
         cost="the rank with the shortest shard stops first and the others wait for it",
         remedy="Drop the last batch (dataloader_drop_last: true).",
+        fix=switched(drops, stated, on=True),
     )

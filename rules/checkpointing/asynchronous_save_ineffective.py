@@ -19,6 +19,7 @@ Good::
     --async-save --use-persistent-ckpt-worker
 """
 
+from speccheck.validator.evidence.mending import flag_added
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -48,4 +49,5 @@ def asynchronous_save_ineffective(stated: StatedKeys) -> Verdicts:
             required=_WORKER,
             cost="every save blocks training",
             remedy="Add --use-persistent-ckpt-worker.",
+            fix=flag_added(places[_ASKED], _WORKER, is_safe=True),
         )

@@ -25,7 +25,9 @@ Good::
 """
 
 from speccheck.rules.checkpointing._length import is_long
+from speccheck.validator.evidence.mending import switched
 from speccheck.validator.evidence.plan import Checkpoint, Cluster, Run
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
@@ -37,7 +39,11 @@ class SaveLimit(Numbers):
 
 @rule(clause="CKPT-001")
 def checkpoints_off(
-    checkpoint: Checkpoint, cluster: Cluster, run: Run, limit: SaveLimit
+    checkpoint: Checkpoint,
+    cluster: Cluster,
+    run: Run,
+    stated: StatedKeys,
+    limit: SaveLimit,
 ) -> Verdicts:
     """Judge whether anything is saved."""
     length = is_long(run, cluster, limit.max_unsaved)
@@ -54,4 +60,5 @@ def checkpoints_off(
         measured="off",
         required="on",
         cost="the first fault loses the whole run",
+        fix=switched(enabled, stated, on=True),
     )

@@ -22,12 +22,16 @@ Good::
     keep_latest_k = 2
 """
 
+from speccheck.validator.evidence.mending import rewritten
 from speccheck.validator.evidence.plan import Checkpoint
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+_FEWEST = 2
 
 
 @rule(clause="CONF-010", frameworks=("torchtitan",), about=("checkpoint.keep_last",))
-def keep_count_refused(checkpoint: Checkpoint) -> Verdicts:
+def keep_count_refused(checkpoint: Checkpoint, stated: StatedKeys) -> Verdicts:
     """Judge keep_latest_k of torchtitan."""
     keep = checkpoint.keep_last
     if checkpoint.enabled.value is False:
@@ -42,7 +46,8 @@ def keep_count_refused(checkpoint: Checkpoint) -> Verdicts:
         "making when the one before it is deleted; 0 keeps all, 2 is the least",
         at=keep,
         measured=1,
-        required=2,
+        required=_FEWEST,
         cost="torchtitan stops at start-up",
         remedy="Keep at least 2, or 0 for all.",
+        fix=rewritten(keep, _FEWEST, stated, is_safe=True),
     )

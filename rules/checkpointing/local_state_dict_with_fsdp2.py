@@ -20,8 +20,13 @@ Good::
     fsdp_state_dict_type: SHARDED_STATE_DICT
 """
 
+from speccheck.validator.evidence.fix import Fix, to_set
+from speccheck.validator.evidence.mending import combined, place_of
 from speccheck.validator.evidence.plan import Checkpoint, Parallelism
+from speccheck.validator.evidence.value import Value
 from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+_KEYS = ("fsdp_state_dict_type", "state_dict_type")
 
 
 @rule(clause="CONF-010", about=("checkpoint.format",))
@@ -42,4 +47,14 @@ def local_state_dict_with_fsdp2(
         required="sharded",
         cost="the run stops when saving is set up",
         remedy="Use SHARDED_STATE_DICT.",
+        fix=_fix(layout),
     )
+
+
+def _fix(layout: Value[str]) -> Fix | None:
+    """The sharded format, in the key that has these words."""
+    place = place_of(layout, *_KEYS)
+    if place is None:
+        return None
+    says = f"set {place.key} to SHARDED_STATE_DICT"
+    return combined(says, [to_set(place, "SHARDED_STATE_DICT")], is_safe=True)

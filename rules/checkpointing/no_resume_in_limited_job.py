@@ -21,7 +21,9 @@ Good::
     checkpoint: {enabled: true, resume: true}
 """
 
+from speccheck.validator.evidence.mending import place_of, switched
 from speccheck.validator.evidence.plan import Checkpoint, Recovery, Run
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.models.durations import duration, hours_in
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
@@ -32,9 +34,17 @@ class SaveLimit(Numbers):
     max_unsaved: float  # hours
 
 
+# These start from the beginning where no checkpoint is there yet.
+_IF_THERE_IS_ONE = ("resume_if_exists", "auto_resume_from_checkpoints")
+
+
 @rule(clause="CKPT-001", confidence="advisory", about=("recovery.walltime_seconds",))
 def no_resume_in_limited_job(
-    checkpoint: Checkpoint, recovery: Recovery, run: Run, limit: SaveLimit
+    checkpoint: Checkpoint,
+    recovery: Recovery,
+    run: Run,
+    stated: StatedKeys,
+    limit: SaveLimit,
 ) -> Verdicts:
     """Judge resuming under a wall-time limit."""
     walltime, resume = recovery.walltime_seconds, checkpoint.resume
@@ -55,4 +65,7 @@ def no_resume_in_limited_job(
         required="on",
         cost="each job of the chain starts again from step 0",
         remedy="Resume from the newest checkpoint of the same folder.",
+        fix=switched(resume, stated, on=True)
+        if place_of(resume, *_IF_THERE_IS_ONE)
+        else None,
     )

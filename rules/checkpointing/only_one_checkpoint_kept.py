@@ -21,7 +21,9 @@ Good::
     save_total_limit: 2
 """
 
+from speccheck.validator.evidence.mending import rewritten
 from speccheck.validator.evidence.plan import Checkpoint, Cluster, Run
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 _FINE_TUNING = frozenset({"sft", "lora", "rl"})
@@ -35,7 +37,11 @@ class KeepLimit(Numbers):
 
 @rule(clause="CKPT-006")
 def only_one_checkpoint_kept(
-    checkpoint: Checkpoint, cluster: Cluster, run: Run, limit: KeepLimit
+    checkpoint: Checkpoint,
+    cluster: Cluster,
+    run: Run,
+    stated: StatedKeys,
+    limit: KeepLimit,
 ) -> Verdicts:
     """Judge the retention; 0 means that all are kept."""
     if checkpoint.enabled.value is False or run.role.value == "debug":
@@ -56,4 +62,5 @@ def only_one_checkpoint_kept(
         required=limit.keep_min,
         cost="a checkpoint that cannot be loaded ends the run",
         remedy=f"Keep {limit.keep_min} or more.",
+        fix=rewritten(keep, limit.keep_min, stated, is_safe=True),
     )

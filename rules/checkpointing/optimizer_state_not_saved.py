@@ -20,13 +20,21 @@ Good::
     save_only_model: false
 """
 
+from collections.abc import Iterator
+
+from speccheck.validator.evidence.fix import Change, Fix, to_set
+from speccheck.validator.evidence.mending import combined, place_of, switched
 from speccheck.validator.evidence.plan import Checkpoint, Cluster, Run
+from speccheck.validator.evidence.stated_keys import StatedKeys
+from speccheck.validator.evidence.value import Value
 from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+_ONLY_THE_MODEL = "save_only_model"  # true: what a restart needs is left out
 
 
 @rule(clause="CKPT-005")
 def optimizer_state_not_saved(
-    checkpoint: Checkpoint, cluster: Cluster, run: Run
+    checkpoint: Checkpoint, cluster: Cluster, run: Run, stated: StatedKeys
 ) -> Verdicts:
     """Judge what a checkpoint leaves out."""
     if checkpoint.enabled.value is False:
@@ -49,4 +57,23 @@ def optimizer_state_not_saved(
         measured="left out",
         required="saved",
         cost="the loss jumps at each restart, and the run cannot be reproduced",
+        fix=_fix([leaf for _, leaf in left_out], stated),
     )
+
+
+def _fix(leaves: list[Value[bool]], stated: StatedKeys) -> Fix | None:
+    """Both parts saved, where keys of these very meanings leave them out."""
+    changes = [one for leaf in leaves for one in _change(leaf, stated)]
+    if len(changes) < len(leaves):
+        return None
+    names = " and ".join(dict.fromkeys(one.place.key for one in changes))
+    return combined(f"turn over {names}", dict.fromkeys(changes), is_safe=True)
+
+
+def _change(leaf: Value[bool], stated: StatedKeys) -> Iterator[Change]:
+    fix = switched(leaf, stated, on=True)
+    place = place_of(leaf, _ONLY_THE_MODEL)
+    if fix is not None:
+        yield from fix.changes
+    elif place is not None:
+        yield to_set(place, value=False)

@@ -20,6 +20,7 @@ Good::
     --use-distributed-optimizer
 """
 
+from speccheck.validator.evidence.mending import without_keys
 from speccheck.validator.evidence.plan import Optimizer, Run
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
@@ -38,10 +39,7 @@ def save_bound_to_parallelism(
     if sharded.value is not True or run.role.value == "debug":
         return
     found = [
-        key.place
-        for file in stated.files
-        for key in file.keys
-        if key.path == (_SERIAL,)
+        key for file in stated.files for key in file.keys if key.path == (_SERIAL,)
     ]
     if not found:
         if any(file.format == "megatron-cli" for file in stated.files):
@@ -50,9 +48,10 @@ def save_bound_to_parallelism(
     yield fail(
         f"{_SERIAL} with the distributed optimizer: checkpoints load at the same "
         f"parallelism only",
-        at=[*found, sharded],
+        at=[*(key.place for key in found), sharded],
         measured="not parallel",
         required="parallel",
         cost="the run cannot go on with other degrees, or on another number of GPUs",
         remedy=f"Delete {_SERIAL}.",
+        fix=without_keys(found, is_safe=True),
     )

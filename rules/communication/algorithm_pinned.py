@@ -22,14 +22,15 @@ Good::
 
 from speccheck.rules.communication._algorithms import has_tuner
 from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.mending import without_variables
 from speccheck.validator.evidence.nccl_variables import NcclVariables
-from speccheck.validator.evidence.plan import Cluster
+from speccheck.validator.evidence.plan import Cluster, Run
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
 
 @rule(clause="COMM-002")
 def algorithm_pinned(
-    environment: Environment, nccl: NcclVariables, cluster: Cluster
+    environment: Environment, nccl: NcclVariables, cluster: Cluster, run: Run
 ) -> Verdicts:
     """Judge whether the choice is left to the library."""
     instance = cluster.instance_type.value
@@ -56,4 +57,7 @@ def algorithm_pinned(
             measured=text,
             required="not set",
             cost="the best algorithm of most sizes is excluded",
+            fix=None
+            if run.deterministic.value
+            else without_variables([one], is_safe=False),
         )

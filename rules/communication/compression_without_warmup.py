@@ -18,7 +18,9 @@ Good::
     "optimizer": {"type": "OneBitAdam", "params": {"freeze_step": 23000}}
 """
 
+from speccheck.validator.evidence.mending import rewritten
 from speccheck.validator.evidence.plan import Communication
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
@@ -30,7 +32,7 @@ class WarmupLimit(Numbers):
 
 @rule(clause="COMM-009")
 def compression_without_warmup(
-    communication: Communication, limit: WarmupLimit
+    communication: Communication, stated: StatedKeys, limit: WarmupLimit
 ) -> Verdicts:
     """Judge the uncompressed steps before compression starts."""
     method, warmup = communication.compression, communication.compression_warmup_steps
@@ -46,4 +48,5 @@ def compression_without_warmup(
         measured=steps,
         required=limit.min_warmup_steps,
         cost="the run converges to a worse loss, or diverges",
+        fix=rewritten(warmup, limit.min_warmup_steps, stated),
     )

@@ -24,6 +24,7 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.mending import variable_set, without_variables
 from speccheck.validator.evidence.nccl_text import integer_seen
 from speccheck.validator.evidence.plan import Cluster, Parallelism
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
@@ -62,6 +63,7 @@ def connection_limit_refused(
             required="not 1",
             cost="Megatron-LM stops with an assertion at start-up",
             remedy="Delete the line.",
+            fix=without_variables([variable], is_safe=True),
         )
         return
     degrees = [
@@ -90,4 +92,5 @@ def connection_limit_refused(
         required=1,
         cost="Megatron-LM stops with an assertion at start-up",
         remedy=f"Export {_NAME}=1.",
+        fix=variable_set(variable, "1", is_safe=True),
     )

@@ -21,6 +21,7 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment, Variable
+from speccheck.validator.evidence.mending import without_variables
 from speccheck.validator.evidence.nccl_text import integer_seen
 from speccheck.validator.evidence.plan import Cluster
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
@@ -57,6 +58,7 @@ def fast_transport_disabled(environment: Environment, cluster: Cluster) -> Verdi
             required="not set",
             cost="a tenth of the bandwidth between nodes, without a message",
             remedy=f"Delete {one.name}.",
+            fix=without_variables([one], is_safe=False),
         )
 
 

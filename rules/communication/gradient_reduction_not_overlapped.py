@@ -20,7 +20,9 @@ Good::
     "zero_optimization": {"stage": 2, "overlap_comm": true}
 """
 
+from speccheck.validator.evidence.mending import switched
 from speccheck.validator.evidence.plan import Communication, Parallelism, Run
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _SETTINGS = {
@@ -31,7 +33,10 @@ _SETTINGS = {
 
 @rule(clause="COMM-006")
 def gradient_reduction_not_overlapped(
-    communication: Communication, parallelism: Parallelism, run: Run
+    communication: Communication,
+    parallelism: Parallelism,
+    run: Run,
+    stated: StatedKeys,
 ) -> Verdicts:
     """Judge the overlap of gradient reduction with the backward pass."""
     if parallelism.data_parallel_size.value == 1:
@@ -49,4 +54,5 @@ def gradient_reduction_not_overlapped(
         required="on",
         cost="the whole gradient exchange is added to each step",
         remedy=setting,
+        fix=switched(overlap, stated, on=True),
     )

@@ -20,6 +20,7 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.mending import without_variables
 from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.evidence.plan import Cluster
 from speccheck.validator.rule import Verdicts, fail, passed, rule
@@ -43,4 +44,5 @@ def in_switch_reduction_off(
         measured=0,
         required="not 0",
         cost="23 to 31 percent of the all-reduce bandwidth inside a node",
+        fix=without_variables([variable], is_safe=False),
     )

@@ -23,6 +23,7 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.mending import without_variables
 from speccheck.validator.evidence.nccl_text import integer_seen
 from speccheck.validator.evidence.plan import Cluster, Parallelism, Run
 from speccheck.validator.rule import Verdicts, fail, passed, rule
@@ -54,4 +55,5 @@ def one_queue_with_fsdp(
         required="not 1",
         cost="each layer waits for its parameters",
         remedy="Delete the line.",
+        fix=without_variables([variable], is_safe=True),
     )

@@ -18,7 +18,10 @@ Good::
     --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather
 """
 
+from speccheck.validator.evidence.fix import Fix
+from speccheck.validator.evidence.mending import flag_added, the_flag
 from speccheck.validator.evidence.plan import Communication
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
@@ -27,7 +30,9 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
     frameworks=("megatron-lm",),
     about=("communication.overlap_parameter_gather",),
 )
-def parameter_gather_without_reduce_overlap(communication: Communication) -> Verdicts:
+def parameter_gather_without_reduce_overlap(
+    communication: Communication, stated: StatedKeys
+) -> Verdicts:
     """Judge the two overlaps of Megatron-LM."""
     gather = communication.overlap_parameter_gather
     reduce = communication.overlap_gradient_reduce
@@ -44,4 +49,11 @@ def parameter_gather_without_reduce_overlap(communication: Communication) -> Ver
         required="on",
         cost="Megatron-LM stops with an assertion at start-up",
         remedy="Add --overlap-grad-reduce.",
+        fix=_fix(stated),
     )
+
+
+def _fix(stated: StatedKeys) -> Fix | None:
+    """The flag beside the one that needs it."""
+    key = the_flag(stated, "--overlap-param-gather")
+    return flag_added(key.value_place, "--overlap-grad-reduce") if key else None

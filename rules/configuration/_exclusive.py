@@ -21,6 +21,11 @@ class StatedTogether(Record):
     keys: tuple[StatedKey, ...]
 
     @property
+    def losing(self) -> list[StatedKey]:
+        """The key that has no effect, where that is told."""
+        return [key for key in self.keys if dotted(key.path) == self.group.loses]
+
+    @property
     def names(self) -> str:
         """The keys as a list in a sentence."""
         return " and ".join(dotted(key.path) for key in self.keys)

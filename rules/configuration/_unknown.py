@@ -2,7 +2,9 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
+from speccheck.validator.evidence.fix import Fix, to_rename
 from speccheck.validator.evidence.framework_keys import FrameworkKeys, dotted
+from speccheck.validator.evidence.mending import combined
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey
 from speccheck.validator.evidence.suggestion import Suggestion
@@ -46,6 +48,27 @@ class UnknownKey(Record):
         if self.suggestion.kind == "level":
             return f"Move it to {self.suggestion.path}."
         return f"Write {self.suggestion.path}."
+
+    @property
+    def fix(self) -> Fix | None:
+        """The key by its right name, where it is a slip of one beside it.
+
+        What it says takes effect then.
+        """
+        slip = self.suggestion
+        if (
+            slip is None
+            or slip.kind not in {"spelling", "word"}
+            or not self.key.is_sure
+        ):
+            return None
+        name = str(self.key.path[-1])
+        above, _, meant = slip.path.rpartition(".")
+        parent = dotted(self.key.path).removesuffix("[]").rpartition(".")[0]
+        if above != parent or slip.path in {dotted(one.path) for one in self.file.keys}:
+            return None
+        change = to_rename(self.key.value_place, meant)
+        return combined(f"rename {name} to {meant}", [change], is_safe=False)
 
 
 def unknown_keys(file: KeyedFile, *, refused: bool) -> Iterator[UnknownKey]:

@@ -22,9 +22,11 @@ Good::
 
 from collections.abc import Sequence
 
+from speccheck.validator.evidence.fix import Fix
 from speccheck.validator.evidence.framework_keys import dotted
 from speccheck.validator.evidence.key_rows import KeyRow
-from speccheck.validator.evidence.stated_keys import StatedKey, StatedKeys
+from speccheck.validator.evidence.mending import combined, renamed_key
+from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
@@ -55,7 +57,18 @@ def deprecated_key(stated: StatedKeys) -> Verdicts:
             required=0,
             cost="a later version refuses or ignores what stands there",
             remedy=_remedy(found),
+            fix=_fix(file, found),
         )
+
+
+def _fix(file: KeyedFile, found: Sequence[tuple[StatedKey, KeyRow]]) -> Fix | None:
+    """All keys by their new names; None where one of them means something else."""
+    fixes = [renamed_key(file, key, row, is_safe=True) for key, row in found]
+    certain = [one for one in fixes if one is not None]
+    if len(certain) < len(fixes):
+        return None
+    says = "; ".join(one.says for one in certain)
+    return combined(says, (one for fix in certain for one in fix.changes), is_safe=True)
 
 
 def _with_successor(name: str, row: KeyRow) -> str:

@@ -20,7 +20,8 @@ Good::
     micro_batch_size: 4
 """
 
-from speccheck.validator.evidence.stated_keys import StatedKeys
+from speccheck.validator.evidence.fix import Fix, to_remove
+from speccheck.validator.evidence.stated_keys import StatedKeys, TwiceStatedKey
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
@@ -45,4 +46,13 @@ def duplicate_key(stated: StatedKeys) -> Verdicts:
                 cost="the framework stops at start-up"
                 if refused
                 else "the first value has no effect, and nothing says so",
+                fix=_fix(one, refused=refused),
             )
+
+
+def _fix(one: TwiceStatedKey, *, refused: bool) -> Fix | None:
+    """Without the one that loses; where neither does, which is meant is not known."""
+    if refused and not one.is_equal:
+        return None
+    says = f"delete the first {one.key}"
+    return Fix(says, (to_remove(one.first),), is_safe=one.is_equal)

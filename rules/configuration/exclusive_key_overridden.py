@@ -20,6 +20,7 @@ Good::
 """
 
 from speccheck.rules.configuration._exclusive import stated_together
+from speccheck.validator.evidence.mending import without_keys
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -38,6 +39,7 @@ def exclusive_key_overridden(stated: StatedKeys) -> Verdicts:
                 measured=len(one.keys),
                 required=1,
                 cost="one of the two has no effect",
+                fix=without_keys(one.losing, is_safe=True),
             )
         if not found:
             yield passed()

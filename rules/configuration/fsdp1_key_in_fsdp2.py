@@ -23,6 +23,7 @@ Good::
 """
 
 from speccheck.validator.evidence.framework_keys import dotted
+from speccheck.validator.evidence.mending import without_keys
 from speccheck.validator.evidence.plan import Parallelism
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
@@ -51,6 +52,7 @@ def fsdp1_key_in_fsdp2(stated: StatedKeys, parallelism: Parallelism) -> Verdicts
                 required="a key of FSDP2",
                 cost="the file promises what does not happen",
                 remedy="Delete the line.",
+                fix=without_keys([key], is_safe=True),
             )
 
 

@@ -24,6 +24,7 @@ Good::
 """
 
 from speccheck.validator.evidence.framework_keys import dotted
+from speccheck.validator.evidence.mending import without_keys
 from speccheck.validator.evidence.stated_keys import StatedKey, StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -53,6 +54,9 @@ def key_in_two_merged_files(stated: StatedKeys) -> Verdicts:
                 cost="GPT-NeoX stops while it loads the files; a key spelt with a dash "
                 "in the later one replaces the first silently",
                 remedy=f"Keep {name} in one place.",
+                fix=without_keys([key], is_safe=True)
+                if key.value == earlier.value
+                else None,
             )
     if len(files) > 1 and not found:
         yield passed()

@@ -55,6 +55,7 @@ def key_refused(stated: StatedKeys) -> Verdicts:
                 required=slip.path if slip else "not there",
                 cost="the framework stops at start-up",
                 remedy=unknown.remedy,
+                fix=unknown.fix,
             )
         if new:
             yield perhaps_new(new)

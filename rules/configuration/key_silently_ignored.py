@@ -56,6 +56,7 @@ def key_silently_ignored(stated: StatedKeys) -> Verdicts:
                 required=slip.path if slip else "not there",
                 cost="the setting has no effect, and nothing says so",
                 remedy=unknown.remedy,
+                fix=unknown.fix,
             )
         if new:
             yield perhaps_new(new)

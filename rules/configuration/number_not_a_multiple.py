@@ -20,6 +20,7 @@ Good::
     --save-interval 500 --save-retain-interval 1000
 """
 
+from speccheck.validator.evidence.mending import flag_set
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -47,6 +48,7 @@ def number_not_a_multiple(stated: StatedKeys) -> Verdicts:
                 required=f"a multiple of {step}",
                 cost="the framework stops at start-up",
                 remedy=f"Set {pair.key} to {-(-number // step) * step:,}.",
+                fix=flag_set(key, -(-number // step) * step, is_safe=True),
             )
 
 

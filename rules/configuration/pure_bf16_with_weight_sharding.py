@@ -21,14 +21,17 @@ Good::
     deepspeed: ds_z3_config.json
 """
 
+from speccheck.validator.evidence.fix import Fix, to_rename
+from speccheck.validator.evidence.mending import combined
 from speccheck.validator.evidence.plan import Parallelism, Precision
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.models.state_memory import WEIGHT_STAGE
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
 @rule(clause="CONF-006", frameworks=("llamafactory",))
 def pure_bf16_with_weight_sharding(
-    parallelism: Parallelism, precision: Precision
+    parallelism: Parallelism, precision: Precision, stated: StatedKeys
 ) -> Verdicts:
     """Judge the stage where no copy of the weights in fp32 is kept."""
     states = precision.optimizer_state_dtype
@@ -46,4 +49,19 @@ def pure_bf16_with_weight_sharding(
         required=WEIGHT_STAGE - 1,
         cost="LLaMA-Factory refuses its arguments at start-up",
         remedy="Set bf16: true in place of pure_bf16, or use ZeRO stage 2.",
+        fix=_fix(stated),
     )
+
+
+def _fix(stated: StatedKeys) -> Fix | None:
+    """bf16 with weights in fp32 as well, unless that switch is stated already."""
+    keys = [
+        key
+        for file in stated.files
+        if file.format == "llamafactory"
+        for key in file.keys
+        if key.path in {("pure_bf16",), ("bf16",)}
+    ]
+    if len(keys) != 1 or keys[0].value is not True:
+        return None
+    return combined("rename pure_bf16 to bf16", [to_rename(keys[0].place, "bf16")])

@@ -20,6 +20,7 @@ Good::
     "gradient_accumulation_steps": 8
 """
 
+from speccheck.validator.evidence.mending import typed
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -38,6 +39,7 @@ def refused_value_type(stated: StatedKeys) -> Verdicts:
                 required=one.expected,
                 cost="the framework stops, or computes with the wrong type",
                 remedy=f"Write it so that it loads as {one.expected}.",
+                fix=typed(one, is_safe=False),
             )
         if not fatal and file.keys:
             yield passed()

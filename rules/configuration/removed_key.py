@@ -19,9 +19,11 @@ Good::
     (the line deleted)
 """
 
+from speccheck.validator.evidence.fix import Fix
 from speccheck.validator.evidence.framework_keys import FrameworkKeys, dotted
 from speccheck.validator.evidence.key_rows import KeyRow
-from speccheck.validator.evidence.stated_keys import StatedKeys
+from speccheck.validator.evidence.mending import renamed_key, without_keys
+from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
 
@@ -49,6 +51,7 @@ def removed_key(stated: StatedKeys) -> Verdicts:
                 required=instead or "not there",
                 cost="the framework refuses the file, or drops the setting",
                 remedy=f"Use {instead}." if instead else "Delete the line.",
+                fix=_fix(file, key, row),
             )
         left = [key for key, row in gone if (key, row) not in removed]
         if left and (version is None or version.or_newer):
@@ -60,6 +63,15 @@ def removed_key(stated: StatedKeys) -> Verdicts:
             )
         elif not removed:
             yield passed()
+
+
+def _fix(file: KeyedFile, key: StatedKey, row: KeyRow) -> Fix | None:
+    """The new name, by which it counts again; where none is needed, nothing."""
+    table = file.catalogue
+    if row.deprecated_by or table is None:
+        return renamed_key(file, key, row, is_safe=False)
+    is_dropped = table.policy(key.path, file.version) != "reject"
+    return without_keys([key], is_safe=is_dropped)
 
 
 def _replacement(table: FrameworkKeys, row: KeyRow) -> str:

@@ -20,6 +20,7 @@ Good::
     micro_batch_size: 4
 """
 
+from speccheck.validator.evidence.fix import Fix, to_remove
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -39,4 +40,9 @@ def repeated_key(stated: StatedKeys) -> Verdicts:
                     required="once",
                     cost="a later change of the first line has no effect",
                     remedy="Remove one of the two lines.",
+                    fix=Fix(
+                        f"delete the first {one.key}",
+                        (to_remove(one.first),),
+                        is_safe=True,
+                    ),
                 )

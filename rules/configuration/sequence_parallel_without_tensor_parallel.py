@@ -21,7 +21,9 @@ Good::
     --tensor-model-parallel-size 8 --sequence-parallel
 """
 
+from speccheck.validator.evidence.mending import switched
 from speccheck.validator.evidence.plan import Parallelism
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
@@ -31,7 +33,9 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
     frameworks=("megatron-lm", "nemo1"),
     about=("parallelism.sequence_parallel",),
 )
-def sequence_parallel_without_tensor_parallel(parallelism: Parallelism) -> Verdicts:
+def sequence_parallel_without_tensor_parallel(
+    parallelism: Parallelism, stated: StatedKeys
+) -> Verdicts:
     """Judge the tensor-parallel size where sequence parallelism is on."""
     tensor, sequence = parallelism.tensor_parallel_size, parallelism.sequence_parallel
     if sequence.value is not True:
@@ -47,4 +51,5 @@ def sequence_parallel_without_tensor_parallel(parallelism: Parallelism) -> Verdi
         required=2,
         cost="activations stay whole: the memory that was counted on is not saved",
         remedy="Remove it, or use context parallelism for long sequences.",
+        fix=switched(sequence, stated, on=False, is_safe=True),
     )

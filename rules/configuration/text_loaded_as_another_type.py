@@ -19,6 +19,7 @@ Good::
     eval_strategy: "no"
 """
 
+from speccheck.validator.evidence.mending import typed
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -36,6 +37,7 @@ def text_loaded_as_another_type(stated: StatedKeys) -> Verdicts:
                 measured=one.loaded,
                 required=one.expected,
                 cost="the value is not the one that is written",
+                fix=typed(one, is_safe=True),
             )
         if not harmless:
             yield passed()

@@ -21,12 +21,14 @@ Good::
     group_by_length: false
 """
 
+from speccheck.validator.evidence.mending import switched
 from speccheck.validator.evidence.plan import Data
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
 @rule(clause="CONF-010", about=("data.group_by_length",))
-def length_grouping_with_streaming(data: Data) -> Verdicts:
+def length_grouping_with_streaming(data: Data, stated: StatedKeys) -> Verdicts:
     """Judge the two settings together."""
     grouping, streaming = data.group_by_length, data.streaming
     if streaming.value is not True or not grouping.is_known:
@@ -43,4 +45,5 @@ def length_grouping_with_streaming(data: Data) -> Verdicts:
         required="off",
         cost="the trainer stops at start-up",
         remedy="Turn group_by_length off, or pack the samples.",
+        fix=switched(grouping, stated, on=False),
     )

@@ -26,6 +26,8 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.fix import to_add
+from speccheck.validator.evidence.mending import combined, variable_set
 from speccheck.validator.evidence.stated_keys import StatedKey, StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
@@ -65,6 +67,13 @@ def captured_graphs_with_expandable_segments(
         measured=_ASKED,
         required=f"{_REGISTER}=0",
         cost="Megatron-LM stops at start-up, or with an illegal memory access later",
+        fix=variable_set(register, "0", is_safe=True)
+        if register is not None
+        else combined(
+            f"add {_REGISTER}=0",
+            [to_add(variable.place, _REGISTER, "0")],
+            is_safe=True,
+        ),
     )
 
 

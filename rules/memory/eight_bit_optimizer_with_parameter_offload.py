@@ -22,13 +22,20 @@ Good::
       offload_params: true
 """
 
+from speccheck.validator.evidence.mending import rewritten
 from speccheck.validator.evidence.plan import Memory, Optimizer, Parallelism
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+_ON_THE_PROCESSOR = "adamw_torch_fused"
 
 
 @rule(clause="CONF-006", frameworks=("axolotl",))
 def eight_bit_optimizer_with_parameter_offload(
-    memory: Memory, optimizer: Optimizer, parallelism: Parallelism
+    memory: Memory,
+    optimizer: Optimizer,
+    parallelism: Parallelism,
+    stated: StatedKeys,
 ) -> Verdicts:
     """Judge the optimizer where FSDP1 offloads parameters."""
     device = memory.parameter_offload_device
@@ -44,5 +51,8 @@ def eight_bit_optimizer_with_parameter_offload(
         f"{device.value}",
         at=at,
         cost="the validator refuses the file at start-up",
-        remedy="Use adamw_torch_fused, or turn offload_params off.",
+        remedy=f"Use {_ON_THE_PROCESSOR}, or turn offload_params off.",
+        fix=rewritten(optimizer.name_of_optimizer, _ON_THE_PROCESSOR, stated)
+        if name.startswith("adam")
+        else None,
     )

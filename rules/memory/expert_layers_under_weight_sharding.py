@@ -20,14 +20,16 @@ Good::
     --deepspeed --num-experts 64 --zero-stage 2
 """
 
+from speccheck.validator.evidence.mending import rewritten
 from speccheck.validator.evidence.plan import Model, Parallelism
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.models.state_memory import WEIGHT_STAGE
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
 @rule(clause="MEM-005", frameworks=("megatron-lm",), about=("model.experts",))
 def expert_layers_under_weight_sharding(
-    model: Model, parallelism: Parallelism
+    model: Model, parallelism: Parallelism, stated: StatedKeys
 ) -> Verdicts:
     """Judge the stage where DeepSpeed runs expert layers."""
     experts, stage = model.experts, parallelism.sharding_stage
@@ -44,4 +46,5 @@ def expert_layers_under_weight_sharding(
         required=WEIGHT_STAGE - 1,
         cost="DeepSpeed asserts when the engine starts, on allocated nodes",
         remedy="Set the ZeRO stage to 2 or 1.",
+        fix=rewritten(stage, WEIGHT_STAGE - 1, stated),
     )

@@ -20,13 +20,17 @@ Good::
     # ds.json: {"zero_optimization": {"stage": 1}}
 """
 
+from speccheck.validator.evidence.mending import rewritten
 from speccheck.validator.evidence.plan import Parallelism
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.models.state_memory import GRADIENT_STAGE
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
 @rule(clause="MEM-005", about=("parallelism.pipeline_engine",))
-def gradient_sharding_under_pipeline_engine(parallelism: Parallelism) -> Verdicts:
+def gradient_sharding_under_pipeline_engine(
+    parallelism: Parallelism, stated: StatedKeys
+) -> Verdicts:
     """Judge the stage where DeepSpeed's pipeline engine runs."""
     pipeline = parallelism.pipeline_parallel_size
     if parallelism.pipeline_engine.value != "deepspeed" or pipeline.or_else(2) <= 1:
@@ -44,4 +48,5 @@ def gradient_sharding_under_pipeline_engine(parallelism: Parallelism) -> Verdict
         required=1,
         cost="DeepSpeed stops on an assertion when the engine starts",
         remedy="Set zero_optimization.stage to 1.",
+        fix=rewritten(parallelism.sharding_stage, 1, stated),
     )

@@ -19,7 +19,9 @@ Good::
     "offload_optimizer": {"device": "cpu", "pin_memory": true}
 """
 
+from speccheck.validator.evidence.mending import switched
 from speccheck.validator.evidence.plan import Memory
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
@@ -28,7 +30,7 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
     confidence="advisory",
     about=("memory.parameter_offload_device", "memory.optimizer_offload_device"),
 )
-def offload_without_pinned_memory(memory: Memory) -> Verdicts:
+def offload_without_pinned_memory(memory: Memory, stated: StatedKeys) -> Verdicts:
     """Judge the pinning where anything is offloaded."""
     devices = [
         device
@@ -46,4 +48,5 @@ def offload_without_pinned_memory(memory: Memory) -> Verdicts:
         at=[pinned, *devices],
         cost="host copies cannot overlap with compute and pass a second buffer",
         remedy="Set pin_memory to true, if host memory allows it.",
+        fix=switched(pinned, stated, on=True),
     )

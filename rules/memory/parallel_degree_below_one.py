@@ -22,12 +22,16 @@ Good::
     data_parallel_shard_degree = -1
 """
 
+from speccheck.validator.evidence.mending import rewritten
 from speccheck.validator.evidence.plan import Parallelism, Run
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
 @rule(clause="MEM-005")
-def parallel_degree_below_one(parallelism: Parallelism, run: Run) -> Verdicts:
+def parallel_degree_below_one(
+    parallelism: Parallelism, run: Run, stated: StatedKeys
+) -> Verdicts:
     """Judge each stated degree; -1 is legal for the shard degree alone."""
     lowest = 0 if run.framework.value == "axolotl" else 1
     degrees = (
@@ -40,10 +44,10 @@ def parallel_degree_below_one(parallelism: Parallelism, run: Run) -> Verdicts:
         parallelism.replicate_size,
         parallelism.shard_size,
     )
-    stated = [degree for degree in degrees if degree.is_known and degree.places]
+    given = [degree for degree in degrees if degree.is_known and degree.places]
     low = [
         degree
-        for degree in stated
+        for degree in given
         if degree.need() < lowest
         and not (degree is parallelism.shard_size and degree.value == -1)
     ]
@@ -57,6 +61,8 @@ def parallel_degree_below_one(parallelism: Parallelism, run: Run) -> Verdicts:
             required=1,
             cost="the framework stops at start-up",
             remedy="Set it to 1, or to the number of ranks that is meant.",
+            # 0 can only mean none; -1 may be meant to fill the mesh.
+            fix=rewritten(degree, 1, stated) if degree.value == 0 else None,
         )
-    if stated and not low:
-        yield passed(at=stated, required=1)
+    if given and not low:
+        yield passed(at=given, required=1)

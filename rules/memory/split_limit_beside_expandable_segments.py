@@ -20,6 +20,7 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.mending import variable_set
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _NAMES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
@@ -43,6 +44,11 @@ def split_limit_beside_expandable_segments(environment: Environment) -> Verdicts
                 required="one of the two",
                 cost="the limit is ignored; older releases may stop on an assertion",
                 remedy=f"Remove {_LIMIT}.",
+                fix=variable_set(
+                    variable,
+                    ",".join(word for word in words if word not in limits),
+                    is_safe=True,
+                ),
             )
         elif _EXPANDABLE in words or limits:
             yield passed(at=variable.place)

@@ -21,7 +21,10 @@ Good::
     --tensor-model-parallel-size 8 --sequence-parallel --tp-comm-overlap
 """
 
+from speccheck.validator.evidence.fix import Fix
+from speccheck.validator.evidence.mending import flag_added, the_flag, without_keys
 from speccheck.validator.evidence.plan import Communication, Parallelism
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
@@ -31,7 +34,7 @@ from speccheck.validator.rule import Verdicts, fail, passed, rule
     about=("communication.overlap_tensor_parallel",),
 )
 def tensor_overlap_without_sequence_parallel(
-    communication: Communication, parallelism: Parallelism
+    communication: Communication, parallelism: Parallelism, stated: StatedKeys
 ) -> Verdicts:
     """Judge the pair; a tensor-parallel size of 1 turns sequence parallelism off."""
     overlap = communication.overlap_tensor_parallel
@@ -53,4 +56,15 @@ def tensor_overlap_without_sequence_parallel(
         at=at,
         cost="Megatron-LM stops on an assertion at start-up",
         remedy=remedy,
+        fix=_fix(stated, is_on_one_rank=tensor.value == 1),
     )
+
+
+def _fix(stated: StatedKeys, *, is_on_one_rank: bool) -> Fix | None:
+    """The overlap removed where there is nothing to overlap, else what it needs."""
+    key = the_flag(stated, "--tp-comm-overlap")
+    if key is None:
+        return None
+    if is_on_one_rank:
+        return without_keys([key], is_safe=False)
+    return flag_added(key.value_place, "--sequence-parallel")

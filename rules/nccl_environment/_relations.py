@@ -1,8 +1,18 @@
 """Verdicts on the relations of one kind, whose rows stand in the catalogue."""
 
 from speccheck.validator.evidence.environment import Variable
+from speccheck.validator.evidence.fix import Fix
+from speccheck.validator.evidence.mending import (
+    combined,
+    variable_set,
+    without_variables,
+)
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.evidence.variable_relations import Match, RelatedVariables
+from speccheck.validator.evidence.variable_relations import (
+    DROPPED,
+    Match,
+    RelatedVariables,
+)
 from speccheck.validator.rule import Verdict, Verdicts, fail, passed, unknown
 
 
@@ -72,6 +82,28 @@ def _failure(found: Match, cost: str) -> Verdict:
         required=found.relation.remedy,
         cost=cost,
         remedy=found.relation.remedy,
+        fix=_fix(found),
+    )
+
+
+def _fix(found: Match) -> Fix | None:
+    """The change of the row, where what it changes is set in files."""
+    set_here = {one.name: one for one in (*found.causes, *found.dropped)}
+    wanted = dict(found.relation.fix)
+    if wanted.pop(DROPPED, "") is None:
+        wanted |= {one.name: None for one in found.dropped}
+    if not wanted or any(name not in set_here for name in wanted):
+        return None
+    steps = [
+        without_variables([set_here[name]], is_safe=True)
+        if value is None
+        else variable_set(set_here[name], value, is_safe=True)
+        for name, value in wanted.items()
+    ]
+    return combined(
+        "; ".join(one.says for one in steps),
+        (change for one in steps for change in one.changes),
+        is_safe=not found.relation.fix_is_unsafe,
     )
 
 

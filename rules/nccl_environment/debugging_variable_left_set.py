@@ -21,9 +21,12 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.mending import without_variables
 from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.evidence.plan import Cluster, Run
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
+
+_OFF = "DISABLE"
 
 
 @rule(clause="OBS-011")
@@ -52,6 +55,8 @@ def debugging_variable_left_set(
             required="not set",
             cost="every step of the run pays for it",
             remedy="Delete the line; set it in a debugging session only.",
+            # What is switched off may have been so for a fault of the machine.
+            fix=without_variables([variable], is_safe=_OFF not in variable.name),
         )
     if is_clean:
         yield passed()

@@ -20,9 +20,10 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment, Variable
-from speccheck.validator.evidence.fix import Fix, to_remove, to_rename
+from speccheck.validator.evidence.fix import Fix
+from speccheck.validator.evidence.mending import variable_renamed, without_variables
 from speccheck.validator.evidence.nccl_text import release
-from speccheck.validator.evidence.nccl_variables import NcclVariables
+from speccheck.validator.evidence.nccl_variables import NcclVariables, VariableRow
 from speccheck.validator.evidence.plan import Cluster, Run
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -55,18 +56,16 @@ def deprecated_variable(
             required=row.replacement or "not set",
             cost="a later release ignores it without a message",
             remedy=f"Set {row.replacement}." if row.replacement else "Delete it.",
-            fix=_fix(variable, row.replacement, environment),
+            fix=_fix(variable, row, environment),
         )
     if is_clean:
         yield passed()
 
 
-def _fix(variable: Variable, replacement: str, environment: Environment) -> Fix | None:
-    """The new name, whose values mean the same; two variables may not become one."""
-    if not replacement:
-        changes = tuple(to_remove(place) for place in variable.written_at)
-        return Fix(f"delete {variable.name}", changes, is_safe=True)
-    if environment.find(replacement) is not None or not replacement.isidentifier():
+def _fix(variable: Variable, row: VariableRow, environment: Environment) -> Fix | None:
+    """The new name, unless that is set as well."""
+    if not row.replacement:
+        return without_variables([variable], is_safe=True)
+    if not row.renamed or environment.sets(row.replacement):
         return None
-    changes = tuple(to_rename(place, replacement) for place in variable.written_at)
-    return Fix(f"rename {variable.name} to {replacement}", changes, is_safe=True)
+    return variable_renamed(variable, row.replacement, is_safe=True)

@@ -21,8 +21,10 @@ Good::
     NCCL_IB_TC=41
 """
 
-from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.nccl_variables import NcclVariables
+from speccheck.validator.evidence.environment import Environment, Variable
+from speccheck.validator.evidence.fix import Fix
+from speccheck.validator.evidence.mending import variable_set
+from speccheck.validator.evidence.nccl_variables import ANY, NcclVariables
 from speccheck.validator.evidence.plan import Cluster, Run
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -60,6 +62,14 @@ def differs_from_published_set(
             required=meant,
             cost="what the provider measured on its fabric does not hold here",
             remedy=f"Set {name}={meant}, or keep yours with the measurement beside it.",
+            fix=_fix(variable, values),
         )
     if alike and is_clean:
         yield passed(at=alike)
+
+
+def _fix(variable: Variable, values: list[str]) -> Fix | None:
+    """The published value, where there is one; `*` stands for any."""
+    if len(set(values)) > 1 or values[0] == ANY:
+        return None
+    return variable_set(variable, values[0], is_safe=False)

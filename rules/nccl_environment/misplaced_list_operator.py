@@ -19,6 +19,7 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.mending import variable_set
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _LISTS = ("NCCL_IB_HCA", "NCCL_SOCKET_IFNAME", "NCCL_OOB_NET_IFNAME")
@@ -46,4 +47,8 @@ def misplaced_list_operator(environment: Environment) -> Verdicts:
             required=prefix + plain,
             cost="an interface that was meant to be left out is used, or none is",
             remedy=f"Write {name}={prefix}{plain}.",
+            # A list that begins with neither may mix what is meant and what is not.
+            fix=variable_set(variable, prefix + plain, is_safe=False)
+            if prefix
+            else None,
         )

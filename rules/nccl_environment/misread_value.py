@@ -24,6 +24,7 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.mending import variable_set
 from speccheck.validator.evidence.nccl_variables import NcclVariables, misread
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -50,6 +51,10 @@ def misread_value(environment: Environment, nccl: NcclVariables) -> Verdicts:
             required=seen.expected,
             cost="the setting is not the one that is written, and nothing says so",
             remedy=f"Write {seen.meant or seen.expected}.",
+            # Safe where the library has read what is meant all the time.
+            fix=variable_set(variable, seen.meant, is_safe=seen.meant == seen.seen)
+            if seen.meant
+            else None,
         )
     if is_clean and was_read:
         yield passed()

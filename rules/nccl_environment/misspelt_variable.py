@@ -20,7 +20,9 @@ Good::
     NCCL_MIN_NCHANNELS=4
 """
 
-from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.environment import Environment, Variable
+from speccheck.validator.evidence.fix import Fix
+from speccheck.validator.evidence.mending import variable_renamed
 from speccheck.validator.evidence.nccl_text import release
 from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.evidence.plan import Run
@@ -57,6 +59,18 @@ def misspelt_variable(
             required=meant,
             cost="the setting has no effect, and nothing says so",
             remedy=f"Write {meant}.",
+            fix=_fix(variable, meant, environment, nccl),
         )
     if is_clean and was_read:
         yield passed()
+
+
+def _fix(
+    variable: Variable, meant: str, environment: Environment, nccl: NcclVariables
+) -> Fix | None:
+    """The name that is meant, in its present form; what it says takes effect then."""
+    row = nccl.lookup(meant)
+    name = row.replacement if row is not None and row.renamed else meant
+    if environment.sets(meant) or environment.sets(name):
+        return None
+    return variable_renamed(variable, name, is_safe=False)

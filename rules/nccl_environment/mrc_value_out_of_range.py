@@ -20,6 +20,7 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.mending import without_variables
 from speccheck.validator.evidence.nccl_text import integer_seen
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
@@ -55,4 +56,5 @@ def mrc_value_out_of_range(environment: Environment, limits: MrcLimits) -> Verdi
             required=f"0 to {most}",
             cost="what the card does with another value is not defined",
             remedy="Delete the line: the default suits.",
+            fix=without_variables([variable], is_safe=True),
         )

@@ -19,6 +19,7 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.mending import without_variables
 from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.evidence.plan import Cluster
 from speccheck.validator.rule import Verdicts, fail, passed, rule
@@ -54,4 +55,5 @@ def peer_access_disabled(
             required="not set",
             cost="a tenth of the bandwidth inside the node, or less",
             remedy="Delete the line.",
+            fix=without_variables([one], is_safe=False),
         )

@@ -20,9 +20,11 @@ Good::
     (the line deleted)
 """
 
-from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.environment import Environment, Variable
+from speccheck.validator.evidence.fix import Fix
+from speccheck.validator.evidence.mending import variable_renamed, without_variables
 from speccheck.validator.evidence.nccl_text import release
-from speccheck.validator.evidence.nccl_variables import NcclVariables
+from speccheck.validator.evidence.nccl_variables import NcclVariables, VariableRow
 from speccheck.validator.evidence.plan import Run
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
@@ -62,6 +64,7 @@ def removed_variable(
                 required=row.replacement or "not set",
                 cost="the setting has no effect, and nothing says so",
                 remedy=f"{instead}.",
+                fix=_fix(variable, row, environment),
             )
         elif not stated:
             yield unknown(
@@ -72,3 +75,12 @@ def removed_variable(
             )
     if is_clean:
         yield passed()
+
+
+def _fix(variable: Variable, row: VariableRow, environment: Environment) -> Fix | None:
+    """Deleted where nothing takes its place; a new name makes it count again."""
+    if not row.replacement:
+        return without_variables([variable], is_safe=True)
+    if not row.renamed or environment.sets(row.replacement):
+        return None
+    return variable_renamed(variable, row.replacement, is_safe=False)

@@ -21,6 +21,8 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment, Variable
+from speccheck.validator.evidence.fix import Fix, to_rename, to_set
+from speccheck.validator.evidence.mending import combined
 from speccheck.validator.evidence.nccl_text import integer_seen
 from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.rule import Verdicts, fail, passed, rule
@@ -51,9 +53,24 @@ def unreadable_configuration_line(
             required=f"{name}={text}",
             cost="the setting is lost on every node that has the file",
             remedy=f"Write {name}={text}.",
+            fix=_fix(variable, name, text, environment),
         )
     if was_read and is_clean:
         yield passed()
+
+
+def _fix(
+    variable: Variable, name: str, text: str, environment: Environment
+) -> Fix | None:
+    """The line as NCCL reads it; what was lost takes effect then."""
+    if " #" in (variable.value or "") or (
+        environment.sets(name) and name != variable.name
+    ):
+        return None
+    changes = [to_set(variable.place, text)]
+    if name != variable.name:
+        changes.insert(0, to_rename(variable.place, name))
+    return combined(f"write {name}={text}", changes)
 
 
 def _faults(variable: Variable, nccl: NcclVariables) -> list[str]:

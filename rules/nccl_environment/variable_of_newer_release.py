@@ -19,6 +19,7 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.mending import without_variables
 from speccheck.validator.evidence.nccl_text import release
 from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.evidence.plan import Run
@@ -47,6 +48,7 @@ def variable_of_newer_release(
             required=row.added,
             cost="the setting has no effect, and nothing says so",
             remedy=f"Delete it, or use NCCL {row.added} or later.",
+            fix=without_variables([variable], is_safe=True),
         )
     if is_clean and environment.variables:
         yield passed()

@@ -19,6 +19,7 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.mending import variable_set
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 # From silent to loud.
@@ -47,4 +48,5 @@ def verbose_debug_logging(environment: Environment, limit: LoudestLevel) -> Verd
         measured=level,
         required=limit.max_level,
         cost="every rank writes thousands of lines",
+        fix=variable_set(variable, limit.max_level, is_safe=True),
     )

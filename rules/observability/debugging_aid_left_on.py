@@ -20,12 +20,16 @@ Good::
     "wall_clock_breakdown": false
 """
 
+from speccheck.validator.evidence.mending import switched
 from speccheck.validator.evidence.plan import Cluster, Run, Telemetry
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
 @rule(clause="OBS-011", confidence="advisory")
-def debugging_aid_left_on(telemetry: Telemetry, run: Run, cluster: Cluster) -> Verdicts:
+def debugging_aid_left_on(
+    telemetry: Telemetry, run: Run, cluster: Cluster, stated: StatedKeys
+) -> Verdicts:
     """Judge the aids that a plan states."""
     if run.role.value == "debug" or cluster.nodes.or_else(1) <= 1:
         return
@@ -46,4 +50,5 @@ def debugging_aid_left_on(telemetry: Telemetry, run: Run, cluster: Cluster) -> V
             required="off",
             cost=harm,
             remedy="Turn it off; use it in a short session.",
+            fix=switched(leaf, stated, on=False, is_safe=leaf is not run.deterministic),
         )

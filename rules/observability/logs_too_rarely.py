@@ -22,7 +22,9 @@ Good::
 
 from collections.abc import Sequence
 
+from speccheck.validator.evidence.mending import rewritten
 from speccheck.validator.evidence.plan import Cluster, Run, Telemetry
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.evidence.value import Place, Value
 from speccheck.validator.rule import Numbers, Verdict, Verdicts, fail, passed, rule
 
@@ -36,7 +38,11 @@ class LogLimit(Numbers):
 
 @rule(clause="OBS-003")
 def logs_too_rarely(
-    telemetry: Telemetry, cluster: Cluster, run: Run, limit: LogLimit
+    telemetry: Telemetry,
+    cluster: Cluster,
+    run: Run,
+    stated: StatedKeys,
+    limit: LogLimit,
 ) -> Verdicts:
     """Judge the interval in steps, then in seconds where the step time is known."""
     if run.role.value == "debug":
@@ -64,6 +70,7 @@ def logs_too_rarely(
         required=limit.log_steps,
         cost="a diverging loss or a slow node is seen one line later",
         remedy=_remedy(interval, limit),
+        fix=rewritten(interval, limit.log_steps, stated, is_safe=True),
     )
 
 

@@ -20,12 +20,14 @@ Good::
     --log-interval 10 --log-throughput
 """
 
+from speccheck.validator.evidence.mending import switched
 from speccheck.validator.evidence.plan import Telemetry
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
 @rule(clause="OBS-007", needs=("telemetry.throughput",))
-def throughput_not_logged(telemetry: Telemetry) -> Verdicts:
+def throughput_not_logged(telemetry: Telemetry, stated: StatedKeys) -> Verdicts:
     """Judge whether the logs hold a throughput."""
     throughput = telemetry.throughput
     if throughput.need():
@@ -37,4 +39,5 @@ def throughput_not_logged(telemetry: Telemetry) -> Verdicts:
         measured="off",
         required="on",
         cost="a job at half its speed looks like any other",
+        fix=switched(throughput, stated, on=True, is_safe=True),
     )

@@ -19,7 +19,9 @@ Good::
     "fp16": {"enabled": true, "loss_scale": 0, "initial_scale_power": 16}
 """
 
+from speccheck.validator.evidence.mending import place_of, rewritten
 from speccheck.validator.evidence.plan import Precision
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
@@ -29,8 +31,13 @@ class DynamicScale(Numbers):
     initial_power: int
 
 
+_OF_DEEPSPEED = "fp16.loss_scale"  # 0 asks for dynamic scaling
+
+
 @rule(clause="PREC-004", confidence="calibrated")
-def fp16_with_static_loss_scale(precision: Precision, usual: DynamicScale) -> Verdicts:
+def fp16_with_static_loss_scale(
+    precision: Precision, stated: StatedKeys, usual: DynamicScale
+) -> Verdicts:
     """Judge the scale; 0 means dynamic."""
     scale = precision.loss_scale
     found = scale.need()
@@ -46,4 +53,5 @@ def fp16_with_static_loss_scale(precision: Precision, usual: DynamicScale) -> Ve
         required=0,
         cost="gradients overflow or vanish as their size changes over the run",
         remedy=f"Set loss_scale to 0 and initial_scale_power to {usual.initial_power}.",
+        fix=rewritten(scale, 0, stated) if place_of(scale, _OF_DEEPSPEED) else None,
     )

@@ -20,7 +20,9 @@ Good::
     "gradient_clipping": 1.0
 """
 
+from speccheck.validator.evidence.mending import rewritten
 from speccheck.validator.evidence.plan import Optimizer, Run
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 _PRETRAINING = frozenset({"pretrain", "continued"})
@@ -34,7 +36,9 @@ class ClipRange(Numbers):
 
 
 @rule(clause="PREC-008", confidence="advisory")
-def gradient_clipping_off(optimizer: Optimizer, run: Run, limit: ClipRange) -> Verdicts:
+def gradient_clipping_off(
+    optimizer: Optimizer, run: Run, stated: StatedKeys, limit: ClipRange
+) -> Verdicts:
     """Judge the norm at which gradients are clipped."""
     if run.role.value not in _PRETRAINING:
         return
@@ -53,4 +57,5 @@ def gradient_clipping_off(optimizer: Optimizer, run: Run, limit: ClipRange) -> V
         required=limit.clip_max,
         cost="one bad batch can destroy days of optimizer state",
         remedy=f"Clip at {limit.clip_max:g}.",
+        fix=rewritten(clip, limit.clip_max, stated),
     )

@@ -21,6 +21,8 @@ Good::
     --bf16
 """
 
+from speccheck.validator.evidence.fix import Fix, to_set
+from speccheck.validator.evidence.mending import combined, place_of
 from speccheck.validator.evidence.plan import Batch, Parallelism, Precision
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.rule import Numbers, Verdict, Verdicts, fail, passed, rule
@@ -67,4 +69,22 @@ def _judged(dtype: Value[str], terms: Value[int], name: str, least: int) -> Verd
         measured=found,
         required="fp32",
         cost="small gradients vanish in the sum, and the loss drifts",
+        fix=_fix(dtype),
     )
+
+
+# Keys that name the format of a sum, and their word for fp32.
+_WORDS = {
+    "communication_data_type": "fp32",
+    "data_types.grad_accum_dtype": "fp32",
+    "mixed_precision_reduce": "float32",
+}
+
+
+def _fix(dtype: Value[str]) -> Fix | None:
+    """The word for fp32 in the key that names the format."""
+    for key, word in _WORDS.items():
+        place = place_of(dtype, key)
+        if place is not None:
+            return combined(f"set {place.key} to {word}", [to_set(place, word)])
+    return None

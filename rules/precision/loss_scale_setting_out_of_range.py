@@ -20,7 +20,9 @@ Good::
     "fp16": {"enabled": true, "loss_scale_window": 1000}
 """
 
+from speccheck.validator.evidence.mending import rewritten
 from speccheck.validator.evidence.plan import Precision
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
@@ -43,25 +45,28 @@ class Scaler(Numbers):
         "precision.initial_scale_power",
     ),
 )
-def loss_scale_setting_out_of_range(precision: Precision, usual: Scaler) -> Verdicts:
+def loss_scale_setting_out_of_range(
+    precision: Precision, stated: StatedKeys, usual: Scaler
+) -> Verdicts:
     """Judge each stated setting of the scaler."""
     window, minimum = precision.loss_scale_window, precision.minimum_loss_scale
     power, hysteresis = precision.initial_scale_power, precision.hysteresis
     ranges = (
-        ("the loss-scale window", window, 1, f"{usual.window:,} steps"),
-        ("the hysteresis", hysteresis, 1, f"{usual.hysteresis}"),
-        ("the initial scale power", power, 0, f"{usual.initial_power}"),
-        ("the loss scale", precision.loss_scale, 0, "0, which means dynamic"),
+        ("the loss-scale window", window, 1, usual.window, "{:,} steps"),
+        ("the hysteresis", hysteresis, 1, usual.hysteresis, "{}"),
+        ("the initial scale power", power, 0, usual.initial_power, "{}"),
+        ("the loss scale", precision.loss_scale, 0, 0, "{}, which means dynamic"),
     )
     low = [row for row in ranges if _is_below(row[1], row[2])]
-    for name, value, least, advice in low:
+    for name, value, least, good, advice in low:
         yield fail(
             f"{name} is {value.value:g}; at least {least} is needed",
             at=value,
             measured=value.value,
             required=least,
             cost=_COST,
-            remedy=f"Set it to {advice}.",
+            remedy=f"Set it to {advice.format(good)}.",
+            fix=rewritten(value, good, stated),
         )
     if minimum.is_known and minimum.need() <= 0:
         yield fail(
@@ -71,6 +76,7 @@ def loss_scale_setting_out_of_range(precision: Precision, usual: Scaler) -> Verd
             required=1,
             cost=_COST,
             remedy="Set it to 1.",
+            fix=rewritten(minimum, 1, stated),
         )
     elif not low:
         known = [row[1] for row in ranges if row[1].is_known]

@@ -22,7 +22,9 @@ Good::
 
 from speccheck.rules.precision._capability import capability, dotted
 from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.mending import switched, without_variables
 from speccheck.validator.evidence.plan import Cluster, Precision
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 _OVERRIDE = "NVIDIA_TF32_OVERRIDE"
@@ -36,7 +38,11 @@ class Support(Numbers):
 
 @rule(clause="PREC-007", confidence="advisory")
 def tf32_switched_off(
-    precision: Precision, cluster: Cluster, environment: Environment, limit: Support
+    precision: Precision,
+    cluster: Cluster,
+    environment: Environment,
+    stated: StatedKeys,
+    limit: Support,
 ) -> Verdicts:
     """Judge the switch and the variable where products are in fp32."""
     generation = cluster.compute_capability.need()
@@ -61,4 +67,7 @@ def tf32_switched_off(
         cost="fp32 matrix products run without tensor cores, some eight times slower",
         remedy="Turn TF32 on: tf32 true, torch.set_float32_matmul_precision('high'), "
         f"and no {_OVERRIDE}.",
+        fix=without_variables([override], is_safe=False)
+        if override is not None and is_overridden
+        else switched(switch, stated, on=True),
     )

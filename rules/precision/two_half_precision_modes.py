@@ -23,19 +23,26 @@ Good::
     "fp16": {"enabled": false}
 """
 
-from speccheck.validator.evidence.plan import Precision
+from speccheck.rules.precision._capability import capability
+from speccheck.validator.evidence.fix import Fix
+from speccheck.validator.evidence.mending import switched
+from speccheck.validator.evidence.plan import Cluster, Precision
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
 class Modes(Numbers):
-    """How many 16-bit modes may be on."""
+    """How many 16-bit modes may be on, and which GPUs have both."""
 
     max_modes: int
+    bf16_cc: float
 
 
 @rule(clause="PREC-002")
-def two_half_precision_modes(precision: Precision, limit: Modes) -> Verdicts:
+def two_half_precision_modes(
+    precision: Precision, cluster: Cluster, stated: StatedKeys, limit: Modes
+) -> Verdicts:
     """Judge the two switches; one that is off or not mentioned settles it."""
     switches = (precision.bf16, precision.fp16)
     on = [switch for switch in switches if switch.value]
@@ -53,9 +60,21 @@ def two_half_precision_modes(precision: Precision, limit: Modes) -> Verdicts:
         cost="the framework stops at start-up, or one of them silently wins",
         remedy="Keep bf16 on GPUs from Ampere on, fp16 on older ones; turn the other "
         "off.",
+        fix=_fix(precision, cluster, stated, limit),
     )
 
 
 def _is_off(switch: Value[bool]) -> bool:
     """Whether the mode is off; a text such as `auto` leaves that open."""
     return switch.value is False or (not switch.is_known and not switch.places)
+
+
+def _fix(
+    precision: Precision, cluster: Cluster, stated: StatedKeys, limit: Modes
+) -> Fix | None:
+    """The other mode than that of the GPU goes off, where the GPU is known."""
+    if not cluster.compute_capability.is_known:
+        return None
+    generation = cluster.compute_capability.need()
+    has_bf16 = generation >= capability(limit.bf16_cc)
+    return switched(precision.fp16 if has_bf16 else precision.bf16, stated, on=False)

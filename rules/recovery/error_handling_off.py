@@ -20,13 +20,14 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.fix import Fix, to_remove
+from speccheck.validator.evidence.mending import variable_set
 from speccheck.validator.evidence.nccl_text import integer_seen
 from speccheck.validator.evidence.plan import Run
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 _NAMES = ("TORCH_NCCL_ASYNC_ERROR_HANDLING", "NCCL_ASYNC_ERROR_HANDLING")
+_ON = "3"  # the default: abort, and end the process
 _BLOCKING = ("TORCH_NCCL_BLOCKING_WAIT", "NCCL_BLOCKING_WAIT")
 
 
@@ -61,11 +62,9 @@ def error_handling_off(
                 measured=variable.value,
                 required=f"not {limit.forbidden_value}",
                 cost="the job holds its GPUs and stands still until a person looks",
-                fix=Fix(
-                    f"delete {variable.name}: PyTorch's default handles errors",
-                    tuple(to_remove(place) for place in variable.written_at),
-                    is_safe=True,
-                ),
+                fix=variable_set(variable, _ON, is_safe=True)
+                if variable.name == _NAMES[0]
+                else None,
             )
             return
     yield passed(at=[variable.place for variable in found])

@@ -21,6 +21,7 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.mending import variable_set
 from speccheck.validator.evidence.nccl_text import integer_seen
 from speccheck.validator.evidence.plan import Run
 from speccheck.validator.evidence.value import MissingEvidence
@@ -28,6 +29,7 @@ from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unkn
 
 _SIZES = ("TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE")
 _DUMP = "TORCH_NCCL_DUMP_ON_TIMEOUT"
+_ENTRIES = "2000"  # practical, by the clause
 _OFF = frozenset({"0", "false", "no", "n", "f"})
 
 
@@ -55,6 +57,7 @@ def flight_recorder_off(
             required="on",
             cost="nothing shows which rank hung",
             remedy=f"Set {_DUMP}=1.",
+            fix=variable_set(dump, "1", is_safe=True),
         )
         return
     if not sizes:
@@ -73,5 +76,6 @@ def flight_recorder_off(
         measured=entries,
         required=limit.buffer_min,
         cost="nothing shows which rank hung",
-        remedy=f"Set {sizes[0].name}=2000 and {_DUMP}=1.",
+        remedy=f"Set {sizes[0].name}={_ENTRIES} and {_DUMP}=1.",
+        fix=variable_set(sizes[0], _ENTRIES, is_safe=True),
     )

@@ -20,12 +20,18 @@ Good::
     run: {step_seconds: 45}
 """
 
+from math import ceil
+
+from speccheck.validator.evidence.mending import rewritten
 from speccheck.validator.evidence.plan import Recovery, Run
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
 @rule(clause="CONF-010", about=("recovery.heartbeat_seconds",))
-def heartbeat_shorter_than_step(recovery: Recovery, run: Run) -> Verdicts:
+def heartbeat_shorter_than_step(
+    recovery: Recovery, run: Run, stated: StatedKeys
+) -> Verdicts:
     """Judge the heartbeat against the step."""
     heartbeat, step = recovery.heartbeat_seconds, run.step_seconds
     if not heartbeat.is_known or not step.is_known:
@@ -42,4 +48,5 @@ def heartbeat_shorter_than_step(recovery: Recovery, run: Run) -> Verdicts:
         required=seconds,
         cost="the guard kills the healthy job at its first step",
         remedy=f"Allow at least two steps, {2 * seconds:g} s.",
+        fix=rewritten(heartbeat, ceil(2 * seconds), stated, is_safe=True),
     )

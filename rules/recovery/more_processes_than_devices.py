@@ -20,8 +20,10 @@ Good::
     torchrun --nproc-per-node=8 train.py
 """
 
-from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.plan import Recovery
+from speccheck.validator.evidence.environment import Environment, Variable
+from speccheck.validator.evidence.fix import Fix
+from speccheck.validator.evidence.mending import variable_set
+from speccheck.validator.evidence.plan import Cluster, Recovery
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _NAME = "CUDA_VISIBLE_DEVICES"
@@ -29,7 +31,7 @@ _NAME = "CUDA_VISIBLE_DEVICES"
 
 @rule(clause="COMM-017", about=("CUDA_VISIBLE_DEVICES",))
 def more_processes_than_devices(
-    environment: Environment, recovery: Recovery
+    environment: Environment, recovery: Recovery, cluster: Cluster
 ) -> Verdicts:
     """Judge processes on a node <= visible devices."""
     variable, processes = environment.find(_NAME), recovery.processes_per_node
@@ -48,4 +50,17 @@ def more_processes_than_devices(
         required=len(devices),
         cost="NCCL stops with a duplicate GPU",
         remedy=f"List {processes.need()} devices, or do not set {_NAME}.",
+        fix=_fix(variable, devices, processes.need(), cluster),
     )
+
+
+def _fix(
+    variable: Variable, devices: list[str], processes: int, cluster: Cluster
+) -> Fix | None:
+    """As many devices as processes, where the node has them and they are counted."""
+    all_of_them = [str(index) for index in range(processes)]
+    if not set(devices) <= set(all_of_them):
+        return None
+    if cluster.gpus_per_node.or_else(processes) < processes:
+        return None
+    return variable_set(variable, ",".join(all_of_them), is_safe=False)

@@ -23,6 +23,8 @@ Good::
     srun torchrun --nnodes=64 --max-restarts=3 train.py
 """
 
+from speccheck.validator.evidence.fix import Fix, to_rename, to_set
+from speccheck.validator.evidence.mending import combined, place_of
 from speccheck.validator.evidence.plan import Checkpoint, Recovery, Run
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
@@ -66,9 +68,27 @@ def no_restart_budget(
         measured=restarts.need(),
         required=limit.min_restarts,
         cost="the cluster waits for a person, and the place in the queue is lost",
+        fix=_fix(recovery, limit, resumes=checkpoint.resume.value is True),
     )
 
 
 def _related(recovery: Recovery) -> list[Value[str]]:
     """The launcher, where its default number of restarts has no place."""
     return [] if recovery.max_restarts.places else [recovery.launcher]
+
+
+def _fix(recovery: Recovery, limit: RestartLimit, *, resumes: bool) -> Fix | None:
+    """One way to start again, where a file rules it out: the scheduler's first.
+
+    A job that does not resume begins anew, over what it has saved.
+    """
+    place = place_of(recovery.requeue, "--no-requeue")
+    if place is not None:
+        return combined(
+            "write --requeue", [to_rename(place, "--requeue")], is_safe=resumes
+        )
+    place = place_of(recovery.max_restarts, "--max-restarts", "--max_restarts")
+    if place is None:
+        return None
+    says = f"set {place.key} to {limit.min_restarts}"
+    return combined(says, [to_set(place, limit.min_restarts)], is_safe=resumes)

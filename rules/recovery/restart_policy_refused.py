@@ -25,6 +25,7 @@ Good::
 
 from collections.abc import Iterator, Mapping
 
+from speccheck.validator.evidence.fix import Fix, to_add, to_set
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.rule import Verdicts, fail, passed, rule
@@ -62,7 +63,22 @@ def restart_policy_refused(stated: StatedKeys) -> Verdicts:
                 required=" or ".join(allowed),
                 cost="the API server rejects the object and nothing starts",
                 remedy=f"Set restartPolicy: {allowed[-1]}.",
+                fix=_fix(policy, pod, allowed[-1], keys),
             )
+
+
+def _fix(
+    policy: StatedKey | None,
+    pod: StatedKey,
+    allowed: str,
+    keys: Mapping[KeyPath, StatedKey],
+) -> Fix:
+    """The policy set, beside the containers where none is stated."""
+    says = f"set restartPolicy to {allowed}"
+    if policy is not None:
+        return Fix(says, (to_set(policy.place, allowed),), is_safe=True)
+    beside = keys.get((*pod.path, "containers"), pod)
+    return Fix(says, (to_add(beside.place, "restartPolicy", allowed),), is_safe=True)
 
 
 def _jobs(file: KeyedFile, keys: Mapping[KeyPath, StatedKey]) -> Iterator[KeyPath]:

@@ -21,6 +21,8 @@ Good::
     #SBATCH --ntasks-per-node=8       # trainer.devices: 8
 """
 
+from speccheck.validator.evidence.fix import to_set
+from speccheck.validator.evidence.mending import combined
 from speccheck.validator.evidence.plan import Recovery
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
@@ -52,6 +54,12 @@ def tasks_differ_from_devices(recovery: Recovery, stated: StatedKeys) -> Verdict
             required=devices.value,
             cost="Lightning stops at start-up, after the allocation is granted",
             remedy=f"Set {_TASKS}={devices.value}.",
+            fix=combined(
+                f"set {_TASKS}={devices.value}",
+                [to_set(tasks.places[0], devices.value)],
+            )
+            if len(tasks.places) == 1
+            else None,
         )
 
 

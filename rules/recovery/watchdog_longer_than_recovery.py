@@ -24,7 +24,9 @@ Good::
     train_timeout_seconds = 60
 """
 
+from speccheck.validator.evidence.mending import rewritten
 from speccheck.validator.evidence.plan import Checkpoint, Communication, Run
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 _SETTINGS = {
@@ -49,6 +51,7 @@ def watchdog_longer_than_recovery(
     communication: Communication,
     checkpoint: Checkpoint,
     run: Run,
+    stated: StatedKeys,
     limit: WatchdogLimit,
 ) -> Verdicts:
     """Judge the steady-state collective timeout."""
@@ -72,6 +75,7 @@ def watchdog_longer_than_recovery(
         f"failure",
         remedy=f"Set {setting.format(allowed)}, with asynchronous or sharded saves, "
         f"so that no save blocks for longer.",
+        fix=rewritten(timeout, int(allowed), stated),
     )
 
 

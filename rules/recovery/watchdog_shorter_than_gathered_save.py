@@ -21,13 +21,17 @@ Good::
     communication: {timeout_seconds: 1800}
 """
 
+from math import ceil
+
+from speccheck.validator.evidence.mending import rewritten
 from speccheck.validator.evidence.plan import Checkpoint, Communication
+from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
 @rule(clause="FT-020", about=("checkpoint.save_seconds",))
 def watchdog_shorter_than_gathered_save(
-    checkpoint: Checkpoint, communication: Communication
+    checkpoint: Checkpoint, communication: Communication, stated: StatedKeys
 ) -> Verdicts:
     """Judge the timeout against the stated time of a blocking, gathered save."""
     is_off = checkpoint.enabled.value is False or checkpoint.asynchronous.value is True
@@ -47,4 +51,5 @@ def watchdog_shorter_than_gathered_save(
         cost="each save ends the healthy job",
         remedy=f"Save sharded or asynchronously, or set the timeout to "
         f"{2 * save.need():,.0f} s.",
+        fix=rewritten(timeout, ceil(2 * save.need()), stated, is_safe=True),
     )

@@ -18,7 +18,9 @@ Good::
     NCCL_RAS_ADDR=localhost:28028
 """
 
-from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.environment import Environment, Variable
+from speccheck.validator.evidence.fix import Fix
+from speccheck.validator.evidence.mending import variable_set
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 
@@ -40,4 +42,13 @@ def diagnosis_port_exposed(environment: Environment) -> Verdicts:
         required="localhost",
         cost="anyone on the network can ask for the state of the job",
         remedy="Delete the line, or bind it to localhost.",
+        fix=_fix(variable),
     )
+
+
+def _fix(variable: Variable) -> Fix | None:
+    """The same port on the node alone, where one is named."""
+    port = (variable.value or "").strip().rpartition(":")[2]
+    if not port.isdecimal():
+        return None
+    return variable_set(variable, f"localhost:{port}", is_safe=True)

@@ -16,7 +16,7 @@ from speccheck.validator.cli.request import (
     REFUSALS,
     bug_message,
     files_request,
-    wants_traceback,
+    passes_on,
 )
 from speccheck.validator.cli.settled import with_settings
 from speccheck.validator.locate import LocatedFinding
@@ -71,7 +71,7 @@ def baseline(words: list[str]) -> int:
     except REFUSALS as error:
         return _refuse(str(error))
     except Exception as error:
-        if wants_traceback():
+        if passes_on(error):
             raise
         return _refuse(bug_message(error), BUG)
 

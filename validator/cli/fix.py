@@ -9,8 +9,8 @@ from speccheck.validator.cli.request import Output
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.fixing.mending import Made, Mended, NotMade, mended
-from speccheck.validator.fixing.unified import diff_of
 from speccheck.validator.fixing.writing import NotWritten, refusal_of, write_all
+from speccheck.validator.report.fix_diff import diff_of
 from speccheck.validator.report.style import counted, printable
 from speccheck.validator.report.write import write
 from speccheck.validator.request import Request

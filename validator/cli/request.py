@@ -45,9 +45,13 @@ REFUSALS = (
 )
 
 
-def wants_traceback() -> bool:
-    """Whether the user asked to see where an unexpected exception comes from."""
-    return bool(os.environ.get("SPECCHECK_TRACEBACK"))
+def passes_on(error: Exception) -> bool:
+    """Whether an unexpected exception is for `main`, and no bug to be told in a line.
+
+    The reader of our output went away, or the user asked to see where it comes from.
+    """
+    is_asked_for = bool(os.environ.get("SPECCHECK_TRACEBACK"))
+    return is_asked_for or isinstance(error, BrokenPipeError)
 
 
 def bug_message(error: Exception) -> str:

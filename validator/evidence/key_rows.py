@@ -19,6 +19,7 @@ MILDEST_FIRST: tuple[UnknownKeyPolicy, ...] = ("ignore", "warn", "reject")
 class KeyRow(Record):
     """One tabulated key.
 
+    renamed: what takes its place is the same key under another name.
     defaults: (tabulated version from which it holds, value), oldest first; a pair
     without value where the framework computes it; empty where it is not known.
     """
@@ -31,6 +32,7 @@ class KeyRow(Record):
     removed_in: str = ""
     deprecated: bool = False
     deprecated_by: Sequence[str] = ()
+    renamed: bool = False
     aliases: Sequence[str] = ()
     required: bool = False
     defaults: Sequence[Sequence[KeyValue]] = ()
@@ -63,13 +65,15 @@ class ExclusiveKeys(Record):
     """Keys of which only one may be set: not null, not false, a number above `above`.
 
     `refused` with an error, `warned`, or silently `overridden` by one of them; keys
-    that `must_agree` may both be set.
+    that `must_agree` may both be set. loses: the one that has no effect beside the
+    other, where that is always the same one.
     """
 
     keys: tuple[str, ...]
     effect: Literal["refused", "warned", "overridden", "must_agree"] = "refused"
     above: int = 0
     note: str = ""
+    loses: str = ""
 
 
 class KeyTest(Record):

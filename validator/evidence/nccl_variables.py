@@ -41,6 +41,7 @@ class VariableRow(Record):
         removed: first release without it, empty where it still exists; `0` for a
             variable that was gone before the oldest release looked at.
         deprecated: since when, in words.
+        renamed: the replacement is the same variable under another name.
         costly: values that should not stay set in a run, with their cost in words.
         risk: safe, tuning, debug-only, dangerous-in-production.
     """
@@ -57,6 +58,7 @@ class VariableRow(Record):
     removed: str = ""
     deprecated: str = ""
     replacement: str = ""
+    renamed: bool = False
     costly: Sequence[str] = ()
     cost: str = ""
     risk: str = "tuning"

@@ -26,7 +26,8 @@ class StatedKey(Record):
     """One key of a file, with the value as the loader of its language gives it.
 
     `at` gives the document where the path says the rest: of the many keys of a run few
-    places are ever asked for.
+    places are ever asked for. `value_at` is the place of the value where `at` is that
+    of a flag alone.
     """
 
     path: KeyPath
@@ -34,6 +35,7 @@ class StatedKey(Record):
     at: Place | InDocument
     is_block: bool = False  # holds other keys
     is_sure: bool = True  # false where a script gives it only under a condition
+    value_at: Place | None = None
 
     @property
     def place(self) -> Place:
@@ -42,6 +44,11 @@ class StatedKey(Record):
             return self.at
         path = (*self.at.prefix, *self.path)
         return Place(self.at.file, dotted(path), path, self.at.document, "key")
+
+    @property
+    def value_place(self) -> Place:
+        """Where its value stands, or the key itself where it has none."""
+        return self.value_at or self.place._replace(part="value")
 
 
 class TwiceStatedKey(Record):

@@ -18,6 +18,7 @@ Operand = Any  # of JSON: texts, numbers, names; the compiler looks at each
 Test = tuple[str, Operand]  # its name, and what it compares with
 
 UNKNOWN = "a text that no file tells"
+DROPPED = "dropped"  # in a fix: all variables that lose their effect
 _OF_UNSET = frozenset({"unset", "lacks"})
 _OF_ANY_TEXT = frozenset({"set", "unset"})
 
@@ -44,7 +45,10 @@ class Match(Record):
 
 
 class Relation(Record):
-    """One row; `when` and `where` hold tests by name of variable and of leaf."""
+    """One row; `when` and `where` hold tests by name of variable and of leaf.
+
+    fix: values by variable; None deletes one. Empty where no change is certain.
+    """
 
     id: str
     kind: str
@@ -58,6 +62,8 @@ class Relation(Record):
     unless_set: Sequence[str] = ()
     since: str = ""
     until: str = ""
+    fix: Mapping[str, str | None] = {}
+    fix_is_unsafe: bool = False
 
     def triggers(self) -> Iterator[str]:
         """Variables of which one must be set for the relation to be looked at."""

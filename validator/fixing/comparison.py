@@ -107,7 +107,9 @@ def _worse_clause(before: Run, now: Run) -> str | None:
     were, are = _worst(before), _worst(now)
     for key, (rank, outcome) in are.items():
         was = were.get(key, (0, ""))
-        if rank > was[0]:
+        # What begins to apply may be open: nothing that held is in doubt by that.
+        begins_open = was[1] != "pass" and outcome == "unknown"
+        if rank > was[0] and not begins_open:
             return f"{key[1]} would be {outcome.replace('_', ' ')} then"
     return None
 

@@ -1,6 +1,7 @@
 """Edits of a text: stretches, and what takes their place."""
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
@@ -42,6 +43,11 @@ def overlaps(one: Sequence[Edit], others: Iterable[Edit]) -> bool:
     )
 
 
+def crosses(edits: Sequence[Edit]) -> bool:
+    """Whether two of several edits, in their order, change the same characters."""
+    return any(following.start < one.end for one, following in pairwise(edits))
+
+
 def line_start(text: str, offset: int) -> int:
     """The offset at which the line of an offset begins."""
     return text.rfind("\n", 0, offset) + 1
@@ -56,7 +62,7 @@ def line_end(text: str, offset: int) -> int:
 def line_stop(text: str, offset: int) -> int:
     """The offset at which the line of an offset ends, before its line end."""
     end = line_end(text, offset)
-    found = _LINE_END.search(text, offset, end)
+    found = _LINE_END.search(text, line_start(text, offset), end)
     return found.start() if found else end
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from speccheck.validator.evidence.fix import Change
 from speccheck.validator.evidence.value import KeyPath, Span
+from speccheck.validator.fixing.document_edits import document_edits, verify
 from speccheck.validator.fixing.edit import (
     CannotEdit,
     Edits,
@@ -12,8 +13,9 @@ from speccheck.validator.fixing.edit import (
     line_start,
 )
 from speccheck.validator.fixing.shell_edits import offset_of, script_edits
+from speccheck.validator.fixing.shell_quotes import shell_text
 from speccheck.validator.fixing.shell_target import Extent
-from speccheck.validator.fixing.step import Step, after, at_path, is_same
+from speccheck.validator.fixing.step import Step, at_path
 from speccheck.validator.sources.documents.document import (
     Document,
     ReadError,
@@ -25,21 +27,55 @@ from speccheck.validator.sources.source import Source
 
 def embedded_edits(source: Source, span: Span, change: Change) -> Edits:
     """The edits of a change within a text of a document; raises CannotEdit."""
-    text = source.text
-    offset = offset_of(text, span)
+    offset = offset_of(source.text, span)
     for document in source.documents:
         for path, node in _texts(document):
             start, end = node.value
             if start <= offset <= end:
-                region = _script(text, (start, end))
-                line = text[line_start(text, offset) : offset]
-                if line.lstrip().startswith("#SBATCH"):
-                    message = "a line for sbatch in a document"
-                    raise CannotEdit(message)
-                edits = script_edits(text, region, offset, change)
-                _verify(source, document, path, edits)
+                step = _word(document, path, change)
+                if step is None:
+                    return _of_script(source, document, path, (start, end), change)
+                edits = document_edits(document, step)
+                verify(source, edits, {document.index: [step]})
                 return edits
     message = "no text of the document stands there"
+    raise CannotEdit(message)
+
+
+def _of_script(
+    source: Source, document: Document, path: KeyPath, extent: Extent, change: Change
+) -> Edits:
+    text = source.text
+    offset = offset_of(text, change.place.span or Span(1, 1, 1))
+    line = text[line_start(text, offset) : offset]
+    if line.lstrip().startswith("#SBATCH"):
+        message = "it is a line for sbatch in a document"
+        raise CannotEdit(message)
+    edits = script_edits(text, _script(text, extent), offset, change)
+    _verify(source, document, path, edits)
+    return edits
+
+
+def _word(document: Document, path: KeyPath, change: Change) -> Step | None:
+    """The change in a list of words, `["--tee", "3"]` or `["--tee=3"]`."""
+    index = path[-1] if path else ""
+    if not isinstance(index, int):
+        return None
+    key = change.place.key
+    word = str(at_path(document.data, path))
+    name, equal, _ = word.partition("=")
+    before = at_path(document.data, (*path[:-1], index - 1)) if index else None
+    is_joined = name == key and bool(equal)
+    if not is_joined and before != key:
+        return None
+    if change.kind == "set":
+        value = shell_text(change.value)
+        return Step("set", path, f"{name}={value}" if is_joined else value)
+    if change.kind == "rename" and is_joined:
+        return Step("set", path, change.name + word[len(name) :])
+    if change.kind == "rename":
+        return Step("set", (*path[:-1], index - 1), change.name)
+    message = "it is a word of a list"
     raise CannotEdit(message)
 
 
@@ -84,17 +120,14 @@ def _script(text: str, extent: Extent) -> Extent:
 
 def _verify(source: Source, document: Document, path: KeyPath, edits: Edits) -> None:
     """Read the edited text: all but the script is what it was."""
+    new = Source(source.name, edited(source.text, edits), source.language)
     try:
-        new = Source(source.name, edited(source.text, edits), source.language)
         found = {one.index: one.data for one in new.documents}
     except ReadError as error:
         message = f"the edited text could not be read: {error.problem}"
         raise CannotEdit(message) from error
-    wanted = {one.index: one.data for one in source.documents}
     script = at_path(found.get(document.index), path)
-    if isinstance(script, str):
-        step = Step("set", path, script)
-        wanted[document.index] = after(wanted[document.index], step)
-    if not is_same(found, wanted):
-        message = "the edited text would say more or less than is wanted"
+    if not isinstance(script, str):
+        message = "the script would be no text any more"
         raise CannotEdit(message)
+    verify(source, edits, {document.index: [Step("set", path, script)]})

@@ -51,7 +51,9 @@ def line_edits(name: str, text: str, span: Span, change: Change) -> Edits:
             message = f"{key} is used or set on another line as well"
             raise CannotEdit(message)
     if change.kind == "rename":
-        return (Edit(*found.span(2), change.name),)
+        # Blanks around a name are a part of it for NCCL.
+        whole = (found.start(1), found.end(3) - 1)
+        return (Edit(*(whole if _is_bare(name) else found.span(2)), change.name),)
     if change.kind == "remove":
         return (Edit(first, found.end(), ""),)
     text_of = shell_text(change.value)

@@ -33,11 +33,12 @@ class Made(Record):
 
 
 class NotMade(Record):
-    """A fix that is not made, and why."""
+    """A fix that is not made, and why; is_judged: for what would come of it."""
 
     fix: Fix
     owned: Owned
     reason: str
+    is_judged: bool = False
 
 
 class Mended(Record):
@@ -109,13 +110,23 @@ class _Mending:
         self._accepted: list[_Candidate] = []
 
     def improve(self) -> bool:
-        """One pass; tells whether anything was made."""
+        """One pass; tells whether another one may make more.
+
+        It may after anything was made, and where what is left out now was in the way.
+        """
+        if self._accepted:  # on what is made by now it may be judged otherwise
+            self.not_made = {
+                changes: one
+                for changes, one in self.not_made.items()
+                if not one.is_judged
+            }
         base = dict(self.texts)
+        left_out = len(self.not_made)
         candidates = self._candidates(base)
         self._accepted = []
         self._accept(base, candidates)
         self.made += [Made(one.fix, one.mended) for one in self._accepted]
-        return bool(self._accepted)
+        return bool(self._accepted) or len(self.not_made) > left_out
 
     def outcome(self) -> Mended:
         """What came of all passes."""
@@ -128,8 +139,11 @@ class _Mending:
             for name, text in self.original.items()
             if self.texts[name] != text
         }
-        unsafe = sum(not fix.is_safe for fix, _ in _wanted(left, unsafe=True))
-        not_made = tuple(self.not_made.values())
+        wanted = {fix.changes: fix for fix, _ in _wanted(left, unsafe=True)}
+        unsafe = sum(not fix.is_safe for fix in wanted.values())
+        not_made = tuple(
+            one for changes, one in self.not_made.items() if changes in wanted
+        )
         return Mended(
             self.found,
             left,
@@ -151,7 +165,7 @@ class _Mending:
                 self._demand_editable(fix)
                 edits = edits_of(fix, sources)
             except CannotEdit as error:
-                self._leave(fix, owned[0], str(error))
+                self._leave(fix, owned[0], str(error), judged=False)
                 continue
             if any(overlaps(new, taken.get(file, ())) for file, new in edits.items()):
                 continue
@@ -166,8 +180,8 @@ class _Mending:
             if reason is not None:
                 raise CannotEdit(reason)
 
-    def _leave(self, fix: Fix, owned: Owned, reason: str) -> None:
-        self.not_made[fix.changes] = NotMade(fix, owned, reason)
+    def _leave(self, fix: Fix, owned: Owned, reason: str, *, judged: bool) -> None:
+        self.not_made[fix.changes] = NotMade(fix, owned, reason, judged)
 
     def _accept(self, base: Texts, candidates: Sequence[_Candidate]) -> None:
         """Make all of them, or those whose making is judged well."""
@@ -182,7 +196,7 @@ class _Mending:
             self._accepted += candidates
             self.texts, self.judged = texts, judged
         elif len(candidates) == 1:
-            self._leave(candidates[0].fix, owned[0], reason)
+            self._leave(candidates[0].fix, owned[0], reason, judged=True)
         else:
             half = len(candidates) // 2
             self._accept(base, candidates[:half])

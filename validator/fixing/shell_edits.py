@@ -41,7 +41,12 @@ def script_edits(text: str, region: Extent, offset: int, change: Change) -> Edit
         CannotEdit: it cannot be done without changing anything else.
     """
     target = target_at(text, region, offset, change.place.key)
-    if change.kind in {"rename", "remove"}:
+    key = change.place.key
+    is_variable = _NAME.fullmatch(text[slice(*target.name)]) is not None
+    if is_variable and key.startswith("-") and change.kind != "set":
+        message = f"its value comes from another place of the script than {key}"
+        raise CannotEdit(message)
+    if is_variable and change.kind in {"rename", "remove"}:
         _demand_unused(text, region, target)
     if change.kind == "set":
         edits = _set(text, target, change)
@@ -66,8 +71,6 @@ def offset_of(text: str, span: Span) -> int:
 def _demand_unused(text: str, region: Extent, target: Target) -> None:
     """A variable that the script uses elsewhere must keep its name."""
     name = text[slice(*target.name)]
-    if not _NAME.fullmatch(name):
-        return
     script = text[slice(*region)]
     uses = lazy_pattern(rf"\$\{{?!?{name}\b|\b{name}=|\bunset\b[^\n]*\b{name}\b")
     if sum(1 for _ in uses.finditer(script)) > (target.joint == "="):

@@ -25,10 +25,7 @@ def shell_word(text: str, like: str = "") -> str:
     quote = like[:1] if like[:1] in {"'", '"'} and like[:1] == like[-1:] else ""
     if not quote and _PLAIN.fullmatch(text):
         return text
-    if quote == "'" or (not quote and "'" not in text):
-        if "'" in text:
-            message = "the value holds a single quote"
-            raise CannotEdit(message)
+    if quote != '"' and "'" not in text:
         return f"'{text}'"
     for sign in '\\"`$':
         text = text.replace(sign, "\\" + sign)

@@ -1,5 +1,6 @@
 """Where a script states a variable or an option: words, found by their position."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
@@ -70,7 +71,12 @@ def parsed(text: str) -> tuple[Block, int]:
 
 
 def target_at(text: str, region: Extent, offset: int, key: str) -> Target:
-    """What `key` names at an offset; raises CannotEdit where it cannot be told."""
+    """What `key` names at an offset; raises CannotEdit where it cannot be told.
+
+    An option whose value is that of a variable, which nothing else uses, is the
+    variable: `--nnodes $NODES` is changed where NODES is set.
+    """
+    whole = region
     for _ in range(_MOST_LEVELS):
         found = _target(text, region, offset, key)
         if isinstance(found, Target):
@@ -78,6 +84,10 @@ def target_at(text: str, region: Extent, offset: int, key: str) -> Target:
         if found is None or found == region:
             break
         region = found
+    if key.startswith("-"):
+        variable = _variable_at(text, whole, offset)
+        if variable is not None:
+            return variable
     name = "a variable" if _IDENTIFIER.fullmatch(key) else "an option"
     message = f"its value comes from another place of the script than {name} {key}"
     raise CannotEdit(message)
@@ -106,6 +116,30 @@ def _target(text: str, region: Extent, offset: int, key: str) -> Target | Extent
         if found is not None:
             return found._replace(region=region)
         return _inside(text, words[index])
+    return None
+
+
+def _variable_at(text: str, region: Extent, offset: int) -> Target | None:
+    """The variable whose whole value stands at an offset, if it is used only once."""
+    base, end = region
+    block, _ = parsed(text[base:end])
+    for simple, is_only in simples(block):
+        for one in simple.assignments:
+            start, first, stop = (
+                base + at for at in (one.start, one.value.start, one.value.end)
+            )
+            bare = first + (text[first : first + 1] in {"'", '"'})
+            uses = re.findall(rf"\$\{{?{one.name}\b", text[base:end])
+            if offset in {first, bare} and one.elements is None and len(uses) == 1:
+                run = Run(words_of(simple), is_only=is_only)
+                run = run._replace(
+                    words=tuple(
+                        (base + left, base + right) for left, right in run.words
+                    )
+                )
+                index = run.words.index((start, stop))
+                name = start, start + len(one.name)
+                return Target(run, index, index, name, (first, stop), "=", region)
     return None
 
 

@@ -37,10 +37,10 @@ def toml_edits(document: Document, step: Step) -> Edits:
             message = "a table, a list or several lines stand there, not one value"
             raise CannotEdit(message)
         return (Edit(start, end, toml_scalar(step.value, text[start:end])),)
+    if step.kind == "rename" and node.key is not None:
+        return (Edit(*node.key, _key(step.name, text[slice(*node.key)])),)
     if node.key is None or _is_table(text, node):
         return _of_list(text, holder, index, step)
-    if step.kind == "rename":
-        return (Edit(*node.key, _key(step.name, text[slice(*node.key)])),)
     if _is_inline(text, holder, node):
         return _of_inline(text, holder, index, step)
     first = line_start(text, node.key[0])

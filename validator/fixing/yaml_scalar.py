@@ -9,7 +9,9 @@ from speccheck.validator.fixing.edit import CannotEdit
 from speccheck.validator.sources.documents.yaml_document import plain_scalar
 
 # Texts that no place in a block or between brackets takes for anything else.
-_PLAIN = lazy_pattern(r"[A-Za-z0-9_./][A-Za-z0-9_./@%+=~^-]*(?: [A-Za-z0-9_./=+-]+)*")
+_PLAIN = lazy_pattern(
+    r"-{0,2}[A-Za-z0-9_./][A-Za-z0-9_./@%+=~^-]*(?: [A-Za-z0-9_./=+-]+)*"
+)
 # Words for true and false, of which a file keeps to one pair.
 _PAIRS = (
     *(("true", "false"), ("True", "False"), ("TRUE", "FALSE")),
@@ -34,7 +36,16 @@ def yaml_scalar(value: Scalar, like: str = "") -> str:
         return "~" if like == "~" else "null"
     if isinstance(value, int):
         return str(value)
-    return yaml_float(value)
+    return _respelt(value, like.strip("\"'")) or yaml_float(value)
+
+
+def _respelt(value: float, text: str) -> str:
+    """The digits that stand there, with the point and the sign that they lack."""
+    mantissa, letter, power = text.replace("E", "e").partition("e")
+    point = "" if "." in mantissa else ".0"
+    sign = "" if power[:1] in {"+", "-"} else "+"
+    respelt = f"{mantissa}{point}e{sign}{power}"
+    return respelt if letter and plain_scalar(respelt) == value else ""
 
 
 def yaml_float(value: float) -> str:

@@ -6,7 +6,10 @@ from typing import Any
 Row = Mapping[str, Any]
 
 FAMILIES = {"hf-training-arguments": "transformers"}
-CARRIED = ("choices", "range", "deprecated", "deprecated_by", "aliases", "required")
+CARRIED = (
+    *("choices", "range", "deprecated", "deprecated_by", "renamed", "aliases"),
+    "required",
+)
 FREE = ("map", "object", "any", "list")
 KNOWN_FIELDS = frozenset(
     {
@@ -66,6 +69,7 @@ def _compile_section(table: Row, section: str) -> dict[str, Any]:
                 row.get("effect", "refused"),
                 row.get("above", 0),
                 row.get("note", ""),
+                *_losing(section, row),
             ]
             for row in table["exclusive"]
             if _section(row["keys"][0]) == section
@@ -91,6 +95,16 @@ def _compile_section(table: Row, section: str) -> dict[str, Any]:
         "patterns": [name for name in (*keys, *blocks) if "*" in name],
         "keys": keys,
     }
+
+
+def _losing(section: str, row: Row) -> list[str]:
+    """The key of a group that has no effect beside the other, where it is told."""
+    if "loses" not in row:
+        return []
+    if row["loses"] not in row["keys"]:
+        message = f"{row['keys']}: {row['loses']} is none of them"
+        raise ValueError(message)
+    return [str(_within(section, row["loses"]))]
 
 
 def _compile_multiples(table: Row, section: str) -> dict[str, Any]:

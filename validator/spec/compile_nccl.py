@@ -19,8 +19,8 @@ KNOWN_FIELDS = frozenset(
     {
         *("name", "family", "type", "values", "choices", "minimum", "maximum"),
         *("default", "default_history", "added", "removed", "deprecated"),
-        *("replacement", "costly", "cost", "risk", "documented", "confidence"),
-        *("meaning", "source"),
+        *("replacement", "renamed", "costly", "cost", "risk", "documented"),
+        *("confidence", "meaning", "source"),
     }
 )
 PLATFORM_FIELDS = frozenset(
@@ -39,7 +39,10 @@ STATUSES = (
     *("vendor-published", "set-by-plugin", "set-by-image"),
     *("vendor-example", "nvidia-test-profile", "superseded"),
 )
-CARRIED = ("choices", "minimum", "maximum", "default", "replacement", "costly", "cost")
+CARRIED = (
+    *("choices", "minimum", "maximum", "default", "replacement", "renamed"),
+    *("costly", "cost"),
+)
 NUMERIC = ("boolean", "integer", "bytes")
 RISKS = ("safe", "tuning", "debug-only", "dangerous-in-production")
 

@@ -12,6 +12,7 @@ import yaml
 
 from speccheck.validator.evidence.training_plan import leaf_names
 from speccheck.validator.evidence.value_forms import FORMS, TESTS
+from speccheck.validator.evidence.variable_relations import DROPPED
 from speccheck.validator.spec.catalogue_files import CATALOGUES, compiled_path
 
 Row = Mapping[str, Any]
@@ -22,7 +23,7 @@ KINDS = (
 )
 CARRIED = (
     *("id", "kind", "when", "where", "drops", "drops_but", "drops_unless"),
-    *("unless_set", "since", "until", "reason", "remedy"),
+    *("unless_set", "since", "until", "reason", "remedy", "fix", "fix_is_unsafe"),
 )
 # For the tests and the reader: what the relation tells, what it leaves alone, and why.
 UNCARRIED = ("source", "confidence", "example", "mended", "context", "plan", "in")
@@ -66,7 +67,18 @@ def _compile_row(row: Row) -> dict[str, Any]:
     for name in ("since", "until"):
         if name in row:
             compiled[name] = str(row[name])
+    _hold_fix(row)
     return compiled
+
+
+def _hold_fix(row: Row) -> None:
+    """A fix changes what is set: variables of the tests, or those that are dropped."""
+    named = {*row["when"], *row.get("drops", ())}
+    for name, value in row.get("fix", {}).items():
+        is_dropped = name == DROPPED and value is None and row.get("drops")
+        if (not is_dropped and name not in named) or not isinstance(value, str | None):
+            message = f"{row['id']}: no such change: {name} {value!r}"
+            raise ValueError(message)
 
 
 def _test(row: Row, test: Row) -> list[Any]:

@@ -6,7 +6,7 @@ waivers (told.py), after all plans.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from speccheck.validator.evidence.value import Place, Span
 from speccheck.validator.evidence.waiver import Waiver, may_hold_waivers
@@ -17,17 +17,18 @@ from speccheck.validator.rule_index import RuleEntry
 from speccheck.validator.sources.files import ReadFile
 from speccheck.validator.sources.source import Source
 from speccheck.validator.spec.edition import Edition
-from speccheck.validator.waivers.baseline import Baseline, Known, load_baseline
 from speccheck.validator.waivers.comment import (
     Comment,
     comments_of,
     comments_of_script,
 )
 from speccheck.validator.waivers.entry import Entry, InFiles, InLines, PlanFacts
-from speccheck.validator.waivers.file import load_waivers
 from speccheck.validator.waivers.scan import MOST_COMMENTS
 from speccheck.validator.waivers.today import days_left, today
 from speccheck.validator.waivers.written import KnownNames, Written, read_comment
+
+if TYPE_CHECKING:
+    from speccheck.validator.waivers.baseline import Baseline, Known
 
 _NO_COMMENTS = (
     "comments in JSON waive nothing: write an entry of a waivers file and name it with "
@@ -54,7 +55,7 @@ class Silence:
         request: Request,
         edition: Edition,
         rules: Sequence[RuleEntry],
-        baseline: Baseline | None = None,
+        baseline: "Baseline | None" = None,
     ) -> None:
         """Read the files of waivers, the baseline where none is given.
 
@@ -68,6 +69,8 @@ class Silence:
         self.plans: list[PlanFacts] = []
         self.locations: dict[Place, Location] = {}
         self.baseline = baseline
+        if baseline is not None:
+            policy = policy._replace(baseline=baseline.path)
         self.own_files = own_files(policy)
         self._reads_comments = policy.inline_ignores
         self._mandatory = {one.name.lower() for one in policy.mandatory}
@@ -87,12 +90,20 @@ class Silence:
         self._by_name: dict[str, list[int]] = {}
         self._looked_into: set[tuple[str, int]] = set()
         if policy.waivers is not None:
+            from speccheck.validator.waivers.file import (  # noqa: PLC0415 - seldom
+                load_waivers,
+            )
+
             for one in load_waivers(policy.waivers, self._known):
                 left = days_left(one.waiver.until, self.today)
                 self._add(one._replace(days_left=left))
         for ignore in policy.file_ignores:
             self._add(_of_setting(ignore))
         if baseline is None and policy.baseline is not None:
+            from speccheck.validator.waivers.baseline import (  # noqa: PLC0415 - seldom
+                load_baseline,
+            )
+
             self.baseline = load_baseline(policy.baseline)
 
     def applied(
@@ -136,7 +147,7 @@ class Silence:
 
     def _by_baseline(
         self,
-        baseline: Baseline,
+        baseline: "Baseline",
         findings: Iterable[LocatedFinding],
         sources: Mapping[str, Source],
         first: str,

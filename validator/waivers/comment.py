@@ -7,13 +7,14 @@ string is none.
 import re
 from collections.abc import Iterator
 
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.sources.documents.document import LineTable
 from speccheck.validator.sources.source import Source
 from speccheck.validator.waivers.scan import MARK, Scan
 
-_FOREIGN_MARK = re.compile(r"(?://|/\*|#)[ \t*]*speccheck:[ \t]*[A-Za-z]")
-_JSON_TOKEN = re.compile(
+_FOREIGN_MARK = lazy_pattern(r"(?://|/\*|#)[ \t*]*speccheck:[ \t]*[A-Za-z]")
+_JSON_TOKEN = lazy_pattern(
     r"\"(?:[^\"\\\n]++|\\.)*+\"?|(//[^\n]*|#[^\n]*|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?)"
 )
 

@@ -71,6 +71,9 @@ class _CommandLines:
             first = table.place(start)[0]
             last = table.place(max(start, stop - 1))[0]
             self._reach[first] = max(self._reach[first], self._reach[last])
+        for line in range(len(lines) - 1, 0, -1):
+            if _goes_on(lines[line - 1]):
+                self._reach[line] = max(self._reach[line], self._reach[line + 1])
         self._said = [
             number
             for number, line in enumerate(lines, 1)
@@ -84,7 +87,7 @@ class _CommandLines:
         if index == len(self._said):
             return None
         first = self._said[index]
-        return first, max(self._reach[first : self._last[first] + 1])
+        return first, self._reach[first]
 
     def joined(self, line: int) -> Lines:
         """The lines that backslashes join to one."""

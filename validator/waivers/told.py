@@ -7,6 +7,7 @@ cover was judged, and all files of the folder were at hand.
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from speccheck.validator.evidence.applied_waivers import (
     AppliedBaseline,
@@ -24,8 +25,10 @@ from speccheck.validator.plan_judges import Silenced
 from speccheck.validator.rule_index import RuleEntry
 from speccheck.validator.sources.files import is_searched
 from speccheck.validator.waivers.apply import Silence
-from speccheck.validator.waivers.baseline import Known
 from speccheck.validator.waivers.entry import Entry, InFiles, InLines, PlanFacts
+
+if TYPE_CHECKING:
+    from speccheck.validator.waivers.baseline import Known
 
 _EXAMPLES = 3
 _NEAR = 5  # lines between a comment and the one that may have been meant
@@ -49,7 +52,9 @@ class Seen:
             *zip(silence.plans, judged, strict=True)
         ]
         self._silence = silence
-        self._files = {os.path.abspath(path) for path in (*paths, *silence.own_files)}
+        own = [silence.baseline.path] if silence.baseline is not None else []
+        known = (*paths, *silence.own_files, *own)
+        self._files = {os.path.abspath(path) for path in known}
         self._folders = [
             os.path.abspath(one)
             for one in judge.request.arguments
@@ -140,7 +145,7 @@ def with_waivers_judged(
         evidence = AppliedWaivers(
             tuple(applied.get(number, ())),
             (baselines[number],) if number in baselines else (),
-            silence.today.isoformat(),
+            silence.today,
         )
         found = tuple(_judged(evidence, silence, silenced.judge))
         plan = result[number]
@@ -275,13 +280,13 @@ def _applied_baseline(silence: Silence, seen: Seen) -> tuple[int, AppliedBaselin
     )
 
 
-def _example(one: Known) -> str:
+def _example(one: "Known") -> str:
     place = one.places[0]
     where = f"{place.file} {place.key}".strip()
     return f"{one.rule or one.clause} at {where}"
 
 
-def fixed_entries(silence: Silence, seen: Seen) -> Iterator[tuple[Known, int, int]]:
+def fixed_entries(silence: Silence, seen: Seen) -> Iterator[tuple["Known", int, int]]:
     """Entries of the baseline that this run has judged and not met.
 
     Gives each with how often, and the first plan that holds its file.

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import date
 
-from speccheck.validator.evidence.nearest import nearest
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
+from speccheck.validator.waivers.today import is_date
 
 LINE = "ignore"
 FILE = "ignore-file"
@@ -18,9 +18,9 @@ _OTHER_WORDS = frozenset(
     {"allow", "disable", "noqa", "off", "silence", "skip", "suppress", "waive"}
 )
 _WORD = re.compile(r"([A-Za-z][A-Za-z_-]*)[ \t]*(?:\[([^\]]*)(\]?))?(.*)", re.DOTALL)
-_FIELD = re.compile(r"[ \t]*([A-Za-z_-]+)[ \t]*=[ \t]*(.*?)[ \t]*")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_CLAUSE = re.compile(r"[A-Za-z]{2,5}-\d{3}")
+_FIELD = lazy_pattern(r"[ \t]*([A-Za-z_-]+)[ \t]*=[ \t]*(.*?)[ \t]*")
+_DATE = lazy_pattern(r"\d{4}-\d\d-\d\d")
+_CLAUSE = lazy_pattern(r"[A-Za-z]{2,5}-\d{3}")
 
 
 class Written(Record):
@@ -58,6 +58,10 @@ class KnownNames(Record):
             return f"{name} would silence everything: name each rule or clause"
         if small in self.areas:
             return f"{name} is an area: name its rules or clauses one by one"
+        from speccheck.validator.evidence.nearest import (  # noqa: PLC0415 - rare
+            nearest,
+        )
+
         close = nearest(small, [*self.rules, *self.clauses])
         if close is None:
             return f"no rule or clause {name}: speccheck rules lists them"
@@ -95,13 +99,8 @@ def read_comment(text: str, known: KnownNames) -> Written | None:
 
 def date_fault(text: str) -> str:
     """What is wrong with a last day; empty for a date."""
-    if _DATE.fullmatch(text):
-        try:
-            date.fromisoformat(text)
-        except ValueError:
-            pass
-        else:
-            return ""
+    if _DATE.fullmatch(text) and is_date(text):
+        return ""
     shown = hidden(text[:40])
     return f"until={shown} is no date: write the last day as until=2027-01-31 (UTC)"
 
@@ -112,6 +111,8 @@ def kept(text: str) -> str:
 
 
 def _misspelt(word: str, listed: str | None, rest: str) -> Written | None:
+    from speccheck.validator.evidence.nearest import nearest  # noqa: PLC0415 - rare
+
     meant = nearest(word.lower(), (LINE, FILE), share=0.5)
     if meant is None and word.lower() in _OTHER_WORDS:
         meant = LINE
@@ -141,7 +142,7 @@ def _fields(text: str) -> tuple[dict[str, str], str, list[str]]:
     while parts:
         found = _FIELD.fullmatch(parts[-1])
         name = found[1].lower() if found else ""
-        close = nearest(name, _FIELDS) if found else None
+        close = _field(name) if found else None
         if found is None or close is None or (len(parts) == 1 and close != name):
             break
         if name != close:
@@ -150,6 +151,14 @@ def _fields(text: str) -> tuple[dict[str, str], str, list[str]]:
         parts.pop()
     reason = kept(";".join(parts).strip(" \t:-;"))
     return fields, reason, faults
+
+
+def _field(name: str) -> str | None:
+    if name in _FIELDS:
+        return name
+    from speccheck.validator.evidence.nearest import nearest  # noqa: PLC0415 - rare
+
+    return nearest(name[:20], _FIELDS)
 
 
 def _until(text: str) -> tuple[str, list[str]]:

@@ -195,7 +195,11 @@ def _keyed(
         for name, flag in _given(file, arguments).items():
             value = flag.texts[0] if len(flag.texts) == 1 else [*flag.texts]
             keys[flag.named_at] = StatedKey(
-                (name,), value, flag.named_at, is_sure=not flag.doubt
+                (name,),
+                value,
+                flag.named_at,
+                is_sure=not flag.doubt,
+                value_at=flag.place,
             )
             text = refused_text(flag, catalogue)
             if text is not None:

@@ -1,0 +1,212 @@
+"""What rules make fixes of: places of which it is certain what stands there.
+
+A leaf of the plan is in one unit whatever its file counts in, and several keys may feed
+it. A fix may write to a file only where that file holds the leaf's very value: then the
+key counts in the leaf's unit, and another value may stand in its place.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from speccheck.validator.evidence.fix import (
+    Change,
+    Fix,
+    Scalar,
+    to_add,
+    to_remove,
+    to_rename,
+    to_set,
+)
+from speccheck.validator.evidence.value import Place, Value
+
+if TYPE_CHECKING:
+    from speccheck.validator.evidence.environment import Variable
+    from speccheck.validator.evidence.key_rows import KeyRow
+    from speccheck.validator.evidence.stated_keys import (
+        KeyedFile,
+        LoadedAs,
+        StatedKey,
+        StatedKeys,
+    )
+
+
+def place_of(leaf: Value[Any], *keys: str) -> Place | None:
+    """The one place that states a leaf, if its key ends with one of `keys`.
+
+    For launch options and keys whose unit the rule knows.
+    """
+    if leaf.status != "stated" or len(leaf.places) != 1:
+        return None
+    place = leaf.places[0]
+    named = any(place.key == key or place.key.endswith(f".{key}") for key in keys)
+    return place if named else None
+
+
+def written_place(leaf: Value[Any], stated: "StatedKeys") -> Place | None:
+    """The one place that states a leaf, if its file holds that very value there."""
+    key = _stated_key(leaf, stated)
+    if key is None or not _is_same(key.value, leaf.value):
+        return None
+    return key.value_place
+
+
+def rewritten(
+    leaf: Value[Any], value: Scalar, stated: "StatedKeys", *, is_safe: bool = False
+) -> Fix | None:
+    """Another value where a leaf is stated; None where that place is not certain."""
+    place = written_place(leaf, stated)
+    if place is None:
+        return None
+    return Fix(f"set {place.key} to {shown(value)}", (to_set(place, value),), is_safe)
+
+
+def switched(
+    leaf: Value[bool], stated: "StatedKeys", *, on: bool, is_safe: bool = False
+) -> Fix | None:
+    """A switch turned over: true becomes false, or a flag that made it so goes."""
+    key = _stated_key(leaf, stated)
+    if key is None or leaf.value is not (not on):
+        return None
+    if key.value is leaf.value:
+        return rewritten(leaf, on, stated, is_safe=is_safe)
+    return without_keys([key], is_safe=is_safe) if key.value == [] else None
+
+
+def without_keys(keys: "Iterable[StatedKey]", *, is_safe: bool) -> Fix | None:
+    """The keys and flags go; None where a script gives one under a condition only."""
+    gone = tuple(keys)
+    if not gone or not all(key.is_sure for key in gone):
+        return None
+    places = [key.value_place for key in gone]
+    names = ", ".join(dict.fromkeys(place.key for place in places))
+    return Fix(f"delete {names}", tuple(to_remove(place) for place in places), is_safe)
+
+
+def without_variables(variables: "Iterable[Variable]", *, is_safe: bool) -> Fix:
+    """The variables are not set any more, in no pod of a job."""
+    gone = tuple(variables)
+    names = ", ".join(one.name for one in gone)
+    changes = tuple(to_remove(place) for one in gone for place in one.written_at)
+    return Fix(f"delete {names}", changes, is_safe)
+
+
+def variable_set(variable: "Variable", value: str, *, is_safe: bool) -> Fix:
+    """A variable takes another value, in each pod of a job that sets it."""
+    changes = tuple(to_set(place, value) for place in variable.written_at)
+    return Fix(f"set {variable.name}={value}", changes, is_safe)
+
+
+def variable_renamed(variable: "Variable", name: str, *, is_safe: bool) -> Fix:
+    """A variable takes another name, in each pod of a job that sets it."""
+    changes = tuple(to_rename(place, name) for place in variable.written_at)
+    return Fix(f"rename {variable.name} to {name}", changes, is_safe)
+
+
+def the_flag(stated: "StatedKeys", name: str) -> "StatedKey | None":
+    """The flag of a command line, where it is surely given, and once."""
+    found = [key for file in stated.files for key in file.keys if key.path == (name,)]
+    return found[0] if len(found) == 1 and found[0].is_sure else None
+
+
+def combined(says: str, changes: Iterable[Change], *, is_safe: bool = False) -> Fix:
+    """Several changes that belong together."""
+    return Fix(says, tuple(changes), is_safe)
+
+
+def shown(value: Scalar) -> str:
+    """A value as a message shows it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _stated_key(leaf: Value[Any], stated: "StatedKeys") -> "StatedKey | None":
+    """The only key that states a leaf."""
+    if leaf.status != "stated" or len(leaf.places) != 1:
+        return None
+    place = leaf.places[0]
+    found = [
+        key
+        for file in stated.files
+        if file.file == place.file
+        for key in file.keys
+        if _is_at(key, place)
+    ]
+    return found[0] if len(found) == 1 and found[0].is_sure else None
+
+
+def _is_at(key: "StatedKey", place: Place) -> bool:
+    if place.path:
+        own = key.place
+        return own.path == place.path and own.document == place.document
+    return key.path == (place.key,)
+
+
+def _is_same(written: object, value: object) -> bool:
+    """Whether a file holds the value itself; texts of a command line are read."""
+    if isinstance(written, bool) or isinstance(value, bool):
+        return written is value
+    if isinstance(written, str) and isinstance(value, int | float):
+        try:
+            return float(written) == value
+        except ValueError:
+            return False
+    return written == value
+
+
+def renamed_key(
+    file: "KeyedFile", key: "StatedKey", row: "KeyRow", *, is_safe: bool
+) -> Fix | None:
+    """A key under the name that it has now; None where another name means another."""
+    if not row.renamed or len(row.deprecated_by) != 1 or not key.is_sure:
+        return None
+    above, _, old = row.path.rpartition(".")
+    new_above, _, new = row.deprecated_by[0].rpartition(".")
+    if key.path[-1] != old or above != new_above:
+        return None  # an alias, or a name at another level
+    if any(one.path == (*key.path[:-1], new) for one in file.keys):
+        return None
+    says = f"rename {key.place.key} to {new}"
+    return Fix(says, (to_rename(key.value_place, new),), is_safe)
+
+
+def flag_set(key: "StatedKey", value: int, *, is_safe: bool) -> Fix | None:
+    """A flag that is surely given takes another number."""
+    if not key.is_sure:
+        return None
+    says = f"set {key.place.key} to {value}"
+    return Fix(says, (to_set(key.value_place, value),), is_safe)
+
+
+def typed(one: "LoadedAs", *, is_safe: bool) -> Fix | None:
+    """What is written, so that it loads as what its writer means."""
+    value = _meant(one.written.strip("\"'"), one.expected)
+    if value is None:
+        return None
+    says = f"write {one.key} as {_AS.get(one.expected, one.expected)}"
+    return Fix(says, (to_set(one.place, value),), is_safe)
+
+
+_AS = {"true or false": "a switch", "the word 'no' in quotes": "a text"}
+
+
+def _meant(text: str, expected: str) -> Scalar:
+    """The value of a text as the expected type; None where that is not certain."""
+    if expected == "a text in quotes":
+        return text
+    if expected == "the word 'no' in quotes":
+        return "no"
+    if expected == "true or false":
+        return {"true": True, "false": False}.get(text.lower())
+    digits = text.removeprefix("-")
+    if expected == "a whole number" or digits.isdecimal():
+        return int(text) if digits.isdecimal() else None
+    try:
+        return float(text) if expected == "a number" else None
+    except ValueError:
+        return None
+
+
+def flag_added(beside: Place, name: str, *, is_safe: bool = False) -> Fix:
+    """A flag without argument behind another one of the same command."""
+    return Fix(f"add {name}", (to_add(beside, name, None),), is_safe)
