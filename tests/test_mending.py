@@ -193,3 +193,11 @@ def test_only_keys_whose_unit_is_known_are_taken() -> None:
     nested = leaf(0, place("exp", "resume"))
     assert place_of(nested, "resume") == place("exp", "resume")
     assert place_of(nested, "sume") is None
+
+
+def test_a_switch_that_was_a_text_is_never_turned_off_safely() -> None:
+    for written, is_safe in (("true", True), ("false", False)):
+        one = LoadedAs("k", written, "text", "true or false", place("k"), fatal=False)
+        fix = typed(one, is_safe=True)
+        assert fix is not None
+        assert fix.is_safe is is_safe

@@ -67,8 +67,21 @@ class UnknownKey(Record):
         parent = dotted(self.key.path).removesuffix("[]").rpartition(".")[0]
         if above != parent or slip.path in {dotted(one.path) for one in self.file.keys}:
             return None
+        if not self._may_be(slip.path):
+            return None
         change = to_rename(self.key.value_place, meant)
         return combined(f"rename {name} to {meant}", [change], is_safe=False)
+
+    def _may_be(self, meant: str) -> bool:
+        """Whether a value of this type may stand at the key that is meant."""
+        table, value = self.file.catalogue, self.key.value
+        row = table.lookup(tuple(meant.split("."))) if table is not None else None
+        kinds = set(row.type.split("|")) if row is not None else {"any"}
+        if isinstance(value, bool):
+            return bool(kinds & {"bool", "any", "flag"})
+        if isinstance(value, int | float):
+            return kinds - {"null"} != {"bool"}
+        return not isinstance(value, dict) or bool(kinds & {"object", "map", "any"})
 
 
 def unknown_keys(file: KeyedFile, *, refused: bool) -> Iterator[UnknownKey]:

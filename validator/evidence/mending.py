@@ -179,12 +179,15 @@ def flag_set(key: "StatedKey", value: int, *, is_safe: bool) -> Fix | None:
 
 
 def typed(one: "LoadedAs", *, is_safe: bool) -> Fix | None:
-    """What is written, so that it loads as what its writer means."""
+    """What is written, so that it loads as what its writer means.
+
+    Never safe for a text that means false: as a text it has counted as true.
+    """
     value = _meant(one.written.strip("\"'"), one.expected)
     if value is None:
         return None
     says = f"write {one.key} as {_AS.get(one.expected, one.expected)}"
-    return Fix(says, (to_set(one.place, value),), is_safe)
+    return Fix(says, (to_set(one.place, value),), is_safe and value is not False)
 
 
 _AS = {"true or false": "a switch", "the word 'no' in quotes": "a text"}
