@@ -3,18 +3,21 @@
 #   make test       run the tests
 #   make check      format, lint, types, tests: what CI runs
 #   make bench      measure start-up and throughput, and the errors of the models
+#   make bench-peers  write docs/peers.md: other linters on the same files, in one run
 #   make accuracy   write docs/accuracy.md and its plot: the models' errors, row by row
 #   make bandwidth  write docs/bandwidth.md: the verdict on every published bandwidth
 #   make node-report  draw docs/node-report.svg: the report of a faulty machine
 #   make calibration  write docs/calibration.md: the rules on published files
 #   make measuring  install what speccheck bench and its tests need: torch
+#   make docs       build the site of the documentation into site/
+#   make schemas-for-tests  fetch the SARIF schema, which a test validates against
 #   make generate   rewrite the generated files that are committed
 #   make clean      remove .venv and caches
 # PYTHON=... picks the interpreter, PYTEST_ARGUMENTS=... goes to pytest.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := check
-.PHONY: demo test lint format check bench measuring accuracy bandwidth node-report calibration generate clean
+.PHONY: demo test lint format check bench bench-peers measuring accuracy bandwidth node-report calibration docs generate schemas-for-tests clean
 
 EXAMPLE := fixtures/examples/several-files --gpu H100-80GB --role sft
 
@@ -24,6 +27,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_FOR_DEVELOPMENT := $(VENV)/.installed-for-development
 INSTALLED_FOR_PLOTS := $(VENV)/.installed-for-plots
+INSTALLED_FOR_DOCS := $(VENV)/.installed-for-docs
 INSTALLED_FOR_MEASURING := $(VENV)/.installed-for-measuring
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -49,7 +53,7 @@ lint: $(INSTALLED_FOR_DEVELOPMENT)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict
-	$(BIN)/mypy --strict tests bench
+	$(BIN)/mypy --strict tests bench docs/theme
 	$(BIN)/pyright
 
 format: $(INSTALLED_FOR_DEVELOPMENT)
@@ -61,6 +65,16 @@ check: lint test
 bench: $(INSTALLED)
 	$(BIN)/python bench/run.py $(BENCH_ARGUMENTS)
 	@echo; $(BIN)/python bench/accuracy.py
+
+# The peers have an environment of their own: none of them is a dependency.
+PEERS := .venv-peers
+bench-peers: $(INSTALLED) $(PEERS)/.installed
+	$(BIN)/python bench/peers.py --write $(BENCH_ARGUMENTS)
+
+$(PEERS)/.installed: bench/peers.txt
+	$(BIN)/python -m venv --clear $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --requirement bench/peers.txt
+	@touch $@
 
 measuring: $(INSTALLED_FOR_MEASURING)
 
@@ -76,6 +90,13 @@ node-report: $(INSTALLED)
 calibration: $(INSTALLED)
 	$(BIN)/python bench/calibration.py
 
+# --strict: a link or an anchor that leads nowhere, or a page that nothing leads to, fails.
+# The variable silences a notice of the theme, which docs/decisions/0009 answers.
+docs: $(INSTALLED_FOR_DOCS)
+	$(BIN)/python docs/theme/stage.py build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --config-file build/site/mkdocs.yml
+	@echo 'site/index.html'
+
 # In this order: pages are made of the compiled edition.
 GENERATORS := \
   spec.compile_edition \
@@ -84,9 +105,13 @@ GENERATORS := \
   spec.compile_relations \
   report.fix_page \
   report.json_schemas \
+  report.framework_schemas.generate \
   report.rule_pages \
+  report.clause_pages \
+  cli.reference_pages \
   rule_index \
   report.coverage_page \
+  settings.page \
   sources.registry
 
 generate: $(INSTALLED_FOR_DEVELOPMENT)
@@ -95,8 +120,18 @@ generate: $(INSTALLED_FOR_DEVELOPMENT)
 	  $(BIN)/python -m speccheck.validator.$$generator || exit; \
 	done
 
+# The schema of OASIS is not ours to include.
+SARIF_SCHEMA := https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json
+
+schemas-for-tests: .schemas/sarif-schema-2.1.0.json
+
+.schemas/sarif-schema-2.1.0.json:
+	@mkdir -p $(@D)
+	curl --fail --silent --show-error --location --output $@.part $(SARIF_SCHEMA)
+	@mv $@.part $@
+
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf $(VENV) $(PEERS) .mypy_cache .pytest_cache .ruff_cache build dist site
 	find validator rules schemas probes tests bench -name __pycache__ -prune -exec rm -rf {} +
 
 # An environment that is there already is kept as long as its interpreter runs.
@@ -125,6 +160,11 @@ $(INSTALLED_FOR_MEASURING): pyproject.toml
 	$(create_environment)
 	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
 	@touch $(INSTALLED) $(INSTALLED_FOR_DEVELOPMENT) $@
+
+$(INSTALLED_FOR_DOCS): pyproject.toml
+	$(create_environment)
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $(INSTALLED) $@
 
 $(INSTALLED_FOR_PLOTS): pyproject.toml
 	$(create_environment)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from nvml_stand_in import StandIn, build
+from settings_files import DEEPSPEED
 
 # Variables that choose the form of the output, or that a probe reads as the launcher's.
 _OF_THE_CALLER = ("CI", "COLUMNS", "FORCE_COLOR", "GITHUB_ACTIONS", "NO_COLOR", "TERM")
@@ -55,3 +56,12 @@ def stand_in(
 ) -> StandIn:
     """Eight healthy GPUs, until the test says otherwise."""
     return StandIn(management_library, tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with one configuration, whose batches do not agree."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "ds.json").write_text(DEEPSPEED)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

@@ -250,7 +250,7 @@ def test_a_report_that_cannot_be_written_ends_with_2(
 ) -> None:
     code, _, err = run(capsys, "ds.json", "--output", "json=none/report.json")
     assert code == 2
-    assert "none/report.json: report not written" in err
+    assert err == "speccheck: --output json=none/report.json: no such folder: none\n"
 
 
 def test_a_report_takes_the_place_of_no_pipe(

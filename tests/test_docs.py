@@ -1,12 +1,18 @@
-"""Generated pages equal what the rules and the edition say."""
+"""Generated pages equal what the rules, the edition and the options say."""
 
+import re
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from speccheck.validator.cli import reference_pages
+from speccheck.validator.cli.main import USAGE
+from speccheck.validator.cli.options import OPTIONS
+from speccheck.validator.report import clause_pages
 from speccheck.validator.report.rule_pages import FOLDER, pages
 from speccheck.validator.rule_index import built_in_rules
+from speccheck.validator.spec.edition import load_edition
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -16,11 +22,59 @@ def test_rule_pages_are_the_generated_ones() -> None:
     assert written == pages(), "run make generate"
 
 
+def test_clause_pages_are_the_generated_ones() -> None:
+    folder = clause_pages.FOLDER
+    written = {path.name: path.read_text("utf-8") for path in folder.glob("*.md")}
+    assert written == clause_pages.pages(), "run make generate"
+
+
+def test_every_clause_is_an_anchor_with_its_rules_and_sources() -> None:
+    for code in load_edition().areas:
+        page = clause_pages.pages()[clause_pages.page_name(code)]
+        for clause in load_edition().clauses.values():
+            if clause.area == code:
+                assert f'<a id="{clause.id.lower()}"></a>' in page
+                part = page.split(f"## {clause.id} ")[1].split("<a id=")[0]
+                for word in (
+                    "*Why.*",
+                    "*What to change.*",
+                    "*Judged by.*",
+                    "*Rests on.*",
+                ):
+                    assert word in part, f"{clause.id} {word}"
+                for name, number in clause.numbers.items():
+                    assert f"| {name} | " in part
+                    assert f" | {number.confidence} | " in part
+
+
+def test_the_pages_of_the_command_line_are_the_generated_ones() -> None:
+    for name, text in reference_pages.pages().items():
+        written = (reference_pages.FOLDER / name).read_text("utf-8")
+        assert written == text, "run make generate"
+
+
+def test_the_page_of_the_command_line_has_every_command_and_option() -> None:
+    page = reference_pages.pages()[reference_pages.COMMAND_LINE]
+    commands = re.findall(r"^  ((?:spec )?[a-z]+)\b", USAGE, re.MULTILINE)
+    assert len(commands) > 8
+    for command in commands:
+        assert f"\n## speccheck {command}\n" in page
+    for option in OPTIONS:
+        assert f"\n| `{option.flag}" in page
+
+
 @pytest.mark.parametrize("rule", built_in_rules(), ids=lambda rule: rule.name)
 def test_every_page_has_requirement_reason_examples_and_source(rule: object) -> None:
     name = getattr(rule, "name", "")
     page = pages_once()[f"{name}.md"]
-    for part in ("## Requirement", "## Why", "Bad::", "Good::", "Source", "## What to"):
+    for part in (
+        "## Requirement",
+        "## Why",
+        "\nBad:\n",
+        "\nGood:\n",
+        "Source",
+        "## What to",
+    ):
         assert part in page, part
 
 

@@ -29,6 +29,8 @@ _JUDGES = (
 )
 _READS = (*_FACTS, "validator.models", "validator.spec", "schemas", "validator")
 _ENGINE = (*_JUDGES, *_READS, "rules", "validator.sources", "probes", "engine")
+_SCHEMAS = "validator.report.json_schemas"
+_ASKING = ("validator.report", _SCHEMAS, "validator.cli", "validator.settings")
 LAYERS: dict[str, tuple[str, ...]] = {
     "validator.evidence": _FACTS,
     "validator.rule": _FACTS,
@@ -41,7 +43,10 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "probes": (*_READS, "probes"),
     "engine": _ENGINE,
     "validator.report": (*_ENGINE, "validator.report"),
-    "validator.cli": (*_ENGINE, "validator.report", "validator.cli"),
+    _SCHEMAS: (*_ENGINE, *_ASKING),  # of settings as well
+    # Two ways to ask for the same: settings are what options say, and stand in a file.
+    "validator.settings": (*_ENGINE, *_ASKING),
+    "validator.cli": (*_ENGINE, *_ASKING),
     "validator.__main__": ("validator.cli",),
     "schemas": ("schemas",),
     "validator": ("validator",),

@@ -33,7 +33,9 @@ def errors(text: str) -> list[str]:
 def test_the_published_schemas_are_the_generated_ones(tmp_path: Path) -> None:
     write_all(tmp_path)
     written = {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()}
-    published = {path.name: path.read_text("utf-8") for path in PUBLISHED.iterdir()}
+    published = {
+        path.name: path.read_text("utf-8") for path in PUBLISHED.glob("*.json")
+    }
     assert written == published
 
 

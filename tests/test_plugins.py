@@ -5,39 +5,24 @@ import os
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from example_package import FOLDER, NAME, write_metadata
+
 PROJECT = Path(__file__).resolve().parents[1]
-EXAMPLE = PROJECT / "tests" / "example_plugin"
-TOY = "toy_trainer:\n  nodes: 2\n  gpus: 8\n  tensor_parallel: 3\n  keep: 0\n"
+TOY = (FOLDER / "toy.yaml").read_text("utf-8")
 
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
     """A folder of packages that holds the example, as an installer leaves it."""
     folder = tmp_path / "packages"
-    shutil.copytree(EXAMPLE / "speccheck_example", folder / "speccheck_example")
-    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))
-    write_metadata(folder, project["project"]["entry-points"])
+    shutil.copytree(FOLDER / NAME, folder / NAME)
+    write_metadata(folder)
     return folder
-
-
-def write_metadata(folder: Path, groups: dict[str, dict[str, str]]) -> None:
-    information = folder / "speccheck_example-1.0.dist-info"
-    information.mkdir(parents=True, exist_ok=True)
-    (information / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: speccheck-example\nVersion: 1.0\n",
-        encoding="utf-8",
-    )
-    lines: list[str] = []
-    for group, points in groups.items():
-        lines.append(f"[{group}]")
-        lines += [f"{name} = {value}" for name, value in points.items()]
-    (information / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
 
 
 def speccheck(
@@ -71,7 +56,7 @@ def test_a_reader_and_a_rule_of_a_package_are_used_when_asked_for(
     report = json.loads(found.stdout)
     assert report["files"][0]["format"] == "toy-trainer"
     assert report["plans"][0]["world_size"] == 16
-    assert ("tensor_parallel_odd", "MEM-003", 4) in failed(report)
+    assert ("tensor_group_leaves_node", "TOPO-001", 4) in failed(report)
     assert found.returncode == 1
 
 
@@ -83,9 +68,16 @@ def test_nothing_of_a_package_is_used_unasked(installed: Path) -> None:
 
 def test_rules_of_a_package_are_selected_like_others(installed: Path) -> None:
     found = speccheck(
-        installed, TOY, "--plugins", "--select", "tensor_parallel_odd", "--output=json"
+        installed,
+        TOY,
+        "--plugins",
+        "--select",
+        "tensor_group_leaves_node",
+        "--output=json",
     )
-    assert failed(json.loads(found.stdout)) == {("tensor_parallel_odd", "MEM-003", 4)}
+    assert failed(json.loads(found.stdout)) == {
+        ("tensor_group_leaves_node", "TOPO-001", 4)
+    }
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from speccheck.validator.evidence.doubt import Doubts
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.finding import Finding, Level
+from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence, Value
@@ -22,10 +22,9 @@ from speccheck.validator.gate import (
 from speccheck.validator.rule import Confidence, ListedRule, Numbers, Rule, Verdict
 from speccheck.validator.spec.compose import ComposedEdition, JudgedClause
 from speccheck.validator.verdicts import broken, doubted, missing_verdict, no_source
+from speccheck.validator.weights import weight_of
 
-_LEVELS: dict[str, Level] = {"must": "error", "should": "warning", "may": "info"}
 _WHOLE_NODE = "node"  # subject of a rule that judges no part by itself
-_MAY_BE_ERRORS = ("exact", "lower_bound")
 _NO_RULE = Verdict("unknown", "no rule judges this clause yet")
 
 
@@ -376,15 +375,12 @@ def _finding(
 ) -> Finding:
     clause = judged.clause
     confidence: Confidence = "exact" if rule is None else rule.confidence
-    level = _LEVELS[judged.level]
-    if level == "error" and confidence not in _MAY_BE_ERRORS:
-        level = "warning"
     return Finding(
         clause=clause.id,
         title=clause.title,
         clause_level=judged.level,
         rule="" if rule is None else rule.name,
-        level=level,
+        level=weight_of(judged, rule),
         outcome=verdict.outcome,
         message=verdict.message,
         places=verdict.places,

@@ -15,27 +15,32 @@ from speccheck.validator.locate import LocatedFinding, located, sources_of
 from speccheck.validator.request import Request
 from speccheck.validator.rule import OF_FILES, Scope
 from speccheck.validator.rule_index import RuleEntry, RulesByClause, rule_entries
-from speccheck.validator.selection import Selection
 from speccheck.validator.sources.files import FileStatus
 from speccheck.validator.sources.joining.grouping import PlanFiles
 from speccheck.validator.sources.source import Source
-from speccheck.validator.spec.compose import JudgedClause, compose
+from speccheck.validator.spec.compose import ComposedEdition, JudgedClause, compose
 from speccheck.validator.spec.edition import load_edition
+from speccheck.validator.weights import with_levels
 
 if TYPE_CHECKING:
+    from speccheck.validator.left_out import LeftOut, Silences
     from speccheck.validator.measured import Measured
+    from speccheck.validator.shown_plan import ShownPlan
 
 # Clauses whose failures a change of settings can mend, and the plans of a run for which
 # one is sought: each costs up to as much as judging a hundred plans.
 MENDED = frozenset({"MEM-001", "MEM-002", "MEM-020", "BATCH-001", "BATCH-003"})
 MOST_SOUGHT = 20
+MOST_SHOWN = 50  # plans whose values are kept for a report: each takes 0.1 MB
 
 
 class JudgedPlan(Record):
     """One plan: its files, the size of the job, and what was found.
 
     grouping: why these files are one plan; empty for a single file.
-    measured: what was measured under load; None for nothing.
+    measured: what was measured under load; None for nothing. settings: the files that
+    it is judged by, the closest first. left_out: what would be judged without them.
+    shown: all values of the plan, where a report asks for them.
     """
 
     files: tuple[FileStatus, ...]
@@ -44,6 +49,19 @@ class JudgedPlan(Record):
     size: str | None
     findings: tuple[LocatedFinding, ...]
     measured: "Measured | None" = None
+    shown: "ShownPlan | None" = None
+    settings: tuple[str, ...] = ()
+    left_out: "tuple[LeftOut, ...]" = ()
+
+
+class Sought:
+    """How often what takes long was done for a plan, in all of a run."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self.left = MOST_SOUGHT
+        self.unsought = 0  # plans that would need some, and got none
+        self.left_to_show = MOST_SHOWN
 
 
 def all_rules(request: Request) -> tuple[RuleEntry, ...]:
@@ -58,29 +76,44 @@ def all_rules(request: Request) -> tuple[RuleEntry, ...]:
 class PlanJudge:
     """Judges plan after plan by one edition; composed profiles are kept."""
 
-    def __init__(self, request: Request, *, proposes: bool = True) -> None:
+    def __init__(
+        self, request: Request, *, proposes: bool = True, sought: Sought | None = None
+    ) -> None:
         """Load the edition and the rules once.
 
         Args:
             request: what is judged, and how.
             proposes: whether changes are sought that mend what fails.
+            sought: counts that, for all judges of a run.
 
         """
         self.request = request
-        self.unsought = 0
-        self._left = MOST_SOUGHT if proposes else 0
+        self._sought = sought or Sought()
         self._proposes = proposes
         self._wide: PlanJudge | None = None
         self.edition = load_edition(request.spec)
         self.entries = all_rules(request)
-        request.selection.verify(self.edition, self.entries)
+        self.warnings = self._verified()
         self._selected = request.selection.rules(self.entries)
         self._rules: dict[tuple[Scope, ...], RulesByClause] = {}
         self._judges: dict[tuple[object, ...], Judge] = {}
+        self._silences: dict[Judge, Silences] = {}
         # By the id of the finding, which stays its own as long as it is held here. Most
         # findings are the same object in every plan: that a clause does not apply.
         self._shared: dict[int, LocatedFinding] = {}
         self._passed: dict[tuple[str, ...], LocatedFinding] = {}
+
+    def _verified(self) -> tuple[str, ...]:
+        """What is asked for in vain; raises UnknownSelection."""
+        policy = self.request.policy
+        if self.request.selection.is_empty and not (
+            policy.levels or policy.file_ignores
+        ):
+            return ()
+        # Most runs name no clause, area or rule.
+        from speccheck.validator.asked_names import verified  # noqa: PLC0415
+
+        return verified(self.request, self.edition, self.entries)
 
     def __call__(self, group: PlanFiles) -> JudgedPlan:
         """Judge the plan that these files make together."""
@@ -103,7 +136,21 @@ class PlanJudge:
                 tuple(self._located(one, by_name) for one in findings), group, evidence
             ),
             measured=_measured(evidence) if evidence.measured else None,
+            shown=self._shown(group, evidence),
+            settings=self.request.settings,
+            left_out=self._silences[judge](evidence.by_type)
+            if judge in self._silences
+            else (),
         )
+
+    def _shown(self, group: PlanFiles, evidence: PlanEvidence) -> "ShownPlan | None":
+        """The values of the first plans, where a report asks for them."""
+        if not self.request.keeps_plans or not self._sought.left_to_show:
+            return None
+        from speccheck.validator.shown_plan import shown_plan  # noqa: PLC0415 - seldom
+
+        self._sought.left_to_show -= 1
+        return shown_plan(group, evidence)
 
     def _mended(
         self,
@@ -119,8 +166,8 @@ class PlanJudge:
         ]
         if not failed or not self._proposes:
             return found
-        if not self._left:
-            self.unsought += 1
+        if not self._sought.left:
+            self._sought.unsought += 1
             mended = {id(one): one._replace(proposals=None) for one in failed}
         else:
             # The search is no part of a run in which nothing of it fails.
@@ -128,7 +175,7 @@ class PlanJudge:
                 propose,
             )
 
-            self._left -= 1
+            self._sought.left -= 1
             context = self.request.context
             judge_of = self._judging_all().judge_of
             mended = {
@@ -142,7 +189,7 @@ class PlanJudge:
     def _judging_all(self) -> "PlanJudge":
         """A judge by all rules that are not ignored: a proposal must stand them all."""
         if self._wide is None:
-            selection = Selection(ignore=self.request.selection.ignore)
+            selection = self.request.selection._replace(select=(), extend_select=())
             request = self.request._replace(selection=selection)
             self._wide = PlanJudge(request, proposes=False)
         return self._wide
@@ -218,9 +265,32 @@ class PlanJudge:
                 narrowed = narrowed.selecting(
                     lambda one: self._concerns_live(one, wanted, asked)
                 )
+            narrowed = with_levels(narrowed, self.request.policy.levels, self.entries)
             judge = Judge(narrowed, self._rules_of(asked))
             self._judges[named] = judge
+            if not clauses:
+                if "plan" not in scopes:
+                    composed = composed.selecting(
+                        lambda one: self._concerns_live(one, wanted, asked)
+                    )
+                self._note_silences(judge, composed, narrowed, asked)
         return judge
+
+    def _note_silences(
+        self,
+        judge: Judge,
+        before: ComposedEdition,
+        after: ComposedEdition,
+        scopes: tuple[Scope, ...],
+    ) -> None:
+        """Keep what the selection leaves out of what such plans are judged by."""
+        selection = self.request.selection
+        if not selection.select and not selection.ignore:
+            return
+        from speccheck.validator.left_out import Silences  # noqa: PLC0415 - seldom
+
+        rules = [one for one in self.entries if one.scope in scopes]
+        self._silences[judge] = Silences(selection, before, after, rules)
 
     def _rules_of(self, scopes: tuple[Scope, ...]) -> RulesByClause:
         if scopes not in self._rules:

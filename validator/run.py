@@ -1,13 +1,15 @@
 """One run: files in, judged plans out, positions worked out only for findings."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.plan_judge import JudgedPlan, PlanJudge
-from speccheck.validator.request import Request
+from speccheck.validator.plan_judge import JudgedPlan
+from speccheck.validator.plan_judges import PlanJudges, names_of
+from speccheck.validator.request import Excluded, Request
 from speccheck.validator.sources.files import (
     FileStatus,
     ReadFile,
+    excluded_file,
     find_files,
     read_file,
 )
@@ -18,13 +20,21 @@ from speccheck.validator.spec.edition import Edition
 
 
 class Run(Record):
-    """What came of it; unsought: plans for whose failures no change was sought."""
+    """What came of it.
+
+    unsought: plans for whose failures no change was sought. warnings: what settings and
+    command line say in vain. settings: the files that hold for all of it, the closest
+    first. is_isolated: settings were not read.
+    """
 
     edition: Edition
     use: str
     files: tuple[FileStatus, ...]
     plans: tuple[JudgedPlan, ...]
     unsought: int = 0
+    warnings: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    is_isolated: bool = False
 
 
 def all_readers(request: Request) -> Readers:
@@ -43,15 +53,21 @@ def read_all(
     statuses: list[FileStatus] = []
     files: list[ReadFile] = []
     batch: tuple[str, ...] | None = None
-    for path, named in find_files(request.arguments):
+    excluded = _exclusion(request)
+    for path, named in find_files(request.arguments, excluded):
         key = ("named",) if named else ("folder", path.rpartition("/")[0])
         if batch is not None and key != batch:
             yield statuses, files
             statuses, files = [], []
         batch = key
+        if named and request.force_exclude and excluded and path != "-":
+            pattern = excluded(path)
+            if pattern is not None:
+                statuses.append(excluded_file(path, pattern.told))
+                continue
         status, found = read_file(
             path,
-            named=named,
+            named=named and not request.skip_unknown,
             format_id=request.format,
             stdin_name=request.stdin_name,
             readers=readers,
@@ -59,6 +75,15 @@ def read_all(
         statuses.append(status)
         files.extend(found)
     yield statuses, files
+
+
+def _exclusion(request: Request) -> "Callable[[str], Excluded | None] | None":
+    """What leaves files out, where anything does."""
+    if not request.excluded:
+        return None
+    from speccheck.validator.excluded import exclusion_of  # noqa: PLC0415 - seldom
+
+    return exclusion_of(request.excluded)
 
 
 class NoSnapshot(Exception):  # noqa: N818 - a usage error with its own message
@@ -113,11 +138,17 @@ def _read_plans(
         else:
             also = followed(files, readers)
             named = [file.status for file in also]
-            yield (
-                [*statuses, *named],
-                group([*files, *also], by_folder=request.by_folder),
-            )
+            groups = group([*files, *also], by_folder=request.by_folder)
+            yield [*statuses, *named], [_with_reason(request, one) for one in groups]
         del files[:]
+
+
+def _with_reason(request: Request, group: PlanFiles) -> PlanFiles:
+    """A plan that says whose settings count, where its files have several."""
+    if request.for_files is None or len(group.files) == 1:
+        return group
+    reason = request.for_files.reason(names_of(group))
+    return group._replace(reasons=(*group.reasons, reason)) if reason else group
 
 
 def run(request: Request, *, proposes: bool = True) -> Run:
@@ -126,7 +157,7 @@ def run(request: Request, *, proposes: bool = True) -> Run:
     Raises UnknownName, UnknownFormat, UnknownProfile, UnknownEdition, UnknownSelection
     or PluginFault for names that nobody knows and plugins that hold nothing.
     """
-    judge_plan = PlanJudge(request, proposes=proposes)
+    judge_plan = PlanJudges(request, proposes=proposes)
     statuses: dict[str, FileStatus] = {}
     plans: list[JudgedPlan] = []
     for found, groups in read_plans(request):
@@ -142,4 +173,7 @@ def run(request: Request, *, proposes: bool = True) -> Run:
         tuple(statuses.values()),
         tuple(plans),
         judge_plan.unsought,
+        judge_plan.warnings,
+        request.settings,
+        request.is_isolated,
     )

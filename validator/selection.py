@@ -1,39 +1,96 @@
-"""`--select` and `--ignore`: by clause, area or rule name."""
+"""What is judged and what is not: clauses, areas and rules by their names."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import Place
+from speccheck.validator.policy import Named
 from speccheck.validator.rule_index import RuleEntry
+from speccheck.validator.sources.context import COMMAND_LINE
 from speccheck.validator.spec.compose import ComposedEdition, JudgedClause
 from speccheck.validator.spec.edition import Edition
 
 
 class UnknownSelection(Exception):  # noqa: N818 - a usage error with its own message
-    """`--select` names nothing that exists."""
+    """A clause, area or rule is asked for that does not exist."""
+
+
+class _OfRules(Record):
+    """Clauses that are judged because one of their rules is."""
+
+    wanted: set[str]
+    locked: set[str]
+    in_locked_areas: set[str]
 
 
 class Selection(Record):
-    """Names of clauses (COMM-001), areas (COMM, communication) and rules."""
+    """Names of clauses (COMM-001), areas (COMM, communication) and rules.
+
+    extend_select: judged beside what is selected, or beside what the profile asks for.
+    mandatory: judged whatever else is said. places: option, name and place of names
+    that settings give.
+    """
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    mandatory: tuple[Named, ...] = ()
+    places: tuple[tuple[str, str, Place], ...] = ()
 
-    def verify(self, edition: Edition, rules: Sequence[RuleEntry]) -> None:
-        """Raise UnknownSelection for a name that selects or ignores nothing."""
-        if not self.select and not self.ignore:
+    @property
+    def is_empty(self) -> bool:
+        """Whether all is judged that the profile asks for."""
+        return not (self.select or self.ignore or self.extend_select or self.mandatory)
+
+    def verify(self, edition: Edition, rules: Sequence[RuleEntry]) -> Iterator[str]:
+        """What is said in vain, a warning each.
+
+        Raises UnknownSelection for a name that selects nothing, or that is mandatory:
+        both ask for something to be judged. What is ignored may have gone.
+        """
+        if self.is_empty:
             return
-        known = {name.lower() for rule in rules for name in (rule.name, rule.area)}
-        for clause in edition.clauses.values():
-            known.update((clause.id.lower(), clause.area.lower()))
-        for option, names in (("--select", self.select), ("--ignore", self.ignore)):
-            for name in names:
-                if name.lower() not in known:
-                    message = f"{option} {name}: no such clause, area or rule: "
-                    raise UnknownSelection(message + _hint(name, known))
+        known = known_names(edition, rules)
+        wanted = [
+            *(("select", name) for name in self.select),
+            *(("extend-select", name) for name in self.extend_select),
+        ]
+        for option, name in wanted:
+            if name.lower() not in known:
+                said = self._said(option, name)
+                raise unknown(said, name, known)
+        for one in self.mandatory:
+            if one.name.lower() not in known:
+                said = f"{told(one.place)}: mandatory"
+                raise unknown(said, one.name, known)
+        for name in dict.fromkeys(self.ignore):
+            said = self._said("ignore", name)
+            lock = self._lock_on(name, edition, rules)
+            if lock is not None:
+                yield f"{said} {name} has no effect: mandatory by {told(lock.place)}"
+            elif name.lower() not in known:
+                yield in_vain(said, name, known)
+
+    def _lock_on(
+        self, name: str, edition: Edition, rules: Sequence[RuleEntry]
+    ) -> Named | None:
+        """A lock that keeps what a name would switch off, where all of it is kept."""
+        if not self.mandatory:
+            return None
+        meant = [names_of_rule(rule) for rule in rules]
+        meant += (
+            {one.id.lower(), one.area.lower()} for one in edition.clauses.values()
+        )
+        locks = [
+            next((lock for lock in self.mandatory if lock.name.lower() in names), None)
+            for names in meant
+            if name.lower() in names
+        ]
+        return locks[0] if locks and all(locks) else None
 
     def rules(self, rules: Sequence[RuleEntry]) -> list[RuleEntry]:
         """The rules that are left."""
-        if not self.select and not self.ignore:
+        if self.is_empty:
             return list(rules)
         return [rule for rule in rules if self._keeps_rule(rule)]
 
@@ -41,32 +98,95 @@ class Selection(Record):
         self, edition: ComposedEdition, rules: Sequence[RuleEntry]
     ) -> ComposedEdition:
         """The edition with only the clauses selected that are left."""
-        if not self.select and not self.ignore:
+        if self.is_empty:
             return edition
-        clauses = {rule.clause for rule in self.rules(rules)}
-        return edition.selecting(lambda judged: self._keeps_clause(judged, clauses))
+        kept = self.rules(rules)
+        of_rules = _OfRules(
+            {one.clause for one in kept if _meets(self._wanted, names_of_rule(one))},
+            {one.clause for one in kept if _meets(self._locked, {one.name})},
+            {one.clause for one in kept if _meets(self._locked, {one.area})},
+        )
+        return edition.selecting(lambda judged: self._keeps_clause(judged, of_rules))
 
     def _keeps_rule(self, rule: RuleEntry) -> bool:
-        names = {rule.name, rule.area, rule.clause.lower()}
-        names.add(rule.clause.partition("-")[0].lower())
+        names = names_of_rule(rule)
+        if _meets(self._locked, names):
+            return True
         if _meets(self.ignore, names):
             return False
-        return not self.select or _meets(self.select, names)
+        return not self.select or _meets(self._wanted, names)
 
-    def _keeps_clause(self, judged: JudgedClause, of_rules: set[str]) -> bool:
-        names = {judged.clause.id.lower(), judged.clause.area.lower()}
+    def _keeps_clause(self, judged: JudgedClause, of_rules: "_OfRules") -> bool:
+        name = judged.clause.id
+        if name in of_rules.locked or _meets(self._locked, {name.lower()}):
+            return True
+        names = {name.lower(), judged.clause.area.lower()}
+        if judged.is_selected and (
+            name in of_rules.in_locked_areas or _meets(self._locked, names)
+        ):
+            return True  # of an area, those that the profile asks for
         if _meets(self.ignore, names):
             return False
-        if not self.select:
-            return judged.is_selected
-        return judged.clause.id in of_rules or _meets(self.select, names)
+        if not self.select and judged.is_selected:
+            return True
+        return name in of_rules.wanted or _meets(self._wanted, names)
+
+    @property
+    def _wanted(self) -> tuple[str, ...]:
+        return (*self.select, *self.extend_select)
+
+    @property
+    def _locked(self) -> tuple[str, ...]:
+        return tuple(lock.name for lock in self.mandatory)
+
+    def place_of(self, option: str, name: str) -> Place:
+        """Where a name is given."""
+        for by, one, place in self.places:
+            if (by, one) == (option, name):
+                return place
+        return Place(COMMAND_LINE, f"--{option}")
+
+    def _said(self, option: str, name: str) -> str:
+        place = self.place_of(option, name)
+        return f"{told(place)}: {option}" if place.span else place.key
 
 
-def _hint(name: str, known: set[str]) -> str:
+def known_names(edition: Edition, rules: Sequence[RuleEntry]) -> dict[str, str]:
+    """What clauses, areas and rules are called, by the same in small letters."""
+    known = {name.lower(): name for rule in rules for name in (rule.name, rule.area)}
+    for clause in edition.clauses.values():
+        known[clause.id.lower()] = clause.id
+        known[clause.area.lower()] = clause.area
+    return known
+
+
+def told(place: Place) -> str:
+    """File and line of a place, or the option of the command line."""
+    return f"{place.file}:{place.span.line}" if place.span else place.key
+
+
+def unknown(said: str, name: str, known: Mapping[str, str]) -> UnknownSelection:
+    """The fault of a name that nothing has; `said`: where and how it is given."""
+    return UnknownSelection(f"{said} {name}: {_no_such(name, known)}")
+
+
+def in_vain(said: str, name: str, known: Mapping[str, str]) -> str:
+    """The warning for a name that nothing has."""
+    return f"{said} {name} has no effect: {_no_such(name, known)}"
+
+
+def names_of_rule(rule: RuleEntry) -> set[str]:
+    """What a rule is selected by: its name and area, its clause and that one's area."""
+    clause = rule.clause.lower()
+    return {rule.name, rule.area, clause, clause.partition("-")[0]}
+
+
+def _no_such(name: str, known: Mapping[str, str]) -> str:
     from speccheck.validator.evidence.nearest import nearest  # noqa: PLC0415 - rare
 
     close = nearest(name.lower(), known)
-    return f"did you mean {close}?" if close else "see speccheck rules"
+    hint = f"did you mean {known[close]}?" if close else "see speccheck rules"
+    return f"no such clause, area or rule: {hint}"
 
 
 def _meets(wanted: tuple[str, ...], names: set[str]) -> bool:

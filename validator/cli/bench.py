@@ -7,7 +7,7 @@ from speccheck.validator.report.write import write
 
 # The module that has each command, as its function `command`.
 _COLLECTIVES = "bench_collectives"
-_MODULES = {
+MODULES = {
     "all-reduce": _COLLECTIVES,
     "all-gather": _COLLECTIVES,
     "reduce-scatter": _COLLECTIVES,
@@ -43,9 +43,9 @@ def bench(words: list[str]) -> int:
     if not words or words[0] in {"-h", "--help"}:
         write(HELP, None)
         return 0 if words else _USAGE
-    module = _MODULES.get(words[0])
+    module = MODULES.get(words[0])
     if module is None:
-        kinds = ", ".join(_MODULES)
+        kinds = ", ".join(MODULES)
         sys.stderr.write(f"speccheck: bench {words[0]}: must be one of {kinds}\n")
         return _USAGE
     command = import_module(f"speccheck.validator.cli.{module}").command

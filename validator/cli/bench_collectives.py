@@ -44,6 +44,7 @@ from speccheck.validator.cli.request import (
     request_of,
     wants_traceback,
 )
+from speccheck.validator.cli.settled import with_settings
 from speccheck.validator.report.collective_table import collective_table, table_row
 from speccheck.validator.report.form import NAMES
 from speccheck.validator.report.write import WriteError, write
@@ -126,7 +127,7 @@ def _say(message: str) -> None:
 
 def _parsed(words: list[str], world: World | None) -> Parsed:
     """The command line, known to be right before anything takes time."""
-    parsed = parse(words, OPTIONS)
+    parsed = with_settings(parse(words, OPTIONS), OPTIONS)
     ranks = ranks_of(parsed)
     if ranks is not None and world is not None and ranks != world.size:
         message = f"--ranks {ranks}: {world.launcher} has started {world.size} ranks"

@@ -6,12 +6,14 @@ from typing import Annotated
 import typer
 
 from speccheck.validator.report.explain import UnknownTopic, explain, rules_table
+from speccheck.validator.report.style import printable
 from speccheck.validator.rule_index import built_in_rules
 from speccheck.validator.spec.edition import (
     Edition,
     UnknownEdition,
     load_edition,
 )
+from speccheck.validator.spec.names import resembling
 from speccheck.validator.spec.show import clause_text, list_text
 
 SpecOption = Annotated[str, typer.Option(help="edition, or a folder that holds one")]
@@ -138,15 +140,35 @@ def explain_topic(
 
 @app.command("schema")
 def schema(
-    name: Annotated[str, typer.Argument(help="native, snapshot, report, plan, ...")],
+    name: Annotated[
+        str, typer.Argument(help="native, report, ..., or deepspeed, axolotl, ...")
+    ],
 ) -> None:
-    """Print a JSON Schema, for editors and other tools."""
+    """Print a JSON Schema, of speccheck's own files or a framework's, for editors."""
+    from speccheck.validator.report.framework_schemas.published import (  # noqa: PLC0415
+        published_names,
+        published_text,
+    )
+
+    frameworks = published_names()
+    if name in frameworks:
+        sys.stdout.write(published_text(name))
+        return
     from speccheck.validator.report.json_schemas import (  # noqa: PLC0415
         SCHEMAS,
         schema_text,
     )
 
     if name not in SCHEMAS:
-        message = f"schema {name}: must be one of {', '.join(SCHEMAS)}"
-        raise CommandError(message)
+        raise CommandError(_no_schema(name, [*SCHEMAS], frameworks))
     sys.stdout.write(schema_text(name))
+
+
+def _no_schema(name: str, own: list[str], frameworks: list[str]) -> str:
+    """That there is no schema of that name, which there are, and which is meant."""
+    close = resembling(name, [*own, *frameworks])
+    hint = f"did you mean {' or '.join(close)}? there" if close else "there"
+    return (
+        f"schema {printable(name)}: no such schema; {hint} are {', '.join(own)}, and "
+        f"of frameworks {', '.join(frameworks)}"
+    )

@@ -24,6 +24,7 @@ from speccheck.validator.cli.request import (
     request_of,
     wants_traceback,
 )
+from speccheck.validator.cli.settled import with_settings
 from speccheck.validator.cli.take_snapshot import seconds_of
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.form import FORMS, NAMES
@@ -119,7 +120,7 @@ def measure_and_judge(
         write(help_text, None)
         return 0
     try:
-        parsed = parse(words, all_options)
+        parsed = with_settings(parse(words, all_options), all_options)
         budget = _verified(parsed)
         found = measure(parsed, budget)
         text = _kept(found, parsed)

@@ -9,6 +9,7 @@ from speccheck.validator import VERSION
 
 COMMANDS = ("spec", "rules", "explain", "schema")
 _SIGNAL_INTERRUPT = 130
+_NOT_PRINTED = 2
 
 USAGE = """\
 usage: speccheck FILE|FOLDER|- ... [options]
@@ -28,7 +29,8 @@ Commands:
   spec list                  all clauses of the edition
   spec show [CLAUSE]         the edition, or one clause with its numbers and sources
   spec coverage              which rules judge each clause, and their fixtures
-  schema NAME                JSON Schema: native, snapshot, report, plan, ...
+  schema NAME                JSON Schema: native, report, ..., deepspeed, axolotl, ...
+  completion SHELL           completes the command line in bash, zsh or fish
   ./rules                    a folder or file that is called like a command
 """
 
@@ -79,6 +81,8 @@ def run() -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         code = 0  # as in `main`: nobody is left to tell
+    except OSError:
+        code = code or _NOT_PRINTED  # a full disk, which was told where it was met
     os._exit(code)
 
 
@@ -120,14 +124,25 @@ def _command(name: str) -> Callable[[list[str]], int] | None:
         from speccheck.validator.cli.bench import bench  # noqa: PLC0415
 
         return bench
+    if name == "completion":
+        from speccheck.validator.cli.completion.command import (  # noqa: PLC0415
+            completion,
+        )
+
+        return completion
     return None
 
 
 def _help() -> str:
     from speccheck.validator.cli.options import options_help  # noqa: PLC0415
+    from speccheck.validator.report.form import FORMS  # noqa: PLC0415
     from speccheck.validator.what_if.names import names_help  # noqa: PLC0415
 
-    return f"{USAGE}{options_help()}\n{names_help()}\n{EXIT_CODES}"
+    forms = "\n".join(f"  {form.name:<26} {form.help}" for form in FORMS.values())
+    return (
+        f"{USAGE}{options_help()}\n\nForms of a report (--output):\n{forms}\n\n"
+        f"{names_help()}\n{EXIT_CODES}"
+    )
 
 
 if __name__ == "__main__":

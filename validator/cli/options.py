@@ -1,8 +1,11 @@
 """The options of `speccheck FILE...`: one table for parsing, help and completion."""
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from speccheck.validator.evidence.record import Record
+
+if TYPE_CHECKING:
+    from speccheck.validator.cli.settled import Settled
 
 Kind = Literal["switch", "text", "integer", "number"]
 
@@ -65,6 +68,12 @@ OPTIONS: tuple[Option, ...] = (
     Option("--spec", "edition, or a folder with one", "text", "EDITION", group=_SPEC),
     _names("--select", "judge only these clauses, areas or rules", "NAMES", _SPEC),
     _names("--ignore", "do not judge these", "NAMES", _SPEC),
+    _names("--extend-select", "judge these as well", "NAMES", _SPEC),
+    _names("--extend-ignore", "nor these", "NAMES", _SPEC),
+    Option("--settings", "the one settings file for all", "text", "FILE", group=_SPEC),
+    Option("--isolated", "read no settings file", "switch", group=_SPEC),
+    _names("--exclude", "do not search these in folders", "PATTERN", _FILES),
+    _file("--force-exclude", "leave these out where they are named, too", "switch"),
     _file("--format", "read every file as this format", "text", "FORMAT"),
     _file("--stdin-filename", "name of the file that `-` reads", "text", "NAME"),
     _file("--each", "judge every file alone", "switch"),
@@ -72,6 +81,14 @@ OPTIONS: tuple[Option, ...] = (
     _file("--plugins", "use readers and rules of installed packages", "switch"),
     _file("--skip-unknown", "files of other kinds are no error", "switch"),
     _file("--show-files", "list what each file was taken for, and stop", "switch"),
+    _file("--show-settings", "each value in force, from where, and stop", "switch"),
+    _file("--watch", "judge again whenever a file changes", "switch"),
+    _names(
+        "--output",
+        "text (default); speccheck --help lists all",
+        "FORMAT[=FILE]",
+        _REPORT,
+    ),
     Option(
         "--diff",
         "show what --fix would change; exit 1 if anything",
@@ -90,9 +107,10 @@ OPTIONS: tuple[Option, ...] = (
         "switch",
         group=_FIXES,
     ),
-    _names("--output", "text, concise or json", "FORMAT[=FILE]", _REPORT),
+    Option("--sarif-include-waived", "what is waived, too: not for GitHub", "switch"),
     Option("--plot", "draw measured curves: .svg or .png", "text", "FILE"),
     Option("--full", "show every finding, also what holds", "switch"),
+    Option("--statistics", "count the findings of each rule", "switch"),
     Option("--fail-on", "error (default), warning, info or never", "text", "LEVEL"),
     _names("--what-if", "judge the plan with other values too", "NAME=VALUE", _PLAN),
     Option("--color", "auto (default), always or never", "text", "WHEN"),
@@ -101,10 +119,16 @@ OPTIONS: tuple[Option, ...] = (
 # Of commands that take their evidence themselves, and read no files of a job.
 _OF_FILES = {
     *("--node", "--what-if", "--show-files", "--format", "--stdin-filename"),
+    *("--each", "--by-folder", "--skip-unknown", "--watch"),
     *("--diff", "--fix", "--unsafe-fixes"),
-    *("--each", "--by-folder", "--skip-unknown"),
+    *("--exclude", "--force-exclude", "--show-settings"),
 }
 OF_JUDGING = tuple(one for one in OPTIONS if one.flag not in _OF_FILES)
+# Switches that settings may turn on, so that the command line can turn them off.
+UNDONE = frozenset(
+    {"full", "plugins", "by_folder", "each", "skip_unknown", "force_exclude"}
+)
+_NO = "--no-"
 
 Value = str | int | float | bool | list[str]
 
@@ -114,6 +138,7 @@ class Parsed(Record):
 
     files: tuple[str, ...]
     values: dict[str, Value]
+    settled: "Settled | None" = None  # what settings files say, once they are read
 
 
 def parse(arguments: list[str], options: tuple[Option, ...] = OPTIONS) -> Parsed:
@@ -129,7 +154,7 @@ def parse(arguments: list[str], options: tuple[Option, ...] = OPTIONS) -> Parsed
             files.append(argument)
         else:
             flag, equal, text = argument.partition("=")
-            option = by_flag.get(flag)
+            option = by_flag.get(flag) or _undone(flag, by_flag)
             if option is None:
                 raise UsageError(_unknown(flag, by_flag))
             if option.kind != "switch" and not equal:
@@ -153,7 +178,22 @@ def _unknown(flag: str, known: dict[str, Option]) -> str:
     return f"no option {flag}: {hint}"
 
 
+def _undone(flag: str, known: dict[str, Option]) -> Option | None:
+    """`--no-full`: a switch that settings turn on is off for this run."""
+    if "--settings" not in known or not flag.startswith(_NO):
+        return None
+    undone = known.get("--" + flag.removeprefix(_NO))
+    if undone is None or undone.name not in UNDONE:
+        return None
+    return Option(flag, "", "switch")
+
+
 def _put(values: dict[str, Value], option: Option, text: str) -> None:
+    if option.kind == "switch" and option.flag.startswith(_NO):
+        undone = option.flag.removeprefix(_NO).replace("-", "_")
+        if undone in UNDONE:
+            values[undone] = False
+            return
     if option.kind == "switch":
         values[option.name] = True
         return

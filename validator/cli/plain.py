@@ -1,8 +1,7 @@
 """`speccheck FILE...`: parse, run, report."""
 
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NoReturn
 
 from speccheck.validator.cli.options import (
@@ -19,12 +18,16 @@ from speccheck.validator.cli.request import (
     bug_message,
     files_request,
     one_of,
+    outputs_in,
     outputs_of,
     picture_of,
-    style_of,
     wants_traceback,
 )
+from speccheck.validator.cli.request import request_of as any_request
+from speccheck.validator.cli.settled import with_settings
+from speccheck.validator.cli.write_reports import refuse, write_reports
 from speccheck.validator.report.form import FORMS, NAMES
+from speccheck.validator.report.style import printable
 from speccheck.validator.report.summary import exit_of, summarize
 from speccheck.validator.report.told import Told
 from speccheck.validator.report.write import WriteError, write
@@ -37,11 +40,22 @@ if TYPE_CHECKING:
 
 FAIL_ON = ("error", "warning", "info", "never")
 _USAGE = 2
+_WATCH = "--watch"
 
 
 def judge_files(words: list[str]) -> int:
-    """Judge files; returns the exit code."""
+    """Judge files, once or whenever one changes; returns the exit code."""
+    if _WATCH in words:
+        return _watched([one for one in words if one != _WATCH])
     return judge(words, OPTIONS, files_request)
+
+
+def _watched(words: list[str]) -> int:
+    if "-" in words:
+        return refuse(f"{_WATCH}: standard input cannot be watched", [])
+    from speccheck.validator.cli.watch import watch  # noqa: PLC0415 - seldom
+
+    return watch(lambda: judge(words, OPTIONS, files_request))
 
 
 def judge(
@@ -63,38 +77,76 @@ def judge(
         The exit code.
 
     """
-    outputs: list[Output] = [Output("text", None)]
+    outputs = outputs_in(words, NAMES)
     try:
         parsed = parse(words, options)
         outputs = outputs_of(parsed, NAMES)
-        request = request_of(parsed)
-        fail_on = one_of(parsed, "fail_on", FAIL_ON)
-        picture = picture_of(parsed)
-        if "what_if" in parsed.values:
-            _send_to_plan()
-        if "show_files" in parsed.values:
-            return _show_files(request)
-        context_facts(request.context)  # refuses unknown names before any work
-        if prepared is not None:
-            request = prepared(request, parsed)
-        found, fixes = run_of(request, parsed, outputs)
-        outputs = outputs if fixes is None else fixes.outputs
-        summary = summarize(found.plans)
-        ending = exit_of(found, summary, fail_on, skip_unknown=request.skip_unknown)
-        told = Told(found, summary, ending, "full" in parsed.values)
-        for output in outputs:
-            style = style_of(parsed, to_file=output.path is not None)
-            write(FORMS[output.format].report(told, style), output.path)
-        if picture is not None:
-            from speccheck.validator.cli.plot import plot  # noqa: PLC0415 - seldom
-
-            plot(found, picture)
+        parsed = with_settings(parsed, options)
+        outputs = outputs_of(parsed, NAMES)
+        shown = _shown_instead(parsed, outputs, request_of)
+        if shown is not None:
+            return shown
+        return _judged(parsed, outputs, request_of(parsed), prepared)
+    except WriteError as error:
+        # None of the files, not even to say so.
+        return refuse(str(error), [one for one in outputs if one.path is None])
+    except BrokenPipeError:
+        raise  # no bug: the reader of the report went away
     except REFUSALS as error:
-        return _refuse(str(error), outputs)
+        return refuse(str(error), outputs)
     except Exception as error:
         if wants_traceback():
             raise
-        return _refuse(bug_message(error), outputs, BUG)
+        return refuse(bug_message(error), outputs, BUG)
+
+
+def _shown_instead(
+    parsed: Parsed, outputs: list[Output], request_of: Callable[[Parsed], Request]
+) -> int | None:
+    """The exit code where something is shown and nothing judged; None elsewhere."""
+    if "show_settings" in parsed.values:
+        return _show_settings(parsed, outputs)
+    if "what_if" in parsed.values:
+        _send_to_plan()
+    return _show_files(request_of(parsed)) if "show_files" in parsed.values else None
+
+
+def _judged(
+    parsed: Parsed,
+    outputs: list[Output],
+    request: Request,
+    prepared: Callable[[Request, Parsed], Request] | None,
+) -> int:
+    """Judge and write the reports; returns the exit code."""
+    fail_on = one_of(parsed, "fail_on", FAIL_ON)
+    picture = picture_of(parsed)
+    context_facts(request.context)  # refuses unknown names before any work
+    forms = [FORMS[output.format] for output in outputs]
+    if any(form.shows_plans for form in forms):
+        request = request._replace(full=True, keeps_plans=True)
+    if any(form.tells_edits for form in forms):
+        request = request._replace(edits=True)
+    if prepared is not None:
+        request = prepared(request, parsed)
+    found, fixes = run_of(request, parsed, outputs)
+    warn(found.warnings)
+    summary = summarize(found.plans)
+    ending = exit_of(found, summary, fail_on, skip_unknown=request.skip_unknown)
+    told = Told(
+        found,
+        summary,
+        ending,
+        full="full" in parsed.values,
+        statistics="statistics" in parsed.values,
+        fail_on=fail_on,
+        skips_unknown=request.skip_unknown,
+        with_waived="sarif_include_waived" in parsed.values,
+    )
+    write_reports(told, outputs if fixes is None else fixes.outputs, parsed)
+    if picture is not None:
+        from speccheck.validator.cli.plot import plot  # noqa: PLC0415 - seldom
+
+        plot(found, picture)
     return ending.code if fixes is None else fixes.code(ending.code)
 
 
@@ -102,8 +154,6 @@ def run_of(
     request: Request, parsed: Parsed, outputs: list[Output]
 ) -> "tuple[Run, Fixed | None]":
     """The run, and what came of fixes where they were asked for."""
-    if any(FORMS[output.format].tells_edits for output in outputs):
-        request = request._replace(edits=True)
     if not {"diff", "fix", "unsafe_fixes"} & parsed.values.keys():
         return run(request), None
     from speccheck.validator.cli.fix import fixed  # noqa: PLC0415 - seldom
@@ -112,23 +162,30 @@ def run_of(
     return fixes.run, fixes
 
 
+def warn(messages: Iterable[str]) -> None:
+    """Say on standard error what has no effect."""
+    for message in messages:
+        sys.stderr.write(f"speccheck: warning: {printable(message)}\n")
+
+
 def _send_to_plan() -> NoReturn:
     message = "--what-if belongs to speccheck plan: speccheck plan FILE --what-if tp=4"
     raise UsageError(message)
 
 
-def _refuse(message: str, outputs: list[Output], code: int = 2) -> int:
-    sys.stderr.write(f"speccheck: {message}\n")
-    if any(output.format == "json" for output in outputs):
-        from speccheck.validator.report.json_report import (  # noqa: PLC0415
-            failure_report,
-        )
+def _show_settings(parsed: Parsed, outputs: list[Output]) -> int:
+    from speccheck.validator.settings.show import (  # noqa: PLC0415 - seldom
+        sections_of,
+        settings_json,
+        settings_text,
+    )
 
-        for output in outputs:
-            if output.format == "json":
-                with suppress(WriteError):  # the first error is the one to tell
-                    write(failure_report(message, code), output.path)
-    return code
+    any_request(parsed)  # refuses values that no run could be judged by
+    is_isolated = "isolated" in parsed.values
+    for output in outputs:
+        form = settings_json if output.format == "json" else settings_text
+        write(form(sections_of(parsed), is_isolated=is_isolated), output.path)
+    return 0
 
 
 def _show_files(request: Request) -> int:

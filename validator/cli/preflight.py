@@ -13,6 +13,7 @@ from speccheck.validator.cli.plain import judge
 from speccheck.validator.cli.request import request_of
 from speccheck.validator.cli.take_snapshot import options, snapshot_text
 from speccheck.validator.evidence.node.job_path import local_path
+from speccheck.validator.plan_judges import settled
 from speccheck.validator.report.write import write
 from speccheck.validator.request import Request
 from speccheck.validator.run import read_plans
@@ -20,7 +21,7 @@ from speccheck.validator.sources.files import ReadFile
 from speccheck.validator.sources.joining.grouping import PlanFiles
 
 # It takes the snapshot itself; these belong to other commands.
-_NOT_HERE = {"--node", "--what-if", "--show-files"}
+_NOT_HERE = {"--node", "--what-if", "--show-files", "--show-settings"}
 _BUDGET = "60s"
 _NAME = "this node"
 _MOST_PATHS = 1000  # those beyond are not looked at, and so not known
@@ -101,7 +102,7 @@ def _paths(request: Request, groups: Iterable[PlanFiles]) -> list[tuple[str, str
     """Role and path of the files and folders of the machine that the plans name."""
     found: dict[tuple[str, str], None] = {}
     for one in groups:
-        plan = assemble(one.files, request.context).plan
+        plan = assemble(one.files, settled(request, one).context).plan
         folder = plan.value("checkpoint.directory").value
         data = plan.value("data.paths").value or ()
         named = (("checkpoint", folder), *(("data", each) for each in data))

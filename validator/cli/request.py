@@ -2,15 +2,18 @@
 
 import os
 import sys
+from itertools import pairwise
 
 from speccheck.validator.cli.options import Parsed, UsageError, Value
+from speccheck.validator.cli.settled import ForFiles
 from speccheck.validator.evidence.framework_version import parse_version
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.write import WriteError
-from speccheck.validator.request import Request
+from speccheck.validator.request import Excluded, Judging, Request
 from speccheck.validator.run import NoSnapshot
-from speccheck.validator.selection import Selection, UnknownSelection
+from speccheck.validator.selection import Selection, UnknownSelection, told
+from speccheck.validator.settings.find import SettingsError
 from speccheck.validator.sources.context import ROLES, Context
 from speccheck.validator.sources.files import UnknownFormat
 from speccheck.validator.sources.reader import PluginFault
@@ -20,6 +23,9 @@ from speccheck.validator.spec.names import UnknownName
 
 PICTURES = ("svg", "png")
 USES = ("ci", "preflight", "certify")
+# Options that name a file: those that are read, and those that are written.
+_READ = ("node",)
+_WRITTEN = ("plot", "out", "next")
 _DEFAULT_WIDTH = 80
 BUG = 4
 # What a command line or the files that it names may have wrong: exit code 2.
@@ -31,6 +37,7 @@ REFUSALS = (
     UnknownProfile,
     UnknownEdition,
     UnknownSelection,
+    SettingsError,
     PluginFault,
     WriteError,
 )
@@ -57,18 +64,46 @@ class Output(Record):
 
 
 def request_of(parsed: Parsed, use: str = "ci") -> Request:
-    """What is to be judged, for that use if no other is named; raises UsageError."""
+    """What is to be judged, for that use if no other is named; raises UsageError.
+
+    Raises SettingsError as well, where `with_settings` laid settings under it.
+    """
     values = parsed.values
-    use, profiles = _profiles(_list(values, "profile"), use)
+    use, _ = _profiles(_list(values, "profile"), use)
+    request = Request(
+        arguments=parsed.files,
+        use=use,
+        spec=_text(values, "spec") or "1.0",
+        format=_text(values, "format"),
+        stdin_name=_text(values, "stdin_filename"),
+        skip_unknown="skip_unknown" in values,
+        full="full" in values,
+        each="each" in values,
+        by_folder="by_folder" in values,
+        plugins="plugins" in values,
+        node=_text(values, "node"),
+        excluded=_excluded(parsed),
+        force_exclude="force_exclude" in values,
+        is_isolated="isolated" in values,
+    ).judging_by(_judging(parsed))
+    if parsed.settled is None:
+        return request
+    return request._replace(for_files=ForFiles(parsed, parsed.settled, _judging))
+
+
+def _judging(parsed: Parsed) -> Judging:
+    """How plans are judged by one layer of settings; raises UsageError."""
+    values = parsed.values
+    layer = parsed.settled.layer if parsed.settled else None
     role = _text(values, "role")
     if role is not None and role not in ROLES:
         message = f"--role {role}: must be one of {', '.join(ROLES)}"
         raise UsageError(message)
     version = _text(values, "framework_version")
     if version is not None:
-        _verify_version(version)
-    return Request(
-        arguments=parsed.files,
+        _verify_version(version, _said(parsed, "framework_version"))
+    _, profiles = _profiles(_list(values, "profile"), "")
+    judging = Judging(
         context=Context(
             nodes=_integer(values, "nodes"),
             gpus_per_node=_integer(values, "gpus_per_node"),
@@ -83,20 +118,36 @@ def request_of(parsed: Parsed, use: str = "ci") -> Request:
             framework_version=version,
             nccl_version=_text(values, "nccl_version"),
         ),
-        use=use,
         profiles=profiles,
-        spec=_text(values, "spec") or "1.0",
         selection=Selection(
-            _names(_list(values, "select")), _names(_list(values, "ignore"))
+            select=_names(_list(values, "select")),
+            ignore=_names([*_list(values, "ignore"), *_list(values, "extend_ignore")]),
+            extend_select=_names(_list(values, "extend_select")),
         ),
-        format=_text(values, "format"),
-        stdin_name=_text(values, "stdin_filename"),
-        skip_unknown="skip_unknown" in values,
-        full="full" in values,
-        each="each" in values,
-        by_folder="by_folder" in values,
-        plugins="plugins" in values,
-        node=_text(values, "node"),
+    )
+    if layer is None:
+        return judging
+    # Most runs have no settings.
+    from speccheck.validator.cli.settled_judging import (  # noqa: PLC0415
+        with_policy,
+    )
+
+    return with_policy(judging, parsed)
+
+
+def _excluded(parsed: Parsed) -> tuple[Excluded, ...]:
+    """What is not searched: patterns of settings from their file, others from here."""
+    patterns = _list(parsed.values, "exclude")
+    if not patterns:
+        return ()
+    settled = parsed.settled
+    folder, places = os.getcwd(), ["--exclude"] * len(patterns)
+    if settled and settled.layer and "exclude" in (settled.places or ()):
+        folder = settled.layer.folders["exclude"]
+        places = [told(one) for one in settled.layer.places["exclude"]]
+    return tuple(
+        Excluded(pattern, folder, place)
+        for pattern, place in zip(patterns, places, strict=True)
     )
 
 
@@ -108,11 +159,20 @@ def files_request(parsed: Parsed) -> Request:
     return request_of(parsed)
 
 
-def _verify_version(text: str) -> None:
+def _said(parsed: Parsed, name: str) -> str:
+    """How a value is given: by an option, or at a line of settings."""
+    settled = parsed.settled
+    if settled is not None and settled.places and name in settled.places:
+        place = settled.places[name][0]
+        return f"{told(place)}: {place.key} ="
+    return "--" + name.replace("_", "-")
+
+
+def _verify_version(text: str, said: str) -> None:
     try:
         parse_version(text)
     except ValueError as error:
-        message = f'--framework-version {text}: {error}; write "transformers 4.57.1"'
+        message = f'{said} {text}: {error}; write "transformers 4.57.1"'
         raise UsageError(message) from error
 
 
@@ -134,22 +194,65 @@ def _names(texts: list[str]) -> tuple[str, ...]:
     )
 
 
+def outputs_in(words: list[str], formats: tuple[str, ...]) -> list[Output]:
+    """The report on standard output that a command line asks for, though it is wrong.
+
+    Who reads JSON is to be told so in JSON. Files are left as they are: that they may
+    be written is not known yet.
+    """
+    flag = "--output"
+    texts = [one for before, one in pairwise(words) if before == flag]
+    texts += [
+        one.removeprefix(flag + "=") for one in words if one.startswith(flag + "=")
+    ]
+    return [Output(one, None) for one in texts if one in formats][:1]
+
+
 def outputs_of(parsed: Parsed, formats: tuple[str, ...]) -> list[Output]:
-    """The reports to write; raises UsageError."""
+    """The reports to write; raises UsageError, also for files that cannot be."""
     outputs: list[Output] = []
     for text in _list(parsed.values, "output") or ["text"]:
         name, equal, path = text.partition("=")
         if name not in formats:
-            message = f"--output {name}: must be one of {', '.join(formats)}"
+            said = _said(parsed, "output")
+            message = f"{said} {name}: must be one of {', '.join(formats)}"
             raise UsageError(message)
         if equal and not path:
-            message = f"--output {name}= needs a file name after the equal sign"
+            said = _said(parsed, "output")
+            message = f"{said} {name}= needs a file name after the equal sign"
             raise UsageError(message)
         outputs.append(Output(name, path or None))
     if sum(output.path is None for output in outputs) > 1:
         message = "two reports on standard output: give one a file, --output json=FILE"
         raise UsageError(message)
+    named = reports_of(parsed)
+    if named:
+        from speccheck.validator.cli.destinations import (  # noqa: PLC0415 - to files
+            verify_destinations,
+        )
+
+        inputs = (_text(parsed.values, name) for name in _READ)
+        others = {f"--{name}": _text(parsed.values, name) for name in _WRITTEN}
+        verify_destinations(
+            named,
+            inputs=(*parsed.files, *filter(None, inputs)),
+            others={name: path for name, path in others.items() if path},
+        )
     return outputs
+
+
+def reports_of(parsed: Parsed) -> dict[str, str]:
+    """The files of reports, by the option that names each; raises UsageError."""
+    named: dict[str, str] = {}
+    for text in _list(parsed.values, "output"):
+        _, _, path = text.partition("=")
+        option = f"--output {text}"
+        if path and option in named:
+            message = f"{option} is given twice"
+            raise UsageError(message)
+        if path:
+            named[option] = path
+    return named
 
 
 def picture_of(parsed: Parsed) -> str | None:

@@ -2,7 +2,7 @@
 
 import sys
 
-from speccheck.validator.cli.options import Parsed, parse
+from speccheck.validator.cli.options import OPTIONS, Parsed, parse
 from speccheck.validator.cli.request import (
     BUG,
     REFUSALS,
@@ -14,6 +14,7 @@ from speccheck.validator.cli.request import (
     style_of,
     wants_traceback,
 )
+from speccheck.validator.cli.settled import with_settings
 from speccheck.validator.plan_view import PlanView, plan_view
 from speccheck.validator.report.write import write
 from speccheck.validator.sources.context import context_facts
@@ -22,6 +23,9 @@ from speccheck.validator.what_if.names import WhatIfError
 
 _FORMATS = ("text", "json")
 _USAGE = 2
+# What settings say of reports is meant for the reports of judgements.
+_OF_REPORTS = {"--output", "--fail-on"}
+OF_PLANS = tuple(one for one in OPTIONS if one.flag not in _OF_REPORTS)
 _NOTHING = 3
 
 
@@ -33,6 +37,7 @@ def show_plan(words: list[str]) -> int:
     try:
         parsed = parse(words)
         outputs = outputs_of(parsed, _FORMATS)
+        parsed = with_settings(parsed, OF_PLANS)
         request = files_request(parsed)
         context_facts(request.context)  # refuses unknown names before any work
         view = plan_view(request, assignments(list_of(parsed, "what_if")))
@@ -47,7 +52,8 @@ def show_plan(words: list[str]) -> int:
         sys.stderr.write(f"speccheck: {bug_message(error)}\n")
         return BUG
     if any(
-        file.state == "unreadable" or (file.named and file.state != "judged")
+        file.state == "unreadable"
+        or (file.named and file.state not in {"judged", "excluded"})
         for file in view.files
     ):
         return _USAGE

@@ -29,9 +29,10 @@ def finding_blocks(
     limits = {"warning": _UNFOLDED_WARNINGS, "info": _UNFOLDED_INFOS}
     counts = dict.fromkeys(_ORDER, 0)
     folded: list[Shown] = []
-    for title, ranked in _sections(shown, style):
+    for name, ranked in sections(shown):
+        title = section_title(name, ranked, style) if name else ""
         blocks: list[str] = [title] if title else []
-        for group in _by_cause(ranked):
+        for group in by_cause(ranked):
             level = group[0].finding.level
             counts[level] += 1
             if full or counts[level] <= limits.get(level, len(shown)):
@@ -44,10 +45,8 @@ def finding_blocks(
         yield "\n".join(_folded(folded, style))
 
 
-def _sections(
-    shown: Sequence[Shown], style: Style
-) -> Iterator[tuple[str, Sequence[Shown]]]:
-    """The findings in the order of a report; with titles where a machine has some."""
+def sections(shown: Sequence[Shown]) -> Iterator[tuple[str, Sequence[Shown]]]:
+    """The findings in the order of a report; by parts where a machine has some."""
     ranked = sorted(shown, key=lambda one: _ORDER[one.finding.level])
     if not any(one.subjects for one in ranked):
         yield "", ranked
@@ -57,10 +56,10 @@ def _sections(
         by_section[section_of(one)].append(one)
     for name, found in by_section.items():
         if found:
-            yield section_title(name, found, style), found
+            yield name, found
 
 
-def _by_cause(ranked: Sequence[Shown]) -> list[list[Shown]]:
+def by_cause(ranked: Sequence[Shown]) -> list[list[Shown]]:
     """Findings of one level on the same places, or on the same unstated default.
 
     They say several things of one fact, so they share a block. Those of a machine do

@@ -2,28 +2,34 @@
 
 from collections.abc import Iterator
 
+from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.report.settings_told import ISOLATED, silence_told
 from speccheck.validator.report.style import Style, printable
-from speccheck.validator.report.summary import Exit
 from speccheck.validator.report.told import Told
-from speccheck.validator.run import Run
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 
 
+def _rank(finding: Finding) -> tuple[bool, int]:
+    return finding.waiver is not None, _ORDER[finding.level]
+
+
 def report(told: Told, style: Style) -> Iterator[str]:
     """`file:line:column: level clause rule: message`, then the verdict."""
-    yield "\n".join(_lines(told.run, told.ending, style)) + "\n"
+    yield "\n".join(_lines(told, style)) + "\n"
 
 
-def _lines(run: Run, ending: Exit, style: Style) -> Iterator[str]:
-    yield from (file.message for file in run.files if file.message)
+def _lines(told: Told, style: Style) -> Iterator[str]:
+    run, ending = told.run, told.ending
+    told_files = (file for file in run.files if file.message and file.is_told)
+    yield from (printable(file.message) for file in told_files)
     for plan in run.plans:
         failed = [
             located
             for located in plan.findings
             if located.finding.outcome in {"fail", "error"}
         ]
-        failed.sort(key=lambda located: _ORDER[located.finding.level])
+        failed.sort(key=lambda one: _rank(one.finding))
         for located in failed:
             finding = located.finding
             place = f"{plan.files[0].path}: "
@@ -39,5 +45,15 @@ def _lines(run: Run, ending: Exit, style: Style) -> Iterator[str]:
                     break
             level = style.paint(finding.level, finding.level)
             name = f"{finding.clause} {finding.rule}".rstrip()
-            yield f"{place}{level} {name}: {printable(finding.message)}"
-    yield f"{ending.verdict}: {ending.reason} (exit {ending.code})"
+            line = f"{level} {name}: {printable(finding.message)}"
+            if finding.waiver is not None:
+                # Seldom, and a module that the others do without.
+                from speccheck.validator.report.waived_text import (  # noqa: PLC0415
+                    waiver_words,
+                )
+
+                line = f"waived {line}  {waiver_words(finding.waiver)}"
+            yield f"{place}{line}"
+    yield from silence_told(told.summary)
+    isolated = f"; {ISOLATED}" if run.is_isolated else ""
+    yield f"{ending.verdict}: {ending.reason} (exit {ending.code}){isolated}"

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from speccheck.validator.evidence.nearest import nearest
+from speccheck.validator.report.markdown_text import plain, prose, with_fences
 from speccheck.validator.report.style import wrap
 from speccheck.validator.rule import Rule
 from speccheck.validator.spec.edition import Clause, Edition
@@ -115,19 +116,21 @@ def rule_page(rule: Rule, edition: Edition) -> str:
     clause = edition.clauses[rule.clause]
     text = rule_text(rule)
     level = _LEVEL_IN_REPORT[clause.level]
+    place = f"../clauses/{clause.area.lower()}.md#{clause.id.lower()}"
+    title = f"[{clause.id}]({place}), {plain(clause.title)}"
     parts = [
         f"# {rule.name}",
-        f"{text.title}",
-        f"Clause **{clause.id}**, {clause.title}: {clause.level}, in a report {level}.",
+        prose(text.title),
+        f"Clause {title}: **{clause.level}**, in a report {level}.",
         f"Confidence: {rule.confidence}."
         + (f" Frameworks: {', '.join(rule.frameworks)}." if rule.frameworks else ""),
         "## Requirement",
-        clause.requirement_text(),
+        plain(clause.requirement_text()),
         "## Why",
-        clause.rationale,
+        plain(clause.rationale),
         "## The rule",
-        text.body,
+        with_fences(text.body),
         "## What to change",
-        clause.remedy,
+        plain(clause.remedy),
     ]
     return "\n\n".join(parts) + "\n"

@@ -17,7 +17,7 @@ def forecast_lines(
     forecasts: Sequence[Forecast], style: Style, *, knows_scale: bool, full: bool
 ) -> Iterator[str]:
     """Each subject of which something is known; at the end what would tell more."""
-    dark = [one for one in forecasts if not full and _is_dark(one)]
+    dark = [one for one in forecasts if not full and is_dark(one)]
     for forecast in forecasts:
         if forecast not in dark:
             yield from _subject(forecast, style, full=full)
@@ -25,14 +25,14 @@ def forecast_lines(
         names = ", ".join(in_words(one.subject) for one in dark)
         text = f"no forecast of {names} (--full says what is missing)"
         yield "\n" + wrap(text, style.width, "")
-    wanted = _wanted(forecasts, knows_scale=knows_scale)
-    if wanted and len(dark) < len(forecasts):
-        yield wrap(f"to predict more: {wanted}", style.width, "")
+    more = wanted(forecasts, knows_scale=knows_scale)
+    if more and len(dark) < len(forecasts):
+        yield wrap(f"to predict more: {more}", style.width, "")
 
 
-def _is_dark(forecast: Forecast) -> bool:
+def is_dark(forecast: Forecast) -> bool:
     """Whether nothing is known of a subject but what it has none of."""
-    return all(one.estimate is None or _is_none(one) for one in forecast.quantities)
+    return all(one.estimate is None or is_none(one) for one in forecast.quantities)
 
 
 def _subject(forecast: Forecast, style: Style, *, full: bool) -> Iterator[str]:
@@ -43,7 +43,7 @@ def _subject(forecast: Forecast, style: Style, *, full: bool) -> Iterator[str]:
         yield f"  [{painted(drawn.cells, style)}]"
     signs = drawn.signs if drawn else {}
     known = [one for one in forecast.quantities if one.estimate is not None]
-    none = [one for one in known if _is_none(one) and one.name not in signs]
+    none = [one for one in known if is_none(one) and one.name not in signs]
     told = [one for one in known if one not in none]
     yield from _table(told, signs, style, full=full)
     if none:
@@ -52,7 +52,8 @@ def _subject(forecast: Forecast, style: Style, *, full: bool) -> Iterator[str]:
     yield from _lacks(forecast, style, full=full)
 
 
-def _is_none(quantity: Quantity) -> bool:
+def is_none(quantity: Quantity) -> bool:
+    """Whether it is known that there is none of it."""
     found = quantity.estimate
     return found is not None and found.kind == "exact" and not any(found[:3])
 
@@ -121,7 +122,7 @@ def _lacks(forecast: Forecast, style: Style, *, full: bool) -> Iterator[str]:
         yield wrap(printable(text), style.width, "    ")
 
 
-def _wanted(forecasts: Sequence[Forecast], *, knows_scale: bool) -> str:
+def wanted(forecasts: Sequence[Forecast], *, knows_scale: bool) -> str:
     """The options and files that would give the missing leaves, then the leaves."""
     ways: dict[str, None] = {}
     leaves: dict[str, None] = {}

@@ -16,13 +16,18 @@ class Form(Record):
 
     module: has `report(told, style)`, which gives the text in pieces; it is imported
     when the form is asked for. is_for_people: read on a terminal, so that other lines
-    may stand beside it on standard output. tells_edits: shows fixes as edits.
+    may stand beside it on standard output. shows_plans: it tells the values of the
+    plans, and what holds. tells_refusals: it has a text, `failure_report(message,
+    code)`, for a run that could not begin. tells_edits: it shows fixes as
+    edits of files.
     """
 
     name: str
     module: str
     help: str
     is_for_people: bool = False
+    shows_plans: bool = False
+    tells_refusals: bool = False
     tells_edits: bool = False
 
     def report(self, told: Told, style: Style) -> Iterable[str]:
@@ -30,15 +35,49 @@ class Form(Record):
         write: Write = import_module(f"{_PACKAGE}.{self.module}").report
         return write(told, style)
 
+    def refusal(self, message: str, code: int) -> str | None:
+        """The report of a run that could not begin; None where a form has none."""
+        if not self.tells_refusals:
+            return None
+        module = import_module(f"{_PACKAGE}.{self.module}")
+        written: str = module.failure_report(message, code)
+        return written
+
+
+def _for_programs(
+    name: str, text: str, *, tells_edits: bool = False, module: str = ""
+) -> Form:
+    """A form that has a text for a run that could not begin as well."""
+    return Form(
+        name,
+        module or f"forms.{name}",
+        text,
+        tells_refusals=True,
+        tells_edits=tells_edits,
+    )
+
 
 FORMS = {
     form.name: form
     for form in (
         Form("text", "text", "findings with frames and remedies", is_for_people=True),
         Form("concise", "concise", "a line a finding", is_for_people=True),
-        Form(
-            "json", "json_report", "speccheck-report/1, one document", tells_edits=True
+        Form("html", "forms.html", "one page for a browser", shows_plans=True),
+        Form("markdown", "forms.markdown", "for a comment or the summary of a job"),
+        _for_programs(
+            "json",
+            "speccheck-report/1, one document",
+            tells_edits=True,
+            module="json_report",
         ),
+        _for_programs("jsonl", "a finding a line, then a line of totals"),
+        Form("csv", "forms.csv", "a finding a row, for spreadsheets"),
+        _for_programs("sarif", "SARIF 2.1.0, for code scanning"),
+        _for_programs("junit", "JUnit XML, a test case a rule"),
+        _for_programs("github", "annotations of GitHub: workflow commands"),
+        _for_programs("gitlab", "Code Quality of GitLab"),
+        _for_programs("azure", "issues of Azure Pipelines: logging commands"),
+        _for_programs("rdjson", "diagnostics for reviewdog"),
     )
 }
 NAMES = tuple(FORMS)

@@ -5,23 +5,23 @@ from collections.abc import Iterator, Sequence
 from speccheck.validator.locate import Location
 from speccheck.validator.report.style import Style, printable, wrap
 
-_MOST_FRAMES = 4
+MOST_FRAMES = 4
 
 
 def frames(locations: Sequence[Location], style: Style) -> Iterator[str]:
     """The frames of all locations of a finding, file by file, the first few in full."""
     framed = [one for one in locations if one.line]
-    shown = framed[:_MOST_FRAMES]
+    shown = framed[:MOST_FRAMES]
     digits = max((len(str(one.line)) for one in shown), default=1)
     file = ""
     for number, location in enumerate(shown):
         if location.file != file:
             file = location.file
             yield f"    {file}:{location.line}:{location.column}"
-        yield from _frame(location, _label(number, len(framed)), digits, style)
-    if len(framed) > _MOST_FRAMES:
+        yield from _frame(location, label_of(number, len(framed)), digits, style)
+    if len(framed) > MOST_FRAMES:
         yield wrap(
-            f"also at {_elsewhere(framed[_MOST_FRAMES:], file)}", style.width, "    "
+            f"also at {_elsewhere(framed[MOST_FRAMES:], file)}", style.width, "    "
         )
     without_line: dict[str, list[str]] = {}
     for location in locations:
@@ -31,7 +31,8 @@ def frames(locations: Sequence[Location], style: Style) -> Iterator[str]:
         yield wrap(f"{name} {', '.join(keys)}".rstrip(), style.width, "    ")
 
 
-def _label(number: int, count: int) -> str:
+def label_of(number: int, count: int) -> str:
+    """What stands beside the caret of one of several places."""
     if count == 1:
         return ""
     return "stated here" if number == 0 else "and here"
@@ -42,16 +43,16 @@ def _elsewhere(locations: Sequence[Location], file: str) -> str:
     here = [str(one.line) for one in locations if one.file == file]
     there = [f"{one.file}:{one.line}" for one in locations if one.file != file]
     parts = [f"line {line}" for line in here] + there
-    if len(parts) > _MOST_FRAMES + 1:
-        rest = len(parts) - _MOST_FRAMES
-        return ", ".join(parts[:_MOST_FRAMES]) + f" and {rest} more places"
+    if len(parts) > MOST_FRAMES + 1:
+        rest = len(parts) - MOST_FRAMES
+        return ", ".join(parts[:MOST_FRAMES]) + f" and {rest} more places"
     return ", ".join(parts)
 
 
 def _frame(location: Location, label: str, digits: int, style: Style) -> Iterator[str]:
     bar = style.paint("|", "dim")
     width = style.width - digits - 8
-    text, start = _window(location, width)
+    text, start = window(location, width)
     room = width - start - len(f" {label}".rstrip())
     caret = "^" * max(1, min(location.length, len(text) - start, room))
     yield f"     {style.paint(f'{location.line:>{digits}}', 'dim')} {bar} {text}"
@@ -59,7 +60,7 @@ def _frame(location: Location, label: str, digits: int, style: Style) -> Iterato
     yield f"     {' ' * digits} {bar} {' ' * start}{pointer}"
 
 
-def _window(location: Location, width: int) -> tuple[str, int]:
+def window(location: Location, width: int) -> tuple[str, int]:
     """The part of a line that shows the marked text, and where that begins in it."""
     before = printable(location.text[: location.column - 1])
     marked = printable(location.text[location.column - 1 :])

@@ -13,6 +13,7 @@ from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.waiver import Waiver
 from speccheck.validator.locate import LocatedFinding, Location
 from speccheck.validator.plan_judge import JudgedPlan
+from speccheck.validator.report.statistics import rule_counts
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.subjects import with_numbers
 from speccheck.validator.report.summary import Summary, summarize
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from speccheck.validator.measured_curves import MeasuredCurve
 
 SCHEMA = "speccheck-report/1"
-_ALWAYS = {"fail", "error", "unknown"}
+ALWAYS = {"fail", "error", "unknown"}
 
 
 def report(told: Told, _: Style) -> Iterator[str]:
@@ -33,7 +34,7 @@ def report(told: Told, _: Style) -> Iterator[str]:
     Each file, plan and finding stands on a line of its own, written as it is made: the
     document of a thousand files would take more memory than judging them.
     """
-    run, summary, ending, full = told
+    run, summary, ending, full = told.run, told.summary, told.ending, told.full
     head = {
         "schema": SCHEMA,
         "tool": {"name": "speccheck", "version": VERSION},
@@ -43,29 +44,33 @@ def report(told: Told, _: Style) -> Iterator[str]:
             "sha256": run.edition.sha256,
         },
         "profile": {"use": run.use},
+        "settings": {"files": list(run.settings), "isolated": run.is_isolated},
+        "warnings": list(run.warnings),
         "verdict": ending.verdict,
         "reason": ending.reason,
         "exit_code": ending.code,
-        "summary": _summary(summary),
+        "summary": summary_data(summary),
         "errors": [],
     }
     yield "{\n" + "".join(
-        f"  {_encode(key)}: {_encode(value)},\n" for key, value in head.items()
+        f"  {encode(key)}: {encode(value)},\n" for key, value in head.items()
     )
-    yield from _list("files", (_encode(_file(file)) for file in run.files))
+    yield from _list("files", (encode(_file(file)) for file in run.files))
     yield ",\n"
-    yield from _list("plans", (_encode(_plan(plan)) for plan in run.plans))
+    yield from _list("plans", (encode(_plan(plan)) for plan in run.plans))
+    yield ",\n"
+    yield from _list("statistics", map(encode, statistics_data(run.plans)))
     yield ",\n"
     yield from _list("findings", _findings(run, full=full))
     yield "\n}\n"
 
 
-_encode = json.JSONEncoder(ensure_ascii=False).encode
+encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def _list(name: str, rows: Iterable[str]) -> Iterator[str]:
     """A list of the document, a row a line."""
-    yield f"  {_encode(name)}: ["
+    yield f"  {encode(name)}: ["
     before = "\n    "
     for row in rows:
         yield before + row
@@ -78,11 +83,11 @@ def _findings(run: Run, *, full: bool) -> Iterator[str]:
     known: dict[int, str] = {}
     for index, plan in enumerate(run.plans):
         for located in plan.findings:
-            if not full and located.finding.outcome not in _ALWAYS:
+            if not full and located.finding.outcome not in ALWAYS:
                 continue
             text = known.get(id(located))
             if text is None:
-                text = _encode(_finding(located, run.edition.id))
+                text = encode(finding_data(located, run.edition.id))
                 known[id(located)] = text
             yield f'{text[:-1]}, "plan": {index}}}'
 
@@ -94,13 +99,16 @@ def failure_report(message: str, code: int) -> str:
         "tool": {"name": "speccheck", "version": VERSION},
         "edition": None,
         "profile": None,
+        "settings": {"files": [], "isolated": False},
+        "warnings": [],
         "verdict": "error",
         "reason": message,
         "exit_code": code,
-        "summary": _summary(summarize(())),
+        "summary": summary_data(summarize(())),
         "errors": [message],
         "files": [],
         "plans": [],
+        "statistics": [],
         "findings": [],
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
@@ -116,13 +124,27 @@ def _file(file: FileStatus) -> dict[str, object]:
     }
 
 
-def _summary(summary: Summary) -> dict[str, object]:
+def summary_data(summary: Summary) -> dict[str, object]:
+    """Clauses by level and outcome, failures by level, coverage, what is waived."""
     coverage = summary.coverage
     return {
         "clauses": summary.clauses,
         "failed": summary.failed,
         "coverage": None if coverage is None else round(coverage, 4),
+        "waived": summary.waived,
+        "switched_off": [one._asdict() for one in summary.switched_off],
     }
+
+
+def statistics_data(plans: Iterable[JudgedPlan]) -> Iterator[dict[str, object]]:
+    """How often each rule failed, held or could not judge, the worst first."""
+    for row in rule_counts(plans):
+        yield {
+            "rule": row.rule or None,
+            "clause": row.clause,
+            "clause_level": row.clause_level,
+            "counts": row.counts,
+        }
 
 
 def _plan(plan: JudgedPlan) -> dict[str, object]:
@@ -136,6 +158,7 @@ def _plan(plan: JudgedPlan) -> dict[str, object]:
         "gpus_per_node": local,
         "world_size": world,
         "size": plan.size,
+        "settings": list(plan.settings),
         "measured": [
             _measured(one) for one in (plan.measured.curves if plan.measured else ())
         ],
@@ -145,7 +168,7 @@ def _plan(plan: JudgedPlan) -> dict[str, object]:
         "paths": [
             one._asdict() for one in (plan.measured.paths if plan.measured else ())
         ],
-        "summary": _summary(summarize((plan,))),
+        "summary": summary_data(summarize((plan,))),
     }
 
 
@@ -180,7 +203,8 @@ def _measured(one: "MeasuredCurve") -> dict[str, object]:
     }
 
 
-def _finding(located: LocatedFinding, edition: str) -> dict[str, object]:
+def finding_data(located: LocatedFinding, edition: str) -> dict[str, object]:
+    """A finding without its plan; edition: by which it was judged."""
     finding = located.finding
     return {
         "rule": finding.rule or None,

@@ -16,6 +16,7 @@ from speccheck.validator.report.leaf_comments import leaf_comments
 from speccheck.validator.report.plan_model import PlanDocument
 from speccheck.validator.report.report_model import Report
 from speccheck.validator.report.snapshot_schema import snapshot_schema
+from speccheck.validator.settings.schema import settings_schema
 from speccheck.validator.sources.formats.native import ENVIRONMENT, MARKER, leaf_type
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -96,6 +97,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "native": native_schema,
     "plan": plan_schema,
     "report": report_schema,
+    "settings": settings_schema,
     "snapshot": snapshot_schema,
 }
 

@@ -89,8 +89,8 @@ def rate_lines(
 def _sets_lines(sets: Sequence[MeasuredCurve], style: Style) -> Iterator[str]:
     """Sets of hosts that measured the same: how far apart they are."""
     head = style.paint(sets[0].collective or "collective", "bold")
-    conditions = (*_conditions(sets[0]), f"{len(sets):,} sets of hosts")
-    yield _on_lines((head, *conditions), style, "  ")
+    number = f"{len(sets):,} sets of hosts"
+    yield _on_lines((head, *conditions(sets[0]), number), style, "  ")
     peaks = [one.curve.peak for one in sets]
     rates = sorted(one.bus_bytes_per_second for one in peaks if one is not None)
     if rates:
@@ -106,7 +106,12 @@ def _sets_lines(sets: Sequence[MeasuredCurve], style: Style) -> Iterator[str]:
 
 def _curve_lines(one: MeasuredCurve, style: Style) -> Iterator[str]:
     head = style.paint(one.collective or "collective", "bold")
-    yield _on_lines((head, *_conditions(one)), style, "  ")
+    yield _on_lines((head, *conditions(one)), style, "  ")
+    yield from told_of(one, style, draws=style.unicode)
+
+
+def told_of(one: MeasuredCurve, style: Style, *, draws: bool) -> Iterator[str]:
+    """What a curve comes to, and what it is held to; draws: with a line of bars."""
     points = one.curve.points
     if not points:
         yield f"{_INDENT}no size was measured"
@@ -115,7 +120,7 @@ def _curve_lines(one: MeasuredCurve, style: Style) -> Iterator[str]:
     for placed in one.placed:
         yield _on_lines(_numbers(placed, style), style, _INDENT)
     yield from _held_to(one, style)
-    if style.unicode and len(points) > 2:  # noqa: PLR2004 - else no curve
+    if draws and len(points) > 2:  # noqa: PLR2004 - else no curve
         yield _INDENT + _bars(one)
     for knee in one.curve.knees:
         yield (
@@ -133,7 +138,8 @@ def _on_lines(parts: Iterable[str], style: Style, indent: str) -> str:
     return "\n".join(indent + line for line in text.splitlines())
 
 
-def _conditions(one: MeasuredCurve) -> Iterator[str]:
+def conditions(one: MeasuredCurve) -> Iterator[str]:
+    """Under which a curve was measured."""
     yield from _size(one.ranks, one.nodes)
     if one.gpu:
         yield printable(one.gpu)

@@ -31,14 +31,25 @@ class Shown(Record):
 
 def shown_findings(plans: Iterable[JudgedPlan]) -> list[Shown]:
     """Failed and broken findings, the same rule and message joined over plans."""
-    joined: dict[tuple[str, str, str], Shown] = {}
+    return _joined(plans, waived=False)
+
+
+def waived_findings(plans: Iterable[JudgedPlan]) -> list[Shown]:
+    """Failures that somebody silenced: a reader meets them, and by whose word."""
+    return _joined(plans, waived=True)
+
+
+def _joined(plans: Iterable[JudgedPlan], *, waived: bool) -> list[Shown]:
+    joined: dict[tuple[object, ...], Shown] = {}
     for plan in plans:
         snapshots = tuple(one.path for one in plan.files if one.format == "snapshot")
         for located in plan.findings:
             finding = located.finding
-            if finding.outcome not in {"fail", "error"} or finding.waiver:
+            if finding.outcome not in {"fail", "error"}:
                 continue
-            key = (finding.clause, finding.rule, finding.message)
+            if (finding.waiver is not None) is not waived:
+                continue
+            key = (finding.clause, finding.rule, finding.message, finding.waiver)
             known = joined.get(key)
             if known is None:
                 name = plan.files[0].path

@@ -60,6 +60,13 @@ def _kind(key: str) -> str:
 
 def section_title(section: str, shown: Sequence[Shown], style: Style) -> str:
     """The heading of a part, with what was found in it."""
+    title = f"{section}: {section_counts(shown)}"
+    line = ("\u2500" if style.unicode else "-") * 2
+    return f"{line} {style.paint(title, 'bold')} {line}"
+
+
+def section_counts(shown: Sequence[Shown]) -> str:
+    """How much was found in a part, by level."""
     levels = [one.finding.level for one in shown for _ in one.subjects or ("job",)]
     counts = [
         counted(levels.count(level), level)
@@ -68,17 +75,26 @@ def section_title(section: str, shown: Sequence[Shown], style: Style) -> str:
     ]
     infos = levels.count("info")
     counts += [f"{infos} info"] if infos else []
-    title = f"{section}: {', '.join(counts)}"
-    line = ("\u2500" if style.unicode else "-") * 2
-    return f"{line} {style.paint(title, 'bold')} {line}"
+    return ", ".join(counts)
 
 
 def what_to_do(shown: Sequence[Shown], style: Style, *, many: bool) -> str:
-    """One line for each kind of action, with the parts that need it and why.
+    """One line for each kind of action, with the parts that need it and why."""
+    lines: list[str] = []
+    for action, reasons in actions(shown, many=many):
+        told = "; ".join(f"{parts}: {', '.join(rules)}" for parts, rules in reasons)
+        text = wrap(told, style.width, " " * 14).lstrip()
+        lines.append(f"  {style.paint(action.ljust(11), 'bold')} {text}")
+    return "\n".join(lines)
+
+
+def actions(
+    shown: Sequence[Shown], *, many: bool
+) -> Iterator[tuple[Action, list[tuple[str, list[str]]]]]:
+    """Each kind of action with the parts that need it, and the rules that say so.
 
     Of many machines it is these that are named.
     """
-    lines: list[str] = []
     for action in _ACTIONS:
         found = [one for one in shown if _asks_for(one, action)]
         if not found:
@@ -86,10 +102,7 @@ def what_to_do(shown: Sequence[Shown], style: Style, *, many: bool) -> str:
         why: dict[str, dict[str, None]] = {}
         for parts, rule in _rules_of_machines(found) if many else _rules(found):
             why.setdefault(parts, {})[rule] = None
-        reasons = "; ".join(f"{parts}: {', '.join(why[parts])}" for parts in why)
-        text = wrap(reasons, style.width, " " * 14).lstrip()
-        lines.append(f"  {style.paint(action.ljust(11), 'bold')} {text}")
-    return "\n".join(lines)
+        yield action, [(parts, list(rules)) for parts, rules in why.items()]
 
 
 def _rules_of_machines(found: Sequence[Shown]) -> Iterator[tuple[str, str]]:

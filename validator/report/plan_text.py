@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.locate import Location
-from speccheck.validator.plan_view import PlanView, ShownLeaf, ShownPlan
+from speccheck.validator.plan_view import PlanView
 from speccheck.validator.report.forecast_text import forecast_lines
 from speccheck.validator.report.style import Style, printable, wrap
 from speccheck.validator.report.what_if_text import what_if_lines
 from speccheck.validator.report.written import written
+from speccheck.validator.shown_plan import ShownLeaf, ShownPlan
 
 _NAME = 30
 _VALUE = 22
@@ -54,7 +55,7 @@ def _knows_scale(plan: ShownPlan) -> bool:
 
 
 def _values(plan: ShownPlan, style: Style, *, full: bool) -> Iterator[str]:
-    short = _short_names(plan)
+    short = short_names(plan)
     section = ""
     silent: list[str] = []
     for shown in plan.leaves:
@@ -81,7 +82,7 @@ def _values(plan: ShownPlan, style: Style, *, full: bool) -> Iterator[str]:
         yield f"{count} are not stated in these files (--full names them)"
 
 
-def _short_names(plan: ShownPlan) -> dict[str, str]:
+def short_names(plan: ShownPlan) -> dict[str, str]:
     """The files by their last part, where it tells them apart."""
     paths = {location.file for shown in plan.leaves for location in shown.locations} | {
         variable.location.file for variable in plan.variables

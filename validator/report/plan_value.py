@@ -2,7 +2,7 @@
 
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.locate import Location
-from speccheck.validator.plan_view import ShownLeaf
+from speccheck.validator.shown_plan import ShownLeaf
 
 
 def leaf_data(shown: ShownLeaf) -> dict[str, object]:

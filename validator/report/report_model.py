@@ -39,12 +39,32 @@ class Profile(_Part):
     use: str
 
 
+class SwitchedOff(_Part):
+    """What a line of settings, or an option, left out of the judgement.
+
+    clauses: by level. rules: of clauses that were judged by other rules alone.
+    """
+
+    by: str
+    clauses: dict[ClauseLevel, list[str]]
+    rules: list[str]
+
+
 class Totals(_Part):
     """Clauses by level and outcome, failed findings by level, coverage of the musts."""
 
     clauses: dict[ClauseLevel, dict[str, int]]
     failed: dict[Level, int]
     coverage: float | None
+    waived: int  # failures that somebody silenced
+    switched_off: list[SwitchedOff]
+
+
+class SettingsFiles(_Part):
+    """The settings files of the run, the closest first; isolated: none was read."""
+
+    files: list[str]
+    isolated: bool
 
 
 class File(_Part):
@@ -53,7 +73,7 @@ class File(_Part):
     path: str
     format: str | None
     confidence: float
-    status: Literal["judged", "unrecognised", "template", "unreadable"]
+    status: Literal["judged", "unrecognised", "template", "unreadable", "excluded"]
     message: str | None
 
 
@@ -150,6 +170,7 @@ class Plan(_Part):
     gpus_per_node: int | None
     world_size: int | None
     size: str | None
+    settings: list[str]
     measured: list[Measured]
     rates: list[Rates]
     paths: list[PathTaken]
@@ -266,6 +287,19 @@ class ReportFinding(_Part):
     plan: int
 
 
+class RuleStatistics(_Part):
+    """How many findings of one rule, or of a clause decided without one, came out how.
+
+    counts: error, warning, info (failures that count), waived, unknown, broken, pass,
+    not_applicable.
+    """
+
+    rule: str | None
+    clause: str
+    clause_level: ClauseLevel
+    counts: dict[str, int]
+
+
 class Report(_Part):
     """The whole document."""
 
@@ -273,6 +307,8 @@ class Report(_Part):
     tool: Tool
     edition: EditionName | None
     profile: Profile | None
+    settings: SettingsFiles
+    warnings: list[str]
     verdict: Literal["pass", "fail", "inconclusive", "error"]
     reason: str
     exit_code: int
@@ -280,4 +316,5 @@ class Report(_Part):
     errors: list[str]
     files: list[File]
     plans: list[Plan]
+    statistics: list[RuleStatistics]  # of all findings, also those not listed
     findings: list[ReportFinding]

@@ -3,12 +3,16 @@
 Run `python -m speccheck.validator.report.rule_pages`; a test holds the pages equal.
 """
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from speccheck.validator.report.explain import rule_page, rule_text
+from speccheck.validator.report.markdown_text import prose
+from speccheck.validator.rule import Rule
 from speccheck.validator.rule_index import built_in_rules
-from speccheck.validator.spec.edition import load_edition
+from speccheck.validator.spec.edition import Edition, load_edition
 
+_AREA_TITLES = {"nccl_environment": "NCCL environment"}
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "rules"
 
 
@@ -17,17 +21,24 @@ def pages() -> dict[str, str]:
     edition = load_edition()
     rules = built_in_rules()
     texts = {f"{rule.name}.md": rule_page(rule, edition) for rule in rules}
-    index = ["# Rules", "", f"{len(rules)} rules judge edition {edition.id}.", ""]
-    for area in dict.fromkeys(rule.area for rule in rules):
-        index.extend((f"## {area}", ""))
-        index.extend(
-            f"- [{rule.name}]({rule.name}.md) ({rule.clause}): {rule_text(rule).title}"
-            for rule in rules
-            if rule.area == area
-        )
-        index.append("")
-    texts["README.md"] = "\n".join(index).rstrip() + "\n"
+    texts["README.md"] = "\n".join(_index(rules, edition)).rstrip() + "\n"
     return texts
+
+
+def _index(rules: Sequence[Rule], edition: Edition) -> Iterator[str]:
+    yield "# Rules"
+    yield ""
+    yield f"{len(rules)} rules judge the [clauses](../clauses/README.md) of edition"
+    yield f"{edition.id}; `speccheck explain RULE` prints a page on a terminal."
+    for area in dict.fromkeys(rule.area for rule in rules):
+        yield ""
+        yield f"## {_AREA_TITLES.get(area) or area.replace('_', ' ').capitalize()}"
+        yield ""
+        for rule in rules:
+            if rule.area == area:
+                clause = f"{rule.clause}, {edition.clauses[rule.clause].level}"
+                title = prose(rule_text(rule).title)
+                yield f"- [{rule.name}]({rule.name}.md) ({clause}): {title}"
 
 
 def write_pages(folder: Path) -> None:

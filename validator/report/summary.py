@@ -1,6 +1,7 @@
 """Counts of a run, its verdict and its exit code."""
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from speccheck.validator.clause_outcome import by_clause
 from speccheck.validator.evidence.finding import Finding
@@ -8,6 +9,9 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.report.style import counted
 from speccheck.validator.run import Run
+
+if TYPE_CHECKING:
+    from speccheck.validator.left_out import SwitchedOff
 
 LEVELS = ("must", "should", "may")
 OUTCOMES = ("pass", "fail", "unknown", "not_applicable", "error", "waived")
@@ -19,11 +23,15 @@ class Summary(Record):
     """Clauses by level and outcome, and findings that failed by their level.
 
     unwritten: musts that no rule judges yet, so that no evidence would settle them.
+    waived: failures that somebody silenced; they count in no level.
+    switched_off: what settings and options leave out of the judgement, by who does.
     """
 
     clauses: dict[str, dict[str, int]]
     failed: dict[str, int]
     unwritten: int = 0
+    waived: int = 0
+    switched_off: "tuple[SwitchedOff, ...]" = ()
 
     @property
     def judged_musts(self) -> int:
@@ -46,23 +54,40 @@ class Exit(Record):
     verdict: str
     reason: str
 
+    @property
+    def word(self) -> str:
+        """The verdict as people say it."""
+        words = {0: "go", 1: "no-go", 3: "inconclusive"}
+        return words.get(self.code, "not complete")
+
 
 def summarize(plans: Sequence[JudgedPlan]) -> Summary:
     """Count the clauses of all plans; a clause counts once in each plan."""
     clauses: dict[str, dict[str, int]] = {level: _zeros(OUTCOMES) for level in LEVELS}
     failed = _zeros(("error", "warning", "info"))
-    unwritten = 0
+    unwritten = waived = 0
     for plan in plans:
         findings = [located.finding for located in plan.findings]
         for clause in by_clause(findings):
             clauses[clause.clause_level][clause.outcome] += 1
         for finding in _failed(findings):
             failed[finding.level] += 1
-        unwritten += sum(_is_unwritten(one) for one in findings)
-    return Summary(clauses, failed, unwritten)
+        unwritten += sum(is_unwritten(one) for one in findings)
+        waived += sum(one.waiver is not None for one in findings)
+    return Summary(clauses, failed, unwritten, waived, _switched_off(plans))
 
 
-def _is_unwritten(finding: Finding) -> bool:
+def _switched_off(plans: Sequence[JudgedPlan]) -> "tuple[SwitchedOff, ...]":
+    left_out = [one for plan in plans for one in plan.left_out]
+    if not left_out:
+        return ()
+    from speccheck.validator.left_out import switched_off  # noqa: PLC0415 - seldom
+
+    return switched_off(left_out)
+
+
+def is_unwritten(finding: Finding) -> bool:
+    """Whether it is a must that no rule judges yet: no evidence would settle it."""
     is_open = finding.outcome == "unknown" and finding.clause_level == "must"
     return is_open and not finding.rule and not finding.missing
 
@@ -78,7 +103,23 @@ def _failed(findings: Iterable[Finding]) -> list[Finding]:
 def exit_of(
     run: Run, summary: Summary, fail_on: str, *, skip_unknown: bool = False
 ) -> Exit:
-    """The exit code: our own bug, bad input, findings, inconclusive, or all holds.
+    """The exit code, and a reason that names what was waived.
+
+    Args:
+        run: what was judged.
+        summary: what it comes to.
+        fail_on: the level from which on a failure counts.
+        skip_unknown: whether files of other kinds are no error.
+
+    """
+    found = _exit_of(run, summary, fail_on, skip_unknown=skip_unknown)
+    if not summary.waived:
+        return found
+    return found._replace(reason=f"{found.reason}; {summary.waived:,} waived")
+
+
+def _exit_of(run: Run, summary: Summary, fail_on: str, *, skip_unknown: bool) -> Exit:
+    """Our own bug, bad input, findings, inconclusive, or all holds.
 
     The first that is true counts, in the order 4, 2, 1, 3, 0: a file that could not be
     read must never hide behind the findings of another.
@@ -86,29 +127,31 @@ def exit_of(
     broken = sum(row["error"] for row in summary.clauses.values())
     if broken:
         return Exit(4, "error", f"{counted(broken, 'clause')} hit a bug of speccheck")
-    if skip_unknown and not run.plans and _are_unknown(run):
-        return Exit(0, "pass", "no file is a training configuration")
+    if not run.plans and _are_left_out(run, skip_unknown=skip_unknown):
+        return Exit(0, "pass", _LEFT_OUT[_are_excluded(run)])
     return (
-        _bad_input(run, skip_unknown=skip_unknown)
+        _bad_input(run)
         or _findings(summary, fail_on)
         or _inconclusive(run, summary)
-        or Exit(
-            0, "pass", f"every must that was judged holds{_unwritten(run, summary)}"
-        )
+        or Exit(0, "pass", _held(run, summary))
     )
 
 
-def _are_unknown(run: Run) -> bool:
-    return bool(run.files) and all(file.state == "unrecognised" for file in run.files)
+_LEFT_OUT = ("no file is a training configuration", "settings exclude every file")
 
 
-def _bad_input(run: Run, *, skip_unknown: bool) -> Exit | None:
-    bad = [
-        file
-        for file in run.files
-        if _is_bad_input(file.state, named=file.named)
-        and not (skip_unknown and file.state == "unrecognised")
-    ]
+def _are_left_out(run: Run, *, skip_unknown: bool) -> bool:
+    """Whether there is nothing to judge, and the user said that this is right."""
+    right = {"excluded", "unrecognised", "template"} if skip_unknown else {"excluded"}
+    return bool(run.files) and all(file.state in right for file in run.files)
+
+
+def _are_excluded(run: Run) -> bool:
+    return all(file.state == "excluded" for file in run.files)
+
+
+def _bad_input(run: Run) -> Exit | None:
+    bad = [file for file in run.files if is_bad_input(file.state, named=file.named)]
     if bad and (run.plans or any(file.state == "unreadable" for file in bad)):
         return Exit(2, "error", f"{counted(len(bad), 'file')} could not be judged")
     return None
@@ -153,12 +196,18 @@ def has_unlisted_gpus(plan: JudgedPlan) -> bool:
     )
 
 
+def _held(run: Run, summary: Summary) -> str:
+    """What is true of a run that ends well: a must that is waived does not hold."""
+    waived = " or is waived" if summary.clauses["must"]["waived"] else ""
+    return f"every must that was judged holds{waived}{_unwritten(run, summary)}"
+
+
 def _unwritten(run: Run, summary: Summary) -> str:
     if run.use != "preflight" or not summary.unwritten:
         return ""
     return f"; {counted(summary.unwritten, 'must')} without a rule yet"
 
 
-def _is_bad_input(state: str, *, named: bool) -> bool:
+def is_bad_input(state: str, *, named: bool) -> bool:
     """A folder may hold other tools' files and templates; a named file may not."""
-    return state == "unreadable" or (named and state != "judged")
+    return state == "unreadable" or (named and state not in {"judged", "excluded"})

@@ -7,22 +7,22 @@ from speccheck.validator.plan_judge import MOST_SOUGHT, JudgedPlan
 from speccheck.validator.report.blocks import finding_blocks
 from speccheck.validator.report.merge_findings import shown_findings
 from speccheck.validator.report.node_text import what_to_do
+from speccheck.validator.report.settings_told import settings_told, silence_told
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
 from speccheck.validator.report.subjects import folded_subjects
 from speccheck.validator.report.summary import LEVELS, Exit, Summary, has_unlisted_gpus
 from speccheck.validator.report.told import Told
 from speccheck.validator.report.unknowns import unknown_lines
 from speccheck.validator.run import Run
-from speccheck.validator.sources.files import FileStatus
 
 _MOST_GROUPS = 10
 
 
 def report(told: Told, style: Style) -> Iterator[str]:
     """The whole report."""
-    run, summary, ending, full = told
+    run, summary, ending, full = told.run, told.summary, told.ending, told.full
     blocks: list[str] = []
-    blocks.append("\n".join((_header(run, style), *_groups(run, style, full=full))))
+    blocks.append("\n".join((header(run, style), *_groups(run, style, full=full))))
     blocks.append("\n".join(_folded_files(run, full=full)))
     blocks.append("\n".join(_measured(run, style, full=full)))
     many = len(run.plans) > 1
@@ -31,15 +31,29 @@ def report(told: Told, style: Style) -> Iterator[str]:
         todo = what_to_do(shown, style, many=many)
         blocks.append("\n".join(filter(None, (_verdict(ending, style), todo))))
     blocks.extend(finding_blocks(shown, style, full=full, many=many))
+    if summary.waived:
+        # Seldom, and a module that the others do without.
+        from speccheck.validator.report.waived_text import (  # noqa: PLC0415
+            waived_lines,
+        )
+
+        blocks.append("\n".join(waived_lines(run.plans, style, full=full)))
     blocks.append(_unsought(run, style))
     blocks.append("\n".join(unknown_lines(run.plans, style, full=full)))
     if full:
         blocks.append("\n".join(_passes(run.plans)))
+    if told.statistics:
+        from speccheck.validator.report.statistics_text import (  # noqa: PLC0415
+            statistics_lines,
+        )
+
+        blocks.append("\n".join(statistics_lines(run.plans, style)))
     blocks.append(_totals(summary, ending, style))
     yield "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def _header(run: Run, style: Style) -> str:
+def header(run: Run, style: Style) -> str:
+    """What was judged: files, size of the job, edition and profile."""
     dot = f" {style.dot} "
     edition = f"edition {run.edition.id}"
     if len(run.plans) == 1:
@@ -55,11 +69,13 @@ def _header(run: Run, style: Style) -> str:
             _gpus(plan, style),
             edition,
             f"profile {run.use}{size}",
+            *settings_told(run),
         )
         return joined(parts, dot, style.width)
     judged = sum(file.state == "judged" for file in run.files)
     count = f"{len(run.plans):,} plans from {judged:,} files"
-    return dot.join((count, edition, f"profile {run.use}"))
+    parts = (count, edition, f"profile {run.use}", *settings_told(run))
+    return joined(parts, dot, style.width)
 
 
 def _gpus(plan: JudgedPlan, style: Style) -> str:
@@ -138,17 +154,16 @@ def _names(plan: JudgedPlan, *, is_only: bool) -> str:
 def _folded_files(run: Run, *, full: bool) -> Iterator[str]:
     """The files that were not judged, or not from all that they take values from."""
     with_message = [file for file in run.files if file.message]
-    told = [file for file in with_message if full or _is_told(file)]
-    folded = [file for file in with_message if not full and not _is_told(file)]
+    told = [file for file in with_message if full or file.is_told]
+    folded = [file for file in with_message if not full and not file.is_told]
     yield from (f"  {printable(file.message)}" for file in told)
     if not folded:
         return
     kinds = [
-        f"{count} {word}"
-        for state, word in (
-            ("unrecognised", "of other kinds"),
-            ("template", "templates"),
-        )
+        f"{count:,} of other kinds"
+        if state == "unrecognised"
+        else counted(count, state)
+        for state in ("unrecognised", "template")
         if (count := sum(file.state == state for file in folded))
     ]
     if kinds:
@@ -157,10 +172,6 @@ def _folded_files(run: Run, *, full: bool) -> Iterator[str]:
     if gaps:
         files = "1 file inherits" if gaps == 1 else f"{gaps} files inherit"
         yield f"  {files} from files that were not found (--show-files lists them)"
-
-
-def _is_told(file: FileStatus) -> bool:
-    return file.state == "unreadable" or file.named
 
 
 def _unsought(run: Run, style: Style) -> str:
@@ -222,16 +233,12 @@ def _totals(summary: Summary, ending: Exit, style: Style) -> str:
         if level == "must" and summary.coverage is not None:
             line += f"      coverage {summary.coverage:.0%}"
         lines.append(line)
-    gap = " " * max(2, 60 - len(_word(ending)) - len(ending.reason))
+    lines += (wrap(one, style.width, "") for one in silence_told(summary))
+    gap = " " * max(2, 60 - len(ending.word) - len(ending.reason))
     lines.append(f"{_verdict(ending, style)}{gap}exit {ending.code}")
     return "\n".join(lines)
 
 
 def _verdict(ending: Exit, style: Style) -> str:
     colour = {0: "good", 3: "unknown"}.get(ending.code, "error")
-    return f"{style.paint(_word(ending), colour)}: {ending.reason}"
-
-
-def _word(ending: Exit) -> str:
-    words = {0: "go", 1: "no-go", 3: "inconclusive"}
-    return words.get(ending.code, "not complete")
+    return f"{style.paint(ending.word, colour)}: {ending.reason}"

@@ -49,6 +49,28 @@ def unknown_lines(
     plans: Iterable[JudgedPlan], style: Style, *, full: bool
 ) -> Iterator[str]:
     """One line for each missing fact with the clauses that wait for it."""
+    ranked, levels = unknown_groups(plans)
+    if not ranked:
+        return
+    yield f"{style.paint('unknown', 'unknown')} {unknown_head(levels)}"
+    for need, clauses in ranked if full else ranked[:_MOST_GROUPS]:
+        text = f"{need.removesuffix('.')}: {', '.join(sorted(clauses))}"
+        yield wrap(text, style.width, "  ")
+    if not full and len(ranked) > _MOST_GROUPS:
+        yield _others(dict(ranked[_MOST_GROUPS:]))
+
+
+def unknown_head(levels: Mapping[str, str]) -> str:
+    """How many clauses were not judged."""
+    musts = sum(level == "must" for level in levels.values())
+    of_them = "a must" if musts == 1 else "musts"
+    return f"{counted(len(levels), 'clause')} not judged, {musts} of them {of_them}"
+
+
+def unknown_groups(
+    plans: Iterable[JudgedPlan],
+) -> tuple[list[tuple[str, set[str]]], dict[str, str]]:
+    """What would let clauses be judged, that of most first; the level of each."""
     groups: dict[str, set[str]] = {}
     levels: dict[str, str] = {}
     for plan in plans:
@@ -65,18 +87,7 @@ def unknown_lines(
                     knows_type=knows_type,
                 )
                 groups.setdefault(need, set()).add(finding.clause)
-    if not groups:
-        return
-    musts = sum(level == "must" for level in levels.values())
-    of_them = "a must" if musts == 1 else "musts"
-    head = f"{counted(len(levels), 'clause')} not judged, {musts} of them {of_them}"
-    yield f"{style.paint('unknown', 'unknown')} {head}"
-    ranked = sorted(groups.items(), key=lambda one: (-len(one[1]), one[0]))
-    for need, clauses in ranked if full else ranked[:_MOST_GROUPS]:
-        text = f"{need.removesuffix('.')}: {', '.join(sorted(clauses))}"
-        yield wrap(text, style.width, "  ")
-    if not full and len(ranked) > _MOST_GROUPS:
-        yield _others(dict(ranked[_MOST_GROUPS:]))
+    return sorted(groups.items(), key=lambda one: (-len(one[1]), one[0])), levels
 
 
 def _others(groups: Mapping[str, set[str]]) -> str:

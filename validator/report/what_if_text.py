@@ -6,7 +6,6 @@ from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.forecast.quantity import Forecast, Quantity
-from speccheck.validator.plan_view import ShownChange, ShownPlan
 from speccheck.validator.report.forecast_bar import bar
 from speccheck.validator.report.forecast_text import painted
 from speccheck.validator.report.quantities import best, in_words
@@ -14,6 +13,7 @@ from speccheck.validator.report.style import Style, printable, wrap
 from speccheck.validator.report.summary import Exit, exit_of, summarize
 from speccheck.validator.report.written import written
 from speccheck.validator.run import Run
+from speccheck.validator.shown_plan import ShownChange, ShownPlan
 from speccheck.validator.what_if.comparison import FindingChange
 
 _NAME, _VALUES = 38, 20

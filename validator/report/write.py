@@ -3,7 +3,8 @@
 import os
 import sys
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from typing import TextIO
 
 
 class WriteError(Exception):
@@ -15,20 +16,44 @@ def write(text: Iterable[str], path: str | None) -> None:
 
     A file is written under another name and renamed when it is whole.
     """
-    pieces = (text,) if isinstance(text, str) else text
-    if path is None:
-        _print(pieces)
-        return
-    with (
-        _renamed(path) as temporary,
-        open(temporary, "w", encoding="utf-8", newline="\n") as file,
-    ):
-        file.writelines(pieces)
+    write_all([((text,) if isinstance(text, str) else text, path)])
+
+
+def write_all(reports: Iterable[tuple[Iterable[str], str | None]]) -> None:
+    """Write several reports: all of their files, or none of them.
+
+    Each is written under another name before the first takes its own. Standard output
+    comes last; that its reader went away is no reason to keep the files back.
+    """
+    with ExitStack() as whole:
+        for pieces, path in sorted(reports, key=_is_final):
+            if path is not None:
+                temporary = whole.enter_context(_renamed(path))
+                with _refusing(path), _opened(temporary) as file:
+                    file.writelines(pieces)
+                continue
+            try:
+                with _refusing("standard output"):
+                    _print(pieces)
+            except BrokenPipeError:
+                whole.close()
+                raise
+
+
+def _is_final(report: tuple[Iterable[str], str | None]) -> int:
+    """What can still be taken back comes before what cannot."""
+    path = report[1]
+    return 2 if path is None else int(_is_special(path))
+
+
+def _opened(path: str) -> TextIO:
+    # A name that is no UTF-8 reaches a report with characters that no file may hold.
+    return open(path, "w", encoding="utf-8", errors="replace", newline="\n")
 
 
 def write_bytes(content: bytes, path: str) -> None:
     """Write a file as `write` does."""
-    with _renamed(path) as temporary, open(temporary, "wb") as file:
+    with _renamed(path) as temporary, _refusing(path), open(temporary, "wb") as file:
         file.write(content)
 
 
@@ -41,17 +66,31 @@ def _renamed(path: str) -> Generator[str, None, None]:
     """
     folder, base = os.path.split(path)
     temporary = os.path.join(folder, f".{base}.{os.getpid()}.part")
-    is_special = os.path.exists(path) and not os.path.isfile(path)
+    is_special = _is_special(path)
     try:
         yield path if is_special else temporary
         if not is_special:
-            os.replace(temporary, path)
-    except OSError as error:
-        message = f"{path}: report not written: {error.strerror}"
-        raise WriteError(message) from error
+            with _refusing(path):
+                os.replace(temporary, path)
     finally:
         if os.path.exists(temporary):
             os.unlink(temporary)
+
+
+def _is_special(path: str) -> bool:
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
+@contextmanager
+def _refusing(name: str) -> Generator[None, None, None]:
+    """Turn what the system says into one line about that file."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        message = f"{name}: report not written: {error.strerror}"
+        raise WriteError(message) from error
 
 
 def _print(pieces: Iterable[str]) -> None:

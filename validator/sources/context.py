@@ -1,5 +1,6 @@
-"""Facts that the user states on the command line."""
+"""Facts that the user states on the command line, or in settings."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from speccheck.validator.evidence.framework_version import parse_version
@@ -33,7 +34,10 @@ FLAGS = {
 
 
 class Context(Record):
-    """What the command line says of the job; None where it says nothing."""
+    """What the command line says of the job; None where it says nothing.
+
+    places: of what settings say instead, by the name of the field.
+    """
 
     nodes: int | None = None
     gpus_per_node: int | None = None
@@ -47,11 +51,13 @@ class Context(Record):
     mtbf_hours: float | None = None
     framework_version: str | None = None
     nccl_version: str | None = None
+    places: tuple[tuple[str, Place], ...] = ()
 
 
 def context_facts(context: Context) -> FactSheet:
     """The facts of the command line; raises UnknownName for a name nobody knows."""
     sheet = FactSheet(COMMAND_LINE)
+    places = dict(context.places)
     plain = {
         "cluster.nodes": context.nodes,
         "cluster.gpus_per_node": context.gpus_per_node,
@@ -64,29 +70,35 @@ def context_facts(context: Context) -> FactSheet:
     }
     for name, value in plain.items():
         if value is not None:
-            sheet.state(name, value, _flag(name))
+            sheet.state(name, value, _place(name, places))
     if context.framework_version is not None:
-        _version_facts(sheet, context.framework_version)
-    _hardware_facts(sheet, context)
+        place = _place("run.framework_version", places)
+        _version_facts(sheet, context.framework_version, place)
+    _hardware_facts(sheet, context, places)
     return sheet
 
 
-def _hardware_facts(sheet: FactSheet, context: Context) -> None:
+def _hardware_facts(
+    sheet: FactSheet, context: Context, places: Mapping[str, Place]
+) -> None:
     if context.gpu is not None:
-        gpu_facts(sheet, context.gpu, _flag("cluster.accelerator"))
+        gpu_facts(sheet, context.gpu, _place("cluster.accelerator", places))
     if context.fabric is not None:
-        fabric_facts(sheet, context.fabric, _flag("cluster.fabric"))
+        fabric_facts(sheet, context.fabric, _place("cluster.fabric", places))
     if context.instance is not None:
-        instance_facts(sheet, context.instance, _flag("cluster.instance_type"))
+        place = _place("cluster.instance_type", places)
+        instance_facts(sheet, context.instance, place)
 
 
-def _flag(name: str) -> Place:
-    return Place(COMMAND_LINE, FLAGS[name])
+def _place(name: str, places: Mapping[str, Place]) -> Place:
+    """Where a leaf is stated: in settings, or by its option."""
+    flag = FLAGS[name]
+    field = flag.removeprefix("--").replace("-", "_")
+    return places.get(field) or Place(COMMAND_LINE, flag)
 
 
-def _version_facts(sheet: FactSheet, text: str) -> None:
+def _version_facts(sheet: FactSheet, text: str, place: Place) -> None:
     version = parse_version(text)
-    place = _flag("run.framework_version")
     sheet.state("run.framework_version", text, place)
     if version.framework:
         sheet.derive("run.framework", version.framework, text, place)

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 from speccheck.validator.evidence.record import Record
@@ -20,7 +20,8 @@ from speccheck.validator.sources.reader import (
 from speccheck.validator.sources.registry import Detection, Readers
 from speccheck.validator.sources.source import Source
 
-FileState = Literal["judged", "unrecognised", "template", "unreadable"]
+FileState = Literal["judged", "unrecognised", "template", "unreadable", "excluded"]
+Excludes = Callable[[str], object]  # whether a file or folder is not searched
 SEARCHED_SUFFIXES = (
     ".yaml",
     ".yml",
@@ -47,6 +48,7 @@ _SKIPPED_FILES = frozenset(
         "environment.yaml",
         "environment.yml",
         "pyproject.toml",
+        "speccheck.toml",
     }
 )
 _MAXIMUM_FILES = 100_000
@@ -61,8 +63,13 @@ class FileStatus(Record):
     state: FileState = "judged"
     message: str = ""
     runner_up: str = ""
-    named: bool = True  # given by the user, not found in a folder
+    named: bool = True  # it must be judged: given by the user, not found in a folder
     followed: bool = False  # neither, but named by another file
+
+    @property
+    def is_told(self) -> bool:
+        """Whether what is the matter with it is told one by one, not as a number."""
+        return self.named or self.state == "unreadable"
 
 
 class ReadFile(Record):
@@ -93,15 +100,20 @@ class UnknownFormat(Exception):  # noqa: N818 - a usage error with its own messa
     """`--format` names no reader."""
 
 
-def find_files(arguments: Iterable[str]) -> Iterator[tuple[str, bool]]:
+def find_files(
+    arguments: Iterable[str], excludes: Excludes | None = None
+) -> Iterator[tuple[str, bool]]:
     """Each file to read, and whether the user named it; folders are searched.
+
+    What is excluded is not searched; a file that is named is there all the same.
 
     A file has one name, whichever way the user or another file leads to it: that of
     `./a.yaml` is `a.yaml`.
     """
     seen: set[str] = set()
     for argument in arguments:
-        found = _search(argument) if os.path.isdir(argument) else ((argument, True),)
+        is_folder = os.path.isdir(argument)
+        found = _search(argument, excludes) if is_folder else ((argument, True),)
         for given, named in found:
             path = os.path.normpath(given)
             if path not in seen:
@@ -109,13 +121,15 @@ def find_files(arguments: Iterable[str]) -> Iterator[tuple[str, bool]]:
                 yield path, named
 
 
-def _search(folder: str) -> Iterator[tuple[str, bool]]:
+def _search(folder: str, excludes: Excludes | None) -> Iterator[tuple[str, bool]]:
     count = 0
     for where, folders, names in os.walk(folder):
         folders[:] = sorted(
             name
             for name in folders
-            if not name.startswith(".") and name not in _SKIPPED_FOLDERS
+            if not name.startswith(".")
+            and name not in _SKIPPED_FOLDERS
+            and not (excludes and excludes(os.path.join(where, name)))
         )
         for name in sorted(names):
             is_shown = not name.startswith(".") or name.startswith(".env")
@@ -123,6 +137,7 @@ def _search(folder: str) -> Iterator[tuple[str, bool]]:
                 name.endswith(SEARCHED_SUFFIXES)
                 and is_shown
                 and name not in _SKIPPED_FILES
+                and not (excludes and excludes(os.path.join(where, name)))
             ):
                 count += 1
                 if count > _MAXIMUM_FILES:
@@ -205,6 +220,12 @@ def _unread(source: Source | None, readers: Readers, status: FileStatus) -> File
     if found is None:
         return status
     return status._replace(format=found.format, confidence=found.confidence)
+
+
+def excluded_file(name: str, by: str) -> FileStatus:
+    """A named file that settings leave out."""
+    message = f"{name}: not judged: excluded by {by}"
+    return FileStatus(name, state="excluded", message=message)
 
 
 def _unrecognised(name: str, *, named: bool) -> FileStatus:

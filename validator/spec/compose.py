@@ -8,7 +8,7 @@ out.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from speccheck.validator.evidence.finding import ClauseLevel
+from speccheck.validator.evidence.finding import ClauseLevel, Level
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.spec.edition import (
     Clause,
@@ -40,7 +40,8 @@ class JudgedClause(Record):
 
     not_applicable: why a profile leaves it out; empty when none does. live_only: the
     use does not ask for evidence of its level and there is none at hand, so the clause
-    can fail by what the files state but never pass.
+    can fail by what the files state but never pass. raised_to: what failures weigh at
+    least by a user's settings, of a rule or, where no rule is named, of the clause.
     """
 
     clause: Clause
@@ -49,6 +50,7 @@ class JudgedClause(Record):
     is_selected: bool
     not_applicable: str
     live_only: bool
+    raised_to: tuple[tuple[str, Level], ...] = ()
 
 
 class ComposedEdition(Record):

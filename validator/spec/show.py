@@ -64,10 +64,10 @@ def clause_text(
         *_block("Requirement", [clause.requirement_text(numbers)]),
         *_block("Why", [clause.rationale]),
         *_block("What to change", [clause.remedy]),
-        *_block("Applies", _conditions(clause, edition)),
-        *_block("Raised elsewhere", _raises(clause, edition, judged)),
+        *_block("Applies", conditions_text(clause, edition)),
+        *_block("Raised elsewhere", raised_elsewhere(clause, edition, judged)),
         *_block("Numbers", _numbers(clause, numbers)),
-        *_block("Rests on", _origin(clause)),
+        *_block("Rests on", origin_texts(clause)),
         *_block("Note", [clause.note] if clause.note else []),
         "",
         *_head(edition, composed),
@@ -143,12 +143,15 @@ def _status(judged: JudgedClause, edition: Edition) -> Iterator[str]:
         )
 
 
-def _conditions(clause: Clause, edition: Edition) -> Iterator[str]:
+def conditions_text(clause: Clause, edition: Edition) -> Iterator[str]:
+    """Where the clause applies."""
     texts = [edition.conditions[name].text for name in clause.applies_when]
     yield f"only where {' and '.join(texts)}" if texts else "everywhere"
 
 
-def _raises(clause: Clause, edition: Edition, judged: JudgedClause) -> Iterator[str]:
+def raised_elsewhere(
+    clause: Clause, edition: Edition, judged: JudgedClause
+) -> Iterator[str]:
     """Where else the level is higher than under the profiles in force."""
     for profile in edition.profiles.values():
         for entry in profile.raises:
@@ -170,13 +173,13 @@ def _numbers(clause: Clause, values: Mapping[str, NumberValue | None]) -> Iterat
             source = f"{number.confidence}: {source}"
         yield f"{name}: {text}; {source}"
         if number.by_profile:
-            yield f"by profile: {_by_profile(number)}"
+            yield f"by profile: {by_profile_text(number)}"
         if number.note:
             yield number.note
 
 
-def _by_profile(number: Number) -> str:
-    """The values by profile, the profiles of one value together."""
+def by_profile_text(number: Number) -> str:
+    """The values of a number by profile, the profiles of one value together."""
     keys: dict[str, list[str]] = {}
     for key, value in sorted(number.by_profile.items(), key=_natural):
         keys.setdefault(number_text(number, value), []).append(key)
@@ -189,7 +192,8 @@ def _natural(entry: tuple[str, object]) -> tuple[str, int, str]:
     return kind, int(name) if name.isdecimal() else 0, name
 
 
-def _origin(clause: Clause) -> Iterator[str]:
+def origin_texts(clause: Clause) -> Iterator[str]:
+    """What the clause rests on, a line for each kind of source."""
     words = {
         "claims": "public claims",
         "primary": "read",

@@ -1,0 +1,173 @@
+"""Chromium without a window, told what to do over a pipe: what a page does and shows.
+
+The DevTools protocol with `--remote-debugging-pipe`: JSON messages that end in a zero
+byte, so that no package is needed.
+"""
+
+import base64
+import json
+import os
+import select
+import shutil
+import subprocess
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+PROGRAM = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
+_SECONDS = 60
+Message = dict[str, Any]
+
+
+class Browser:
+    """One tab. `seen` keeps what it reported: requests, messages of the console."""
+
+    def __init__(self, program: str, profile: Path) -> None:
+        to_read, self._write = os.pipe()
+        self._read, to_write = os.pipe()
+        words = [
+            *(program, "--headless=new", "--no-sandbox", "--disable-gpu"),
+            *("--disable-dev-shm-usage", "--no-first-run", "--disable-extensions"),
+            *("--disable-background-networking", "--disable-component-update"),
+            *("--hide-scrollbars", "--remote-debugging-pipe"),
+            *(f"--user-data-dir={profile}", "about:blank"),
+        ]
+        # The program reads from 3 and writes to 4.
+        redirect = f'exec "$@" 3<&{to_read} 4>&{to_write}'
+        self._process = subprocess.Popen(
+            ["/bin/bash", "-c", redirect, "browser", *words],
+            pass_fds=(to_read, to_write),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(to_read)
+        os.close(to_write)
+        self._rest = b""
+        self._number = 0
+        self._session = ""
+        self.seen: list[Message] = []
+        targets = self.call("Target.getTargets")["targetInfos"]
+        page = next(one["targetId"] for one in targets if one["type"] == "page")
+        attached = self.call("Target.attachToTarget", targetId=page, flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+
+    def call(self, method: str, **parameters: object) -> Message:
+        """The result of one command."""
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": parameters}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._write, json.dumps(message).encode() + b"\0")
+        while True:
+            found = self._next()
+            if found.get("id") == self._number:
+                assert "error" not in found, (method, found["error"])
+                result: Message = found["result"]
+                return result
+            self.seen.append(found)
+
+    def _next(self) -> Message:
+        end = time.monotonic() + _SECONDS
+        while b"\0" not in self._rest:
+            left = end - time.monotonic()
+            assert left > 0, "the browser does not answer"
+            ready, _, _ = select.select([self._read], [], [], left)
+            if ready:
+                piece = os.read(self._read, 1 << 20)
+                assert piece, "the browser ended"
+                self._rest += piece
+        text, self._rest = self._rest.split(b"\0", 1)
+        found: Message = json.loads(text)
+        return found
+
+    def wait_for(self, method: str) -> None:
+        """Read what the browser reports until that event."""
+        if any(one.get("method") == method for one in self.seen):
+            return
+        while True:
+            found = self._next()
+            self.seen.append(found)
+            if found.get("method") == method:
+                return
+
+    def show(
+        self, page: Path, *, width: int = 1280, height: int = 900, scheme: str = "light"
+    ) -> None:
+        """Load a page; what it does from then on is in `seen`."""
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        self.call("Emulation.setEmulatedMedia", features=[feature])
+        self.seen.clear()
+        self.call("Page.navigate", url=page.as_uri())
+        self.wait_for("Page.loadEventFired")
+
+    def value(self, expression: str) -> Any:  # noqa: ANN401 - whatever the page holds
+        """What an expression comes to in the page."""
+        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in found, found
+        return found["result"].get("value")
+
+    def picture(self, *, whole: bool = True) -> bytes:
+        """The page as PNG."""
+        found = self.call("Page.captureScreenshot", captureBeyondViewport=whole)
+        return base64.b64decode(found["data"])
+
+    def printed(self) -> bytes:
+        """The page as it is printed, as PDF."""
+        found = self.call("Page.printToPDF", printBackground=False)
+        return base64.b64decode(found["data"])
+
+    @property
+    def requests(self) -> list[str]:
+        """The addresses that were asked for, but the page and data in the page."""
+        asked = (
+            one["params"]["request"]["url"]
+            for one in self.seen
+            if one.get("method") == "Network.requestWillBeSent"
+        )
+        return [one for one in asked if not one.startswith(("file:", "data:"))]
+
+    @property
+    def complaints(self) -> list[str]:
+        """What the console shows: errors, warnings, refusals by the policy."""
+        return [
+            json.dumps(one["params"])
+            for one in self.seen
+            if one.get("method")
+            in {
+                "Log.entryAdded",
+                "Runtime.exceptionThrown",
+                "Runtime.consoleAPICalled",
+            }
+        ]
+
+    def end(self) -> None:
+        """Close the browser."""
+        os.close(self._write)
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        os.close(self._read)
+
+
+@contextmanager
+def browser(profile: Path) -> Generator[Browser, None, None]:
+    """A browser for a while."""
+    assert PROGRAM is not None
+    found = Browser(PROGRAM, profile)
+    try:
+        yield found
+    finally:
+        found.end()

@@ -1,0 +1,119 @@
+"""Runs, told in the forms for other programs."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from speccheck.validator.cli.main import main
+from speccheck.validator.evidence.value import Place, Span
+from speccheck.validator.evidence.waiver import Waiver
+from speccheck.validator.locate import LocatedFinding
+from speccheck.validator.plan_judge import JudgedPlan
+from speccheck.validator.report.form import FORMS
+from speccheck.validator.report.style import Style
+from speccheck.validator.report.summary import exit_of, summarize
+from speccheck.validator.report.told import Told
+from speccheck.validator.request import Request
+from speccheck.validator.run import Run, run
+from speccheck.validator.selection import Selection
+from speccheck.validator.sources.context import Context
+
+FORMS_FOR_PROGRAMS = ("sarif", "junit", "github", "gitlab", "azure", "rdjson")
+FAULTY_NODE = (
+    Path(__file__).resolve().parents[1] / "fixtures/examples/faulty-node/node.json"
+)
+# Two errors and two warnings, each of another kind: a conflict of two keys, one key
+# with a line, a key that nobody reads, and something that is not set.
+BATCH = "global_batch_differs_from_product"
+UNREAD_KEY = "key_silently_ignored"
+NOT_SET = "gradient_reduction_not_overlapped"
+DEEPSPEED = """{
+  "train_batch_size": 500,
+  "train_micro_batch_size_per_gpu": 2,
+  "gradient_accumulation_steps": 8,
+  "größe": 1
+}
+"""
+HOLDS = "TORCH_NCCL_ASYNC_ERROR_HANDLING=3\n"  # job.env: one must is judged, and holds
+HELD_RULE = "error_handling_off"
+RULES = (BATCH, UNREAD_KEY, NOT_SET)
+JOB = ("--nodes", "8", "--gpus-per-node", "8", "--select", ",".join(RULES))
+
+
+def repository(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty repository, where the test now is."""
+    (folder / ".git").mkdir()
+    monkeypatch.chdir(folder)
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "TF_BUILD"):
+        monkeypatch.delenv(name, raising=False)
+    return folder
+
+
+def printed(
+    capsys: pytest.CaptureFixture[str], form: str, *words: str
+) -> tuple[int, str]:
+    """Exit code and standard output of a run told in one form."""
+    code = main([*words, "--output", form])
+    return code, capsys.readouterr().out
+
+
+def document(
+    capsys: pytest.CaptureFixture[str], form: str, *words: str
+) -> tuple[int, Any]:
+    """The same for a form that is JSON, read."""
+    code, out = printed(capsys, form, *words)
+    return code, json.loads(out)
+
+
+def judged(*arguments: str, rules: Sequence[str] = RULES, use: str = "ci") -> Run:
+    """A run over files, not yet told."""
+    request = Request(
+        arguments=arguments,
+        context=Context(nodes=8, gpus_per_node=8),
+        selection=Selection(select=tuple(rules)),
+        use=use,
+    )
+    return run(request)
+
+
+def with_findings(
+    found: Run, changed: Callable[[LocatedFinding], LocatedFinding]
+) -> Run:
+    """The run with every finding changed."""
+
+    def plan(one: JudgedPlan) -> JudgedPlan:
+        return one._replace(findings=tuple(map(changed, one.findings)))
+
+    return found._replace(plans=tuple(map(plan, found.plans)))
+
+
+def waived(found: Run, rule: str, waiver: Waiver) -> Run:
+    """The run with the failures of a rule silenced."""
+
+    def changed(one: LocatedFinding) -> LocatedFinding:
+        if one.finding.rule != rule or one.finding.outcome != "fail":
+            return one
+        return one._replace(finding=one.finding._replace(waiver=waiver))
+
+    return with_findings(found, changed)
+
+
+COMMENT = Waiver(
+    "comment",
+    Place("ds.json", "größe", span=Span(5, 3, 7)),
+    reason="read by our fork",
+    until="2031-01-31",
+    owner="infra",
+    ticket="OPS-7",
+)
+
+
+def told_in(form: str, found: Run, **changes: Any) -> str:  # noqa: ANN401 - fields
+    """A run as a form tells it; changes: fields of what is told."""
+    summary = summarize(found.plans)
+    fail_on = changes.get("fail_on", "error")
+    told = Told(found, summary, exit_of(found, summary, fail_on), **changes)
+    return "".join(FORMS[form].report(told, Style()))

@@ -1,0 +1,62 @@
+"""SARIF logs, held to the schema of OASIS and to what GitHub takes in."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+
+from corpus import SHARED
+
+_NAME = "sarif-schema-2.1.0.json"
+_CACHE = Path(__file__).resolve().parents[1] / ".schemas" / _NAME
+
+
+@cache
+def schema() -> jsonschema.Draft4Validator | None:
+    """The schema of OASIS, from beside the checkout or from the cache."""
+    beside = SHARED / "corpus" / "schemas" / _NAME if SHARED else _CACHE
+    path = next((one for one in (_CACHE, beside) if one.is_file()), None)
+    if path is None:
+        return None
+    return jsonschema.Draft4Validator(json.loads(path.read_text("utf-8")))
+
+
+def run_of(log: Any) -> Any:  # noqa: ANN401 - a document
+    """The one run of a log that holds to the schema, if the schema is at hand."""
+    validator = schema()
+    if validator is not None:
+        found = validator.iter_errors(log)
+        wrong = [f"{one.json_path}: {one.message}" for one in found]
+        assert not wrong
+    (only,) = log["runs"]
+    limits(only)
+    return only
+
+
+def limits(run: Any) -> None:  # noqa: ANN401
+    """What GitHub asks for beyond the schema."""
+    rules = run["tool"]["driver"]["rules"]
+    names = [rule["id"] for rule in rules]
+    assert len(set(names)) == len(names)
+    for rule in rules:
+        assert rule["help"]["text"]
+        assert rule["help"]["markdown"].startswith(f"# {rule['id']}")
+        assert len(rule["fullDescription"]["text"]) <= 1024
+        assert len(rule["properties"]["tags"]) <= 10
+        assert "helpUri" not in rule  # there is no address to give
+    fingerprints = []
+    for row in run["results"]:
+        assert names[row["ruleIndex"]] == row["ruleId"]
+        assert len(row.get("relatedLocations", ())) < 100
+        for place in (*row["locations"], *row.get("relatedLocations", ())):
+            uri = place["physicalLocation"]["artifactLocation"]["uri"]
+            assert uri
+            assert " " not in uri
+        fingerprints += [
+            one["speccheckFinding/v1"]
+            for one in [row.get("partialFingerprints")]
+            if one
+        ]
+    assert len(set(fingerprints)) == len(fingerprints)

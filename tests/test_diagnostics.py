@@ -1,0 +1,250 @@
+"""GitLab Code Quality and rdjson, by schemas made from their published fields."""
+
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from machine_reports import (
+    BATCH,
+    COMMENT,
+    DEEPSPEED,
+    FAULTY_NODE,
+    HELD_RULE,
+    HOLDS,
+    JOB,
+    NOT_SET,
+    UNREAD_KEY,
+    document,
+    judged,
+    repository,
+    told_in,
+    waived,
+)
+
+_TEXT = {"type": "string", "minLength": 1}
+_LINE = {"type": "integer", "minimum": 1}
+
+
+def _object(required: str, **properties: Any) -> dict[str, Any]:  # noqa: ANN401
+    return {
+        "type": "object",
+        "required": required.split(),
+        "properties": properties,
+        "additionalProperties": False,
+    }
+
+
+# docs.gitlab.com, Code Quality report format; a path has no ./ in front.
+GITLAB: dict[str, Any] = {
+    "type": "array",
+    "items": _object(
+        "description check_name fingerprint severity location",
+        description=_TEXT,
+        check_name=_TEXT,
+        fingerprint={"type": "string", "pattern": "^[0-9a-f]{32}$"},
+        severity={"enum": ["info", "minor", "major", "critical", "blocker"]},
+        location=_object(
+            "path lines",
+            path={"type": "string", "pattern": r"^(?!\./)."},
+            lines=_object("begin", begin=_LINE),
+        ),
+    ),
+}
+# reviewdog/proto/rdf/reviewdog.proto: DiagnosticResult.
+_POSITION = _object("line", line=_LINE, column=_LINE)
+_SEVERITY = {"enum": ["ERROR", "WARNING", "INFO"]}
+RDJSON = _object(
+    "diagnostics",
+    source=_object("name", name=_TEXT, url=_TEXT),
+    severity=_SEVERITY,
+    diagnostics={
+        "type": "array",
+        "items": _object(
+            "message location severity code",
+            message=_TEXT,
+            location=_object(
+                "path",
+                path=_TEXT,
+                range=_object("start", start=_POSITION, end=_POSITION),
+            ),
+            severity=_SEVERITY,
+            code=_object("value", value=_TEXT, url=_TEXT),
+        ),
+    },
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    repository(tmp_path, monkeypatch)
+    (tmp_path / "ds.json").write_text(DEEPSPEED, "utf-8")
+    return tmp_path
+
+
+def gitlab(
+    capsys: pytest.CaptureFixture[str], *words: str
+) -> tuple[int, list[dict[str, Any]]]:
+    code, rows = document(capsys, "gitlab", *words)
+    jsonschema.validate(rows, GITLAB)
+    fingerprints = [row["fingerprint"] for row in rows]
+    assert len(set(fingerprints)) == len(fingerprints)
+    return code, rows
+
+
+def rdjson(
+    capsys: pytest.CaptureFixture[str], *words: str
+) -> tuple[int, dict[str, Any]]:
+    code, result = document(capsys, "rdjson", *words)
+    jsonschema.validate(result, RDJSON)
+    return code, result
+
+
+def _shape(row: dict[str, Any]) -> tuple[str, str, str, int]:
+    at = row["location"]
+    return row["check_name"], row["severity"], at["path"], at["lines"]["begin"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_entry_of_gitlab_is_a_place_to_change(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, rows = gitlab(capsys, "ds.json", *JOB)
+    assert code == 1
+    assert [_shape(row) for row in rows] == [
+        (BATCH, "critical", "ds.json", 2),
+        (NOT_SET, "major", "ds.json", 1),
+        (UNREAD_KEY, "major", "ds.json", 5),
+    ]
+    assert rows[2]["description"] == (
+        "CONF-002 größe is no key that deepspeed reads Fix: Remove the key."
+    )
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_diagnostic_is_a_place_to_change(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, result = rdjson(capsys, "ds.json", *JOB)
+    assert code == 1
+    assert result["source"] == {"name": "speccheck"}
+    assert result["severity"] == "ERROR"
+    assert [
+        (row["code"]["value"], row["severity"], row["location"])
+        for row in result["diagnostics"]
+    ] == [
+        (
+            BATCH,
+            "ERROR",
+            {
+                "path": "ds.json",
+                "range": {
+                    "start": {"line": 2, "column": 23},
+                    "end": {"line": 2, "column": 26},
+                },
+            },
+        ),
+        (NOT_SET, "WARNING", {"path": "ds.json"}),
+        # Columns are bytes: the ö and the ß of the key are two each.
+        (
+            UNREAD_KEY,
+            "WARNING",
+            {
+                "path": "ds.json",
+                "range": {
+                    "start": {"line": 5, "column": 3},
+                    "end": {"line": 5, "column": 12},
+                },
+            },
+        ),
+    ]
+    assert result["diagnostics"][2]["message"] == (
+        "größe is no key that deepspeed reads\n"
+        "cost: the setting has no effect, and nothing says so\n"
+        "fix: Remove the key."
+    )
+
+
+def test_nothing_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "job.env").write_text(HOLDS)
+    words = ("job.env", "--select", HELD_RULE)
+    assert gitlab(capsys, *words) == (0, [])
+    assert rdjson(capsys, *words) == (
+        0,
+        {"source": {"name": "speccheck"}, "severity": "INFO", "diagnostics": []},
+    )
+
+
+def test_a_file_that_could_not_be_read_is_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An empty list would look as if all were well."""
+    (folder / "broken.json").write_text('{"train_batch_size": ')
+    code, rows = gitlab(capsys, "broken.json")
+    assert code == 2
+    assert [_shape(row) for row in rows] == [
+        ("unreadable", "blocker", "broken.json", 1)
+    ]
+    _, result = rdjson(capsys, "broken.json")
+    (row,) = result["diagnostics"]
+    assert (row["severity"], row["location"]) == ("ERROR", {"path": "broken.json"})
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_run_that_could_not_begin_is_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ("ds.json", "--gpu", "Voodoo2")
+    code, rows = gitlab(capsys, *words)
+    assert code == 2
+    assert [_shape(row) for row in rows] == [("not-run", "blocker", ".", 1)]
+    _, result = rdjson(capsys, *words)
+    assert result["diagnostics"][0]["message"].startswith("unknown GPU 'Voodoo2'")
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_is_waived_is_left_out() -> None:
+    found = waived(judged("ds.json"), BATCH, COMMENT)
+    for form in ("gitlab", "rdjson"):
+        text = told_in(form, found)
+        assert BATCH not in text
+        assert UNREAD_KEY in text
+
+
+@pytest.mark.usefixtures("folder")
+def test_parts_of_a_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    _, rows = gitlab(capsys, str(FAULTY_NODE))
+    assert [row["description"].partition(":")[0] for row in rows] == [
+        "HW-002 GPU 3",
+        "FAB-001 node",
+        "HW-030 GPU 5",
+        "HW-071 node",
+    ]
+    assert "--gpu-reset -i 3" in rows[0]["description"]
+    _, result = rdjson(capsys, str(FAULTY_NODE))
+    assert {row["location"]["path"] for row in result["diagnostics"]} == {
+        str(FAULTY_NODE)
+    }
+
+
+def test_paths_of_gitlab_are_those_of_the_repository_and_of_rdjson_as_called(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "jobs").mkdir()
+    (folder / "ds.json").rename(folder / "jobs" / "ds ü.json")
+    monkeypatch.chdir(folder / "jobs")
+    _, rows = gitlab(capsys, "./ds ü.json", *JOB)
+    assert {row["location"]["path"] for row in rows} == {"jobs/ds ü.json"}
+    _, result = rdjson(capsys, "./ds ü.json", *JOB)
+    assert {row["location"]["path"] for row in result["diagnostics"]} == {"ds ü.json"}
+
+
+def test_fingerprints_of_gitlab_are_those_of_moved_lines(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = [row["fingerprint"] for row in gitlab(capsys, "ds.json", *JOB)[1]]
+    (folder / "ds.json").write_text(DEEPSPEED.replace("{\n", "{\n\n"), "utf-8")
+    after = gitlab(capsys, "ds.json", *JOB)[1]
+    assert [row["fingerprint"] for row in after] == before
+    assert [row["location"]["lines"]["begin"] for row in after] == [3, 1, 6]

@@ -1,0 +1,183 @@
+"""What the pages show is what the program prints, and every option they name exists.
+
+A block of `console`, or of `text` that begins with `$`, is run in a clean copy of the
+examples, in the order of its page; a line `...` stands for any lines. A comment
+`<!-- not run: why -->` above it is the only way out.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from example_package import FOLDER as _PLUGIN
+from example_package import NAME as _PACKAGE
+from example_package import write_metadata
+from markdown_pages import ROOT, Example, examples
+
+# What a user has who cloned the repository, as far as pages speak of it.
+_COPIED = ("fixtures/examples", "tests/example_plugin")
+_PAGES = sorted(
+    [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+)
+_ENTRY = "from speccheck.validator.cli.main import run; run()"
+_SECONDS = 120
+_FOLDERS = {"configs", "jobs"}  # of a reader's own, as pages call them
+_BLOCKS = re.MULTILINE | re.DOTALL
+_BASH = shutil.which("bash") or "/bin/bash"
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+_SPAN = re.compile(r"(?<!`)`(speccheck [^`\n]+)`")
+_CALL = re.compile(r"(?:^|[\s\"'($])speccheck +(?P<words>[^\n|;&>#]*)", re.MULTILINE)
+_COMMANDS = re.compile(r"^## speccheck ([a-z][a-z -]*)$", re.MULTILINE)
+
+
+class Step(NamedTuple):
+    """A command of an example and what it shows below it."""
+
+    command: str
+    shown: list[str]
+
+
+def _steps(text: str) -> Iterator[Step]:
+    step: Step | None = None
+    for line in text.splitlines():
+        if step is not None and not step.shown and step.command.endswith("\\"):
+            step = Step(f"{step.command}\n{line}", [])
+        elif line.startswith("$ "):
+            if step is not None:
+                yield step
+            step = Step(line[2:], [])
+        elif step is not None:
+            step.shown.append(line.rstrip())
+    if step is not None:
+        yield step
+
+
+def _is_session(example: Example) -> bool:
+    return example.language in {"console", "text"} and example.text.startswith("$ ")
+
+
+def _sessions(page: Path) -> list[Example]:
+    return [one for one in examples(page) if _is_session(one)]
+
+
+def _name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A folder with the examples, and a program beside it that is called speccheck."""
+    folder = tmp_path / "clone"
+    for name in _COPIED:
+        without = shutil.ignore_patterns("__pycache__", "*.egg-info")
+        shutil.copytree(ROOT / name, folder / name, ignore=without)
+    packages = tmp_path / "packages"
+    without = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(_PLUGIN / _PACKAGE, packages / _PACKAGE, ignore=without)
+    write_metadata(packages)
+    program = tmp_path / "bin" / "speccheck"
+    program.parent.mkdir()
+    places = os.pathsep.join((str(ROOT / ".imports"), str(packages)))
+    program.write_text(
+        f'#!/bin/sh\nPYTHONPATH="{places}" exec "{sys.executable}" '
+        f"-c '{_ENTRY}' \"$@\"\n"
+    )
+    program.chmod(0o755)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [one for one in _PAGES if _sessions(one)], ids=_name)
+def test_the_examples_of_a_page_are_real(page: Path, clone: Path) -> None:
+    wrong: list[str] = []
+    for example in _sessions(page):
+        if example.reason is not None:
+            continue
+        code = 0
+        for step in _steps(example.text):
+            printed, code = _run(step.command, code, clone)
+            if not _matches(step.shown, printed):
+                where = f"{example.page}:{example.line}"
+                wrong.append(f"{where} $ {step.command}\nprints\n{printed}")
+    assert not wrong, "\n\n".join(wrong)
+
+
+def _run(command: str, code: int, folder: Path) -> tuple[str, int]:
+    """What a command prints, and its exit code; code: that of the one before, in $?."""
+    ended = subprocess.run(
+        [_BASH, "-c", f"(exit {code})\n{command}"],
+        cwd=folder,
+        env={
+            "PATH": f"{folder.parent / 'bin'}{os.pathsep}{os.defpath}",
+            "HOME": str(folder.parent),
+            "LANG": "C.UTF-8",
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        timeout=_SECONDS,
+        check=False,
+    )
+    return ended.stdout, ended.returncode
+
+
+def _matches(shown: list[str], printed: str) -> bool:
+    lines = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
+    pattern = "".join(
+        r"(?:.*\n)*?" if line.strip() == "..." else re.escape(line) + r"\n"
+        for line in shown
+    )
+    return re.fullmatch(pattern, lines) is not None
+
+
+def test_dots_stand_for_any_lines() -> None:
+    assert _matches(["a", "...", "c"], "a\nb\nb\nc\n")
+    assert _matches(["...", "c"], "c\n")
+    assert not _matches(["a", "c"], "a\nb\nc\n")
+    assert not _matches(["a", "..."], "b\na\n")
+
+
+def test_the_first_page_shows_examples() -> None:
+    assert len(_sessions(ROOT / "README.md")) >= 4
+
+
+def test_the_package_of_rules_is_what_its_page_shows() -> None:
+    page = (ROOT / "docs" / "rule-package.md").read_text("utf-8")
+    shown = re.findall(r"^In `([^`]+)`:\n\n```\w+\n(.*?)^```$", page, _BLOCKS)
+    assert len(shown) == 2
+    for path, text in shown:
+        assert (ROOT / path).read_text("utf-8") == text, path
+
+
+def _known() -> str:
+    return (ROOT / "docs" / "command-line.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=_name)
+def test_every_option_and_command_that_a_page_names_exists(page: Path) -> None:
+    flags = {*_OPTION.findall(_known()), "--help", "--version"}
+    commands = {one.split()[0] for one in _COMMANDS.findall(_known())} | {"help"}
+    commands |= _FOLDERS
+    wrong: list[str] = []
+    for words in _calls(page):
+        unknown = [flag for flag in _OPTION.findall(words) if flag not in flags]
+        first = words.partition(" ")[0]
+        if re.fullmatch("[a-z][a-z-]{3,}", first) and first not in commands:
+            unknown.append(first)
+        wrong.extend(f"speccheck {words}: no {one}" for one in unknown)
+    assert not wrong, "\n".join(wrong)
+
+
+def _calls(page: Path) -> Iterator[str]:
+    """What follows the name of the program, wherever a page shows code."""
+    blocks = [one.text for one in examples(page) if one.language != "text"]
+    for code in (*blocks, *_SPAN.findall(page.read_text("utf-8"))):
+        for call in _CALL.finditer(code.replace("\\\n", " ")):
+            yield call["words"].strip()

@@ -1,0 +1,381 @@
+"""The JSON Schemas of frameworks: generated, quiet on right files, loud on mistakes."""
+
+import fnmatch
+import json
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from corpus import SHARED, corpus_folder, needs_corpus
+from framework_documents import MISTAKES, RIGHT, Mistake
+from published_findings import public_names
+from rule_fixtures import all_fixtures, load
+from speccheck.validator.cli.main import main
+from speccheck.validator.report.framework_schemas.dialects import DIALECTS
+from speccheck.validator.report.framework_schemas.generate import write_all
+from speccheck.validator.report.framework_schemas.published import (
+    FOLDER,
+    published_names,
+    published_text,
+)
+from speccheck.validator.rule_index import rule_entries
+from speccheck.validator.sources.files import read_file
+from speccheck.validator.spec.compile_catalogues import framework_names
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "editors.md"
+LEAST_VALID = 0.98
+# Tables of command lines; docs/editors.md says why they have no schema of their own.
+WITHOUT_A_FILE = {"launchers"}
+PUBLISHED_FILES = [
+    (name, path)
+    for name in published_names()
+    if SHARED is not None
+    for path in sorted((SHARED / "corpus" / "configs" / name).glob("*"))
+]
+
+
+@cache
+def schema_of(name: str) -> dict[str, Any]:
+    schema: dict[str, Any] = json.loads(published_text(name))
+    return schema
+
+
+@cache
+def validator_of(name: str) -> jsonschema.Draft7Validator:
+    return jsonschema.Draft7Validator(schema_of(name))
+
+
+def errors(name: str, document: Any) -> list[str]:  # noqa: ANN401 - any document
+    """The places that a schema points at, as dotted paths."""
+    found = validator_of(name).iter_errors(document)
+    return [".".join(str(part) for part in one.absolute_path) for one in found]
+
+
+def loaded(name: str, text: str, suffix: str = "") -> Any:  # noqa: ANN401 - as above
+    """A text as the framework's own loader gives it: YAML 1.1, JSON or TOML."""
+    if not suffix:
+        suffix = f".{DIALECTS[name].language}"
+    if suffix == ".toml":
+        return tomllib.loads(text)
+    return json.loads(text) if suffix == ".json" else yaml.safe_load(text)
+
+
+def of_yaml(name: str, text: str) -> list[str]:
+    return errors(name, yaml.safe_load(text))
+
+
+def parts(schema: object) -> list[dict[str, Any]]:
+    """A schema and all within it, names of keys aside."""
+    found: list[dict[str, Any]] = []
+    if isinstance(schema, list):
+        return [part for one in schema for part in parts(one)]
+    if isinstance(schema, dict):
+        found.append(schema)
+        for key, value in schema.items():
+            if key in {"properties", "patternProperties"}:
+                found += parts([*value.values()])
+            elif key in {"items", "anyOf", "additionalProperties"}:
+                found += parts(value)
+    return found
+
+
+def test_the_published_schemas_are_the_generated_ones(tmp_path: Path) -> None:
+    write_all(tmp_path)
+    written = {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()}
+    published = {path.name: path.read_text("utf-8") for path in Path(FOLDER).iterdir()}
+    assert written.keys() == published.keys()
+    for name, text in written.items():
+        assert text == published[name], f"{name}: run make generate"
+
+
+def test_every_key_table_of_files_has_a_schema() -> None:
+    tables = {dialect.table for dialect in DIALECTS.values()}
+    assert tables == set(framework_names()) - WITHOUT_A_FILE
+    assert published_names() == sorted(DIALECTS) == sorted(RIGHT) == sorted(MISTAKES)
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_a_schema_is_valid_itself(name: str) -> None:
+    jsonschema.Draft7Validator.check_schema(schema_of(name))
+    for part in parts(schema_of(name)):
+        # draft 7 asks for it, and editors refuse a schema over it
+        choices = [json.dumps(one) for one in part.get("enum", ())]
+        assert len(choices) == len(set(choices)), part
+        if "pattern" in part:
+            re.compile(part["pattern"])
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_references_lead_to_a_key(name: str) -> None:
+    schema = schema_of(name)
+    for part in parts(schema):
+        if "$ref" not in part:
+            continue
+        target: Any = schema
+        for step in part["$ref"].removeprefix("#").split("/")[1:]:
+            target = target[step.replace("~1", "/").replace("~0", "~")]
+        assert "$ref" not in target, part
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_every_key_is_described(name: str) -> None:
+    for part in parts(schema_of(name)):
+        for key, entry in part.get("properties", {}).items():
+            is_block = "properties" in entry or "items" in entry or not entry
+            assert "description" in entry or "$ref" in entry or is_block, key
+
+
+def test_rules_that_descriptions_name_exist() -> None:
+    rules = {entry.name for entry in rule_entries()}
+    named = {
+        rule
+        for name in DIALECTS
+        for rule in re.findall(r"speccheck explain (\w+)", published_text(name))
+    }
+    assert len(named) >= 5
+    assert named <= rules
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_files_are_valid(name: str) -> None:
+    assert errors(name, loaded(name, RIGHT[name])) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "mistake"),
+    [(name, mistake) for name, group in MISTAKES.items() for mistake in group],
+)
+def test_mistakes_are_refused(name: str, mistake: Mistake) -> None:
+    assert RIGHT[name].count(mistake.right) == 1
+    text = RIGHT[name].replace(mistake.right, mistake.wrong)
+    assert errors(name, loaded(name, text)) == [mistake.at]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        # YAML 1.1 reads numbers and switches that YAML 1.2, as editors read, does not
+        ("nanotron", RIGHT["nanotron"].replace("15_000", "'15_000'")),
+        ("axolotl", "bf16: 'yes'\nsample_packing: 'off'\nlearning_rate: '2e-5'\n"),
+        ("llamafactory", "learning_rate: 1e-4\ndo_train: 'on'\n"),
+        ("torchtune", "optimizer: {lr: 2e-5}\n"),
+        ("verl", "actor_rollout_ref: {actor: {optim: {lr: 1e-6}}}\n"),
+        # what Hugging Face fills in
+        ("deepspeed", "optimizer: {params: {lr: auto, betas: auto}}\n"),
+        ("deepspeed", "zero_optimization: {stage: auto}\n"),
+        # the legacy form
+        ("deepspeed", "zero_optimization: true\n"),
+        # other spellings
+        ("accelerate", "distributed_type: FSDP\nfsdp_config: {version: 2}\n"),
+        ("gpt-neox", "pipe-parallel-size: 2\npipe_parallel_size: 2\n"),
+        # interpolation, and what must be given later, anywhere
+        ("nemo1", "trainer: ${other}\nmodel: {num_layers: '???'}\n"),
+        ("olmo", "model: ${base.model}\nseed: ${oc.env:SEED}\n"),
+        ("llm-foundry", "parameters: {seed: 17}\n"),
+    ],
+)  # fmt: skip
+def test_what_a_framework_takes_is_valid(name: str, text: str) -> None:
+    assert of_yaml(name, text) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "at"),
+    [
+        # a text is not made a number by these
+        ("llamafactory", "lora_rank: '8'\n", "lora_rank"),
+        ("nanotron", RIGHT["nanotron"].replace("42", "'1e3'"), "general.seed"),
+        ("gpt-neox", "hidden-size: 'a'\n", "hidden-size"),
+        # the same file below the key of a launcher
+        ("llm-foundry", "parameters: {seed: a}\n", "parameters.seed"),
+        ("nemo1", "training: {trainer: {num_nodes: a}}", "training.trainer.num_nodes"),
+    ],
+)  # fmt: skip
+def test_what_a_framework_stops_on_is_refused(name: str, text: str, at: str) -> None:
+    assert of_yaml(name, text) == [at]
+
+
+def test_a_key_that_is_wrong_in_every_release_is_marked() -> None:
+    keys = schema_of("deepspeed")["properties"]["zero_optimization"]["properties"]
+    old = keys["stage3_gather_fp16_weights_on_model_save"]
+    assert old["deprecated"] is True
+    assert "gather_16bit_weights_on_model_save" in old["deprecationMessage"]
+    assert "`zero_optimization.gather_16bit" in old["markdownDescription"]
+
+
+def test_a_key_that_some_release_still_needs_is_not_underlined() -> None:
+    ratio = schema_of("hf-trainer")["properties"]["warmup_ratio"]
+    assert ratio["description"].startswith("Removed in ")
+    assert "warmup_steps" in ratio["description"]
+    # VS Code underlines a key of JSON for either of them
+    assert ratio.keys().isdisjoint({"deprecated", "deprecationMessage"})
+
+
+def test_right_fixtures_of_rules_are_valid(tmp_path: Path) -> None:
+    judged = 0
+    for path in all_fixtures():
+        if not path.name.startswith("pass_"):
+            continue
+        for name, text in load(path).files.items():
+            target = tmp_path / Path(name).name
+            target.write_text(text, encoding="utf-8")
+            judged += valid_as_detected(target)
+            target.unlink()
+    assert judged >= 100
+
+
+def test_published_setups_are_valid() -> None:
+    folders = (ROOT / "fixtures" / "published", ROOT / "fixtures" / "examples")
+    files = [path for folder in folders for path in sorted(folder.rglob("*"))]
+    assert sum(valid_as_detected(path) for path in files if path.is_file()) >= 5
+
+
+def valid_as_detected(path: Path) -> int:
+    """How many files there are with a schema, each of which must be valid."""
+    if path.suffix not in {".yaml", ".yml", ".json", ".toml"}:
+        return 0
+    names = [file.format for file in read_file(str(path))[1]]
+    for name in names:
+        if name in DIALECTS:
+            document = loaded(name, path.read_text("utf-8"), path.suffix)
+            assert errors(name, document) == [], path
+    return sum(name in DIALECTS for name in names)
+
+
+def test_schema_command_prints_a_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "axolotl"]) == 0
+    assert capsys.readouterr().out == published_text("axolotl")
+
+
+def test_schema_command_says_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "axolot\x1b[31m"]) == 2
+    assert main(["schema", "axolot"]) == 2
+    escaped, plain = capsys.readouterr().err.splitlines()
+    assert "\x1b" not in escaped
+    assert plain.startswith(
+        "speccheck: schema axolot: no such schema; did you mean axolotl? there are "
+    )
+    assert "native" in plain
+    assert "torchtitan" in plain
+
+
+def argued() -> dict[tuple[str, str], set[str]]:
+    """The files that docs/editors.md says are not valid, and at which keys."""
+    rows = re.findall(
+        r"^\| (\S+) `(.+?)` \| (.+?) \| .+ \|$", PAGE.read_text(), re.MULTILINE
+    )
+    return {(repo, path): {*re.findall("`(.+?)`", keys)} for repo, path, keys in rows}
+
+
+def test_the_page_names_every_schema() -> None:
+    text = PAGE.read_text()
+    for name in DIALECTS:
+        assert f"| `{name}` |" in text
+
+
+@needs_corpus
+def test_published_files_are_valid_or_argued() -> None:
+    public = public_names(corpus_folder("configs"))
+    found: dict[tuple[str, str], set[str]] = {}
+    read = 0
+    for name, path in PUBLISHED_FILES:
+        try:
+            document = loaded(name, path.read_text("utf-8"), path.suffix)
+        except json.JSONDecodeError:
+            # to be filled in first: no loader reads it, and speccheck says so
+            assert read_file(str(path))[0].state == "template", path
+            continue
+        read += 1
+        if keys := wrong_keys(name, document):
+            found[(public[path].repository, public[path].path)] = keys
+    assert found == argued()
+    assert read >= 480
+    assert len(found) <= (1 - LEAST_VALID) * read
+
+
+class EditorLoader(yaml.SafeLoader):
+    """Reads YAML 1.2, as editors do: fewer words are switches, fewer texts numbers."""
+
+
+EditorLoader.yaml_implicit_resolvers = {
+    first: [one for one in rules if one[0].rpartition(":")[2] in {"null", "merge"}]
+    for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+for kind, pattern in (
+    ("bool", r"(true|True|TRUE|false|False|FALSE)$"),
+    ("int", r"[-+]?[0-9]+$"),
+    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$"),
+):
+    tag = f"tag:yaml.org,2002:{kind}"
+    EditorLoader.add_implicit_resolver(tag, re.compile(pattern), None)
+
+
+@needs_corpus
+def test_editors_find_the_same_in_published_files() -> None:
+    public = public_names(corpus_folder("configs"))
+    found: dict[tuple[str, str], set[str]] = {}
+    for name, path in PUBLISHED_FILES:
+        if path.suffix in {".yaml", ".yml"}:
+            document = yaml.load(path.read_text("utf-8"), EditorLoader)  # noqa: S506 - safe
+            if keys := wrong_keys(name, document):
+                found[(public[path].repository, public[path].path)] = keys
+    files = {
+        one: keys
+        for one, keys in argued().items()
+        # JSON has one reading; NO is a word for an editor
+        if not one[1].endswith(".json") and keys != {"distributed_type"}
+    }
+    assert found == files
+
+
+def wrong_keys(name: str, document: Any) -> set[str]:  # noqa: ANN401 - any document
+    """The keys that a schema points at."""
+    errors_found = validator_of(name).iter_errors(document)
+    return {key for one in errors_found for key in keys_of(one)}
+
+
+def keys_of(error: jsonschema.ValidationError) -> list[str]:
+    """The keys that an error is about: those that are not known, or the one itself."""
+    if error.validator == "additionalProperties":
+        before = error.message.partition(" do")[0].partition(" w")[0]
+        return re.findall("'(.+?)'", before)
+    return [".".join(str(part) for part in error.absolute_path)]
+
+
+def catalogue() -> list[dict[str, Any]]:
+    """The entries for SchemaStore: the last block of JSON on the page."""
+    blocks = re.findall(
+        r"^```json\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL
+    )
+    entries: list[dict[str, Any]] = json.loads(blocks[-1])
+    return entries
+
+
+def test_entries_for_schemastore_name_schemas() -> None:
+    for entry in catalogue():
+        name = entry["url"].rpartition("/")[2].removesuffix(".json")
+        assert name in DIALECTS
+        assert all(re.search("[a-z]{4}", one) for one in entry["fileMatch"])
+
+
+@needs_corpus
+def test_entries_for_schemastore_take_no_file_of_others() -> None:
+    public = public_names(corpus_folder("configs"))
+    taken = 0
+    for entry in catalogue():
+        name = entry["url"].rpartition("/")[2].removesuffix(".json")
+        for pattern in entry["fileMatch"]:
+            anywhere = pattern if pattern.startswith("**/") else f"**/{pattern}"
+            wanted = re.compile(fnmatch.translate(anywhere.replace("**/", "*/")))
+            for path, one in public.items():
+                # SchemaStore sees paths below any folder
+                if wanted.fullmatch(f"/{one.repository}/{one.path}"):
+                    assert path.parent.name == name, (pattern, one.path)
+                    taken += 1
+    assert taken >= 20

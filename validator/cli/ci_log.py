@@ -1,0 +1,56 @@
+"""What a run adds, and takes care of, where a CI reads its output.
+
+On GitHub annotations follow the report for people, and the summary of the job gets the
+report in Markdown; both only there, so that no other form on standard output holds a
+line that is not its own.
+"""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
+
+from speccheck.validator.report.form import FORMS
+from speccheck.validator.report.log_commands import disarmed
+from speccheck.validator.report.style import Style
+from speccheck.validator.report.told import Told
+
+_GITHUB = "github"
+_MARKDOWN = "speccheck.validator.report.forms.markdown"
+_MOST_BYTES = 1_000_000  # of 1,048,576; what is larger is dropped whole
+
+
+def is_on_github() -> bool:
+    """Whether this is a job of GitHub Actions."""
+    return os.environ.get("GITHUB_ACTIONS") == "true"
+
+
+def for_runner(pieces: Iterable[str], told: Told) -> Iterator[str]:
+    """A report for people as a runner may read it, with annotations on GitHub."""
+    yield from map(disarmed, pieces)
+    if is_on_github():
+        yield from FORMS[_GITHUB].report(told, Style())
+
+
+def tell_failure(message: str, code: int) -> None:
+    """Annotate a run that could not begin."""
+    if is_on_github():
+        sys.stderr.write(FORMS[_GITHUB].refusal(message, code) or "")
+
+
+def write_summary(told: Told) -> None:
+    """Add the report to the summary of the job, where there is one.
+
+    It is an extra: that it cannot be written changes nothing of the verdict.
+    """
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not path or not is_on_github() or find_spec(_MARKDOWN) is None:
+        return
+    try:
+        there = os.path.getsize(path) if os.path.exists(path) else 0
+        text: str = import_module(_MARKDOWN).markdown_text(told, _MOST_BYTES - there)
+        with open(path, "a", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+    except OSError as error:
+        sys.stderr.write(f"speccheck: {path}: no summary: {error.strerror}\n")

@@ -1,0 +1,110 @@
+"""`speccheck FILE ... --watch`: judge again whenever something that was read changes.
+
+Each judgement is a process of its own, forked from this one: what a run keeps in memory
+of files can never be older than the files. What is watched is what that process opened
+and listed: inherited and named files, settings and waivers too, without a list of kinds
+that could forget one.
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable
+from typing import BinaryIO
+
+# What tells that a file changed: when, how long, and which one it is; None: not there.
+State = tuple[int, ...] | None
+Seen = dict[str, State]
+_CLEAR = "\x1b[2J\x1b[3J\x1b[H"
+_PAUSE_SECONDS = 0.3  # engineering default: an editor's save is seen while one looks up
+_OWN = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+
+
+def watch(judge: Callable[[], int]) -> int:
+    """Judge, and again after each change, until an interrupt (exit code 130)."""
+    while True:
+        if sys.stdout.isatty():
+            sys.stdout.write(_CLEAR)
+            sys.stdout.flush()
+        before = _judged(judge)
+        count = sum(os.path.isfile(path) for path in before)
+        noun = "file" if count == 1 else "files"
+        sys.stderr.write(f"\nwatching {count:,} {noun}; Ctrl-C ends\n")
+        sys.stderr.flush()
+        _wait(before)
+
+
+def _wait(before: Seen) -> None:
+    """Return when something changed and then stood still: a save may take a while."""
+    last = before
+    while True:
+        time.sleep(_PAUSE_SECONDS)
+        now = _looked_at(before)
+        if now == last != before:
+            return
+        last = now
+
+
+def _judged(judge: Callable[[], int]) -> Seen:
+    """Judge in a process of its own; returns what it read, as it was just before."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        with os.fdopen(writing, "wb") as told:
+            _end_child(judge, told)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as told:
+        text = told.read()
+    os.waitpid(child, 0)
+    read: dict[str, list[int] | None] = json.loads(text) if text else {}
+    return {path: None if one is None else tuple(one) for path, one in read.items()}
+
+
+def _end_child(judge: Callable[[], int], told: BinaryIO) -> None:
+    """Judge, tell what was read, and end the process whatever happened."""
+    seen: Seen = {}
+
+    def note(event: str, arguments: tuple[object, ...]) -> None:
+        is_read = event == "open" and not (_flags(arguments) & _WRITES)
+        if (is_read or event in {"os.scandir", "os.listdir"}) and arguments:
+            path = arguments[0]
+            if isinstance(path, str | bytes):
+                name = os.fsdecode(path)
+                if name not in seen and not _is_own(name):
+                    seen[name] = _state(name)
+
+    try:
+        sys.addaudithook(note)
+        judge()
+        sys.stdout.flush()
+        told.write(json.dumps(seen).encode())
+        told.flush()
+    finally:
+        os._exit(0)
+
+
+def _flags(arguments: tuple[object, ...]) -> int:
+    """How a file was opened, by the audit event `open` (path, mode, flags)."""
+    flags = arguments[2] if len(arguments) > 2 else 0  # noqa: PLR2004 - as documented
+    return flags if isinstance(flags, int) else 0
+
+
+def _is_own(path: str) -> bool:
+    """Whether a path is the program's own, or the machine's."""
+    absolute = os.path.abspath(path)
+    return absolute.startswith((_OWN + os.sep, sys.prefix, sys.base_prefix, "/proc/"))
+
+
+def _looked_at(paths: Iterable[str]) -> Seen:
+    return {path: _state(path) for path in paths}
+
+
+def _state(path: str) -> State:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino

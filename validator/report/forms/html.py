@@ -1,0 +1,107 @@
+"""`--output html`: one page that holds everything and asks nobody for anything.
+
+No script, no font, no picture from elsewhere; the style sheet is allowed by its hash,
+so that even markup that got past the escaping could load and run nothing. The same run
+gives the same bytes.
+"""
+
+import base64
+import hashlib
+import os
+from collections.abc import Iterator
+
+from speccheck.validator.report.forms.html_findings import chapters, findings_html
+from speccheck.validator.report.forms.html_judged import (
+    files_html,
+    holding_html,
+    unknown_html,
+    unsought_html,
+)
+from speccheck.validator.report.forms.html_measured import measured_html
+from speccheck.validator.report.forms.html_plans import plans_html
+from speccheck.validator.report.forms.html_summary import (
+    coverage_html,
+    first_html,
+    head_html,
+    rules_html,
+    title_text,
+    waived_html,
+)
+from speccheck.validator.report.forms.html_text import escaped, section
+from speccheck.validator.report.merge_findings import shown_findings
+from speccheck.validator.report.style import Style
+from speccheck.validator.report.told import Told
+from speccheck.validator.report.waived_text import sorted_waived
+
+_STYLE = os.path.join(os.path.dirname(__file__), "html.css")
+
+
+def report(told: Told, _: Style) -> Iterator[str]:
+    """The page in pieces: what to do first, what holds last."""
+    sections = list(_sections(told))
+    yield _head(told)
+    yield '<a class="skip" href="#findings">to the findings</a>\n'
+    yield head_html(told)
+    links = "".join(
+        f'<li><a href="#{anchor}">{escaped(title)}</a></li>\n'
+        for anchor, title, body in sections
+        if body
+    )
+    yield f'<nav aria-label="Contents">\n<ul>\n{links}</ul>\n</nav>\n<main>\n'
+    for anchor, title, body in sections:
+        yield section(anchor, title, body)
+    yield "</main>\n</body>\n</html>\n"
+
+
+def _sections(told: Told) -> Iterator[tuple[str, str, str]]:
+    """Anchor, title and body of each part; empty where there is nothing to say."""
+    run, summary, *_ = told
+    plans = run.plans
+    many = len(plans) > 1
+    shown = shown_findings(plans)
+    found = chapters(shown)
+    findings = "".join(findings_html(found, many=many, full=told.full))
+    nothing = '<p class="note">Nothing that was judged fails.</p>\n'
+    waived = sorted_waived(plans)
+    measured = [plan.measured for plan in plans if plan.measured is not None]
+    total = len(shown)
+    yield "coverage", "Coverage", coverage_html(summary)
+    yield "first", "What to do first", first_html(shown, found, many=many)
+    yield "rules", "Failures by rule", rules_html(told)
+    title = f"Findings ({total:,})" if total else "Findings"
+    yield "findings", title, _said(told) + (findings or nothing) + unsought_html(run)
+    yield "waived", f"Waived ({len(waived):,})", waived_html(waived)
+    yield "unknown", "Not judged", unknown_html(plans)
+    yield "holds", "What holds", holding_html(plans)
+    title = "Plans" if many else "Plan"
+    yield "plan", title, "".join(plans_html(plans))
+    yield "measured", "Measured", measured_html(measured)
+    yield "files", "Files", files_html(run.files)
+
+
+def _said(told: Told) -> str:
+    """Why there are fewer findings here than failures in the verdict."""
+    if len(told.run.plans) < 2 or not any(told.summary.failed.values()):  # noqa: PLR2004
+        return ""
+    return '<p class="note">What is said of several plans is one finding here.</p>\n'
+
+
+def _head(told: Told) -> str:
+    with open(_STYLE, encoding="utf-8") as file:
+        style = file.read()
+    digest = hashlib.sha256(style.encode()).digest()
+    allowed = f"'sha256-{base64.b64encode(digest).decode()}'"
+    policy = (
+        f"default-src 'none'; style-src {allowed}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        '<link rel="icon" href="data:,">\n'
+        f"<title>{escaped(title_text(told))} - speccheck</title>\n"
+        f"<style>{style}</style>\n</head>\n<body>\n"
+    )

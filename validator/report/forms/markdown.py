@@ -1,0 +1,195 @@
+"""`--output markdown`: for a comment on a change, and for the summary of a job.
+
+What weighs most comes first, so that a platform's limit cuts what weighs least; what
+was cut is counted.
+"""
+
+from collections.abc import Iterator
+
+from speccheck.validator import VERSION
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.report.forms.markdown_text import code, escaped
+from speccheck.validator.report.merge_findings import Shown, shown_findings
+from speccheck.validator.report.style import Style, counted
+from speccheck.validator.report.subjects import folded_subjects, with_numbers
+from speccheck.validator.report.summary import LEVELS, Summary
+from speccheck.validator.report.text import header
+from speccheck.validator.report.told import Told
+from speccheck.validator.report.unknowns import unknown_lines
+from speccheck.validator.report.waived_text import sorted_waived, waiver_words
+
+# A comment on GitHub holds 65,536 characters, one on GitLab a million; the summary of a
+# step on GitHub a mebibyte.
+COMMENT_BYTES = 65_000
+SUMMARY_BYTES = 1_000_000
+_MOST_PLACES = 3
+_MOST_LETTERS = 600  # of a message or a remedy
+_WIDE = Style(unicode=True, width=10**6)
+_RESERVED_BYTES = 240  # for the heading of a part and the line that counts the rest
+_HEADS = {
+    "findings": "| finding | where | what to change |\n| --- | --- | --- |\n",
+    "waived": "| finding | where | waived because |\n| --- | --- | --- |\n",
+    "unknown": "",
+}
+
+
+class _Part(Record):
+    """Rows of one weight; is_open: shown without a click."""
+
+    noun: str
+    title: str
+    rows: tuple[str, ...]
+    head: str
+    is_open: bool
+
+
+def report(told: Told, _: Style) -> Iterator[str]:
+    """The report within the limit of a comment."""
+    yield markdown_text(told, COMMENT_BYTES)
+
+
+def markdown_text(told: Told, most_bytes: int) -> str:
+    """The report in Markdown, of at most so many bytes."""
+    head, foot = "".join(_head(told)), _foot(told)
+    parts = list(_parts(told))
+    reserved = _RESERVED_BYTES * len(parts) + _size(foot)
+    left = most_bytes - _size(head) - reserved
+    texts: list[str] = [head]
+    for part in parts:
+        text, used = _written(part, left)
+        left = max(0, left - used)
+        texts.append(text)
+    return "".join((*texts, foot))
+
+
+def _head(told: Told) -> Iterator[str]:
+    run, summary, ending, *_ = told
+    yield f"### speccheck: {ending.word}\n\n"
+    yield f"**{escaped(ending.reason)}** (exit code {ending.code})\n\n"
+    yield f"{escaped(_clipped(header(run, _WIDE)))}\n\n"
+    yield from _totals(summary)
+    unread = [
+        f"- {escaped(_clipped(file.message))}\n"
+        for file in run.files
+        if file.message and (file.state == "unreadable" or file.named)
+    ]
+    if unread:
+        yield "".join(unread[:_MOST_PLACES])
+        if len(unread) > _MOST_PLACES:
+            yield f"- and {len(unread) - _MOST_PLACES:,} more such files\n"
+        yield "\n"
+
+
+def _totals(summary: Summary) -> Iterator[str]:
+    names = ("pass", "fail", "unknown", "error", "waived", "not_applicable")
+    words = ("hold", "fail", "unknown", "broken", "waived", "not applicable")
+    rows = {level: summary.clauses[level] for level in LEVELS}
+    used = [
+        (name, word)
+        for name, word in zip(names, words, strict=True)
+        if name in {"pass", "fail"} or any(row[name] for row in rows.values())
+    ]
+    yield f"| clauses | {' | '.join(word for _, word in used)} |\n"
+    yield f"| --- |{' --: |' * len(used)}\n"
+    for level, row in rows.items():
+        if any(row.values()):
+            cells = " | ".join(f"{row[name]:,}" for name, _ in used)
+            yield f"| {level} | {cells} |\n"
+    if summary.coverage is not None:
+        yield f"\nCoverage of the musts: {summary.coverage:.0%}\n"
+    yield "\n"
+
+
+def _parts(told: Told) -> Iterator[_Part]:
+    """What was found, what weighs most first."""
+    plans = told.run.plans
+    shown = shown_findings(plans)
+    many = len(plans) > 1
+    is_first = True
+    for level in ("error", "warning", "info"):
+        found = [one for one in shown if one.finding.level == level]
+        if found:
+            rows = tuple(_row(one, many=many) for one in found)
+            title = counted(len(found), level)
+            head = _HEADS["findings"]
+            yield _Part(level, title, rows, head, is_first or level == "error")
+            is_first = False
+    waived = sorted_waived(plans)
+    if waived:
+        rows = tuple(_waived_row(one, many=many) for one in waived)
+        title = f"{counted(len(waived), 'waived finding')}"
+        yield _Part("waived finding", title, rows, _HEADS["waived"], is_open=False)
+    lines = list(unknown_lines(plans, _WIDE, full=True))
+    if lines:
+        rows = tuple(f"- {escaped(_clipped(line))}\n" for line in lines[1:])
+        title = escaped(lines[0].removeprefix("unknown "))
+        yield _Part("reason", title, rows, _HEADS["unknown"], is_open=False)
+
+
+def _row(one: Shown, *, many: bool) -> str:
+    finding = one.finding
+    word = "" if finding.outcome == "fail" else "broken: "
+    what = f"**{finding.clause}** {code(finding.rule)}<br>"
+    what += word + escaped(_clipped(finding.message))
+    remedy = with_numbers(finding.remedy, one.subjects)
+    do = f"{code(finding.action)}: " if finding.action else ""
+    return f"| {what} | {_places(one, many=many)} | {do}{escaped(_clipped(remedy))} |\n"
+
+
+def _waived_row(one: Shown, *, many: bool) -> str:
+    finding = one.finding
+    what = f"{finding.level} **{finding.clause}** {code(finding.rule)}<br>"
+    what += escaped(_clipped(finding.message))
+    why = escaped(_clipped(waiver_words(finding.waiver))) if finding.waiver else ""
+    return f"| {what} | {_places(one, many=many)} | {why} |\n"
+
+
+def _places(one: Shown, *, many: bool) -> str:
+    """The first places, and how many more there are."""
+    texts = dict.fromkeys(
+        f"{at.file}:{at.line}" for at in one.locations if at.line and at.file
+    )
+    names = list(texts)
+    if one.subjects or not names:
+        keys = (f"{at.file} {at.key}".strip() for at in one.locations if not at.line)
+        names += list(dict.fromkeys(keys))
+    shown = [code(_clipped(name)) for name in names[:_MOST_PLACES]]
+    if one.subjects:
+        shown.insert(0, escaped(folded_subjects(one.subjects)))
+    if many and not names:
+        shown.append(code(_clipped(one.plan_name)))
+    if len(names) > _MOST_PLACES:
+        shown.append(f"and {len(names) - _MOST_PLACES:,} more")
+    return "<br>".join(shown)
+
+
+def _written(part: _Part, most_bytes: int) -> tuple[str, int]:
+    """A part with as many rows as there is room for, and what these take."""
+    taken: list[str] = []
+    used = 0
+    for row in part.rows:
+        if used + _size(row) > most_bytes:
+            break
+        used += _size(row)
+        taken.append(row)
+    rest = len(part.rows) - len(taken)
+    lines = [part.head, *taken] if taken else []
+    if rest:
+        lines.append(f"\n{counted(rest, f'more {part.noun}')} not shown here.\n")
+    opened = " open" if part.is_open else ""
+    text = f"<details{opened}>\n<summary>{part.title}</summary>\n\n"
+    return f"{text}{''.join(lines)}\n</details>\n\n", used
+
+
+def _foot(told: Told) -> str:
+    edition = told.run.edition
+    stage = escaped(f"edition {edition.id} ({edition.stage})")
+    return f"speccheck {VERSION}, {stage}, sha256 `{edition.sha256[:16]}`\n"
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= _MOST_LETTERS else text[: _MOST_LETTERS - 3] + "..."
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))

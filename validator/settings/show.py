@@ -1,0 +1,159 @@
+"""`--show-settings`: each value that is in force, and where it comes from."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+
+from speccheck.validator.cli.options import Parsed, Value
+from speccheck.validator.cli.settled import laid_over
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import Place, dotted
+from speccheck.validator.report.style import printable
+from speccheck.validator.settings.keys import EXTEND, KEYS, MANDATORY, Key
+from speccheck.validator.settings.layer import Layer
+from speccheck.validator.settings.load import Setting, SettingValue, told
+
+SCHEMA = "speccheck-settings/1"
+_DEFAULT, _COMMAND_LINE = "default", "command line"
+_TABLES = {"levels", "names_by_pattern", "facts_by_pattern"}
+_NOT_SET = "not set"
+
+
+class Row(Record):
+    """One setting in force; no value for one that is not set and has no default."""
+
+    key: str
+    value: Value | None
+    origin: str
+
+
+class Section(Record):
+    """What holds for the run, or for one file; files: the settings files, if any."""
+
+    title: str
+    files: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def sections_of(parsed: Parsed) -> Iterator[Section]:
+    """The run with what holds for all, then each file with what holds for it."""
+    settled = parsed.settled
+    files = [one for one in parsed.files if not os.path.isdir(one)]
+    layer = settled.layer if settled else None
+    keys = [one for one in KEYS if not files or one.scope == "run"]
+    yield Section("the run", layer.files if layer else (), (*_rows(parsed, keys),))
+    for file in files:
+        of_file = parsed
+        if settled is not None:
+            of_file = laid_over(parsed, settled, settled.settings.of_plan((file,)))
+        layer = of_file.settled.layer if of_file.settled else None
+        keys = [one for one in KEYS if one.scope == "plan"]
+        name = "standard input" if file == "-" else file
+        yield Section(name, layer.files if layer else (), (*_rows(of_file, keys),))
+
+
+def _rows(parsed: Parsed, keys: Iterable[Key]) -> Iterator[Row]:
+    layer = parsed.settled.layer if parsed.settled else None
+    for key in keys:
+        if key.name == EXTEND:
+            continue  # the files that are extended are named above the values
+        if key.kind in _TABLES:
+            yield from _of_table(key, layer)
+        elif key.name == MANDATORY:
+            yield _locks(key, layer)
+        elif key.option:
+            yield _of_option(key, parsed)
+        else:
+            yield _of_settings_alone(key, layer)
+
+
+def _of_option(key: Key, parsed: Parsed) -> Row:
+    name, settled = key.option_name, parsed.settled
+    own = settled.own if settled else parsed.values
+    origins: list[str] = []
+    if settled and settled.places and name in settled.places:
+        origins += _lines(settled.places[name])
+    if name in own:
+        origins.append(_COMMAND_LINE)
+    if not origins:
+        return Row(key.name, _default(key), _DEFAULT)
+    return Row(key.name, parsed.values.get(name, False), ", ".join(origins))
+
+
+def _of_settings_alone(key: Key, layer: Layer | None) -> Row:
+    found = layer.resolved.values.get((key.name,)) if layer else None
+    if not found:
+        return Row(key.name, _default(key), _DEFAULT)
+    return Row(key.name, _plain(found[-1].value), told(found[-1].place))
+
+
+def _locks(key: Key, layer: Layer | None) -> Row:
+    locks = layer.policy.mandatory if layer else ()
+    if not locks:
+        return Row(key.name, _default(key), _DEFAULT)
+    names = [*dict.fromkeys(lock.name for lock in locks)]
+    return Row(key.name, names, ", ".join(_lines(lock.place for lock in locks)))
+
+
+def _of_table(key: Key, layer: Layer | None) -> Iterator[Row]:
+    for path, several in (layer.resolved.values if layer else {}).items():
+        if path[0] == key.name:
+            yield from (_of_entry(path, one) for one in several)
+
+
+def _of_entry(path: Sequence[str], one: Setting) -> Row:
+    name = dotted((path[0], json.dumps(path[1], ensure_ascii=False), *path[2:]))
+    return Row(name, _plain(one.value), told(one.place))
+
+
+def _plain(value: SettingValue) -> Value:
+    return [*value] if isinstance(value, tuple) else value
+
+
+def _default(key: Key) -> Value | None:
+    value: Value | None = json.loads(key.default or "null")
+    return value
+
+
+def _lines(places: Iterable[Place]) -> list[str]:
+    return [*dict.fromkeys(told(place) for place in places)]
+
+
+def settings_text(sections: Iterable[Section], *, is_isolated: bool) -> str:
+    """The sections as people read them."""
+    blocks: list[str] = []
+    for section in sections:
+        files = ", extending ".join(section.files) or "no settings file"
+        if is_isolated:
+            files = "no settings file is read (--isolated)"
+        lines = [f"{section.title}: {files}"]
+        shown = [(row.key, _written(row.value), row.origin) for row in section.rows]
+        first = max((len(key) for key, _, _ in shown), default=0)
+        second = min(max((len(value) for _, value, _ in shown), default=0), _WIDEST)
+        lines += (
+            f"  {key:<{first}}  {value:<{second}}  {origin}"
+            for key, value, origin in shown
+        )
+        blocks.append("\n".join(printable(line) for line in lines))
+    return "\n\n".join(blocks) + "\n"
+
+
+_WIDEST = 40
+
+
+def _written(value: Value | None) -> str:
+    return _NOT_SET if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def settings_json(sections: Iterable[Section], *, is_isolated: bool) -> str:
+    """The sections as one document."""
+    run, *files = (
+        {
+            "files": list(section.files),
+            "settings": [row._asdict() for row in section.rows],
+        }
+        | ({} if not index else {"path": section.title})
+        for index, section in enumerate(sections)
+    )
+    document = {"schema": SCHEMA, "isolated": is_isolated, "run": run, "files": files}
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
