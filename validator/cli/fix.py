@@ -77,6 +77,8 @@ def fixed(request: Request, parsed: Parsed, outputs: list[Output]) -> Fixed:
 def _tell(found: Mended, verb: str) -> None:
     lines = [_summary(found, verb)] if found.made else []
     lines += [_not_made(one) for one in found.not_made]
+    if found.is_cut_off:
+        lines.append("more may be left after so many passes: run it again")
     if found.unsafe:
         lines.append(f"{found.unsafe} more with --unsafe-fixes")
     if not lines:

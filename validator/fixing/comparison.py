@@ -33,41 +33,55 @@ def all_findings(found: Run) -> Iterator[Owned]:
             yield Owned(key, one.finding)
 
 
-def objection(before: Run, now: Run, mended: Iterable[Owned]) -> str | None:
-    """Why edits are not to be kept; None where they mend what they should.
+def objections(
+    before: Run, now: Run, mended: Iterable[Owned]
+) -> dict[PlanKey | None, str]:
+    """Why edits are not to be kept, by the plans that speak against them.
+
+    Under None stands what cannot be laid to one plan; nothing where they may be kept.
 
     Args:
         before: judged without them.
         now: judged with them.
         mended: the findings that they should make go away.
     """
-    return (
-        _changed_files(before, now)
-        or _still_there(before, now, tuple(mended))
-        or _new_failure(before, now)
-        or _worse_clause(before, now)
-    )
+    found: dict[PlanKey | None, str] = {}
+    for plan, reason in (
+        *_changed_files(before, now),
+        *_still_there(before, now, tuple(mended)),
+        *_new_failures(before, now),
+        *_worse_clauses(before, now),
+    ):
+        found.setdefault(plan, reason)
+    return found
 
 
-def _changed_files(before: Run, now: Run) -> str | None:
+def _changed_files(before: Run, now: Run) -> Iterator[tuple[PlanKey | None, str]]:
+    keys = set(map(plan_key, before.plans))
     old = {file.path: (file.state, file.format) for file in before.files}
     new = {file.path: (file.state, file.format) for file in now.files}
     for path, was in old.items():
         if new.get(path) != was:
-            return f"{path} would not be read as {was[1] or 'before'} any more"
-    if set(map(plan_key, before.plans)) != set(map(plan_key, now.plans)):
-        return "the files would not make the same plans any more"
-    return None
+            reason = f"{path} would not be read as {was[1] or 'before'} any more"
+            yield from ((key, reason) for key in keys if path in key)
+    reason = "the files would not make the same plans any more"
+    new_keys = set(map(plan_key, now.plans))
+    yield from ((key, reason) for key in keys - new_keys)
+    if new_keys - keys and not keys - new_keys:
+        yield None, reason
 
 
-def _still_there(before: Run, now: Run, mended: tuple[Owned, ...]) -> str | None:
+def _still_there(
+    before: Run, now: Run, mended: tuple[Owned, ...]
+) -> Iterator[tuple[PlanKey, str]]:
     """By place, and by rule: what is mended here may not fail elsewhere instead."""
     for key in (_placed, _ruled):
         were, are = (Counter(map(key, _failures(found))) for found in (before, now))
-        for one, number in Counter(map(key, mended)).items():
-            if are[one] > max(were[one] - number, 0):
-                return "what it should mend fails all the same"
-    return None
+        counts = Counter(map(key, mended))
+        for one in mended:
+            own = key(one)
+            if are[own] > max(were[own] - counts[own], 0):
+                yield one.plan, "what it should mend fails all the same"
 
 
 def _failures(found: Run) -> Iterator[Owned]:
@@ -86,32 +100,28 @@ def _ruled(one: Owned) -> tuple[object, ...]:
     return one.plan, finding.clause, finding.rule, finding.subject
 
 
-def _new_failure(before: Run, now: Run) -> str | None:
-    """An error or a warning that was none before; those of one rule are counted."""
-
-    def counts(found: Run) -> Counter[tuple[object, ...]]:
-        return Counter(
-            (*_ruled(one), one.finding.level)
-            for one in _failures(found)
-            if one.finding.level in _TOLD
-        )
-
-    were = counts(before)
-    for key, number in counts(now).items():
-        if number > were[key]:
-            return f"it would bring {key[1]} {key[2]}"
-    return None
+def _new_failures(before: Run, now: Run) -> Iterator[tuple[PlanKey, str]]:
+    """Errors and warnings that were none before; those of one rule are counted."""
+    were = Counter(map(_levelled, _failures(before)))
+    are = Counter(map(_levelled, _failures(now)))
+    for plan, finding in _failures(now):
+        key = _levelled(Owned(plan, finding))
+        if finding.level in _TOLD and are[key] > were[key]:
+            yield plan, f"it would bring {finding.clause} {finding.rule}"
 
 
-def _worse_clause(before: Run, now: Run) -> str | None:
+def _levelled(one: Owned) -> tuple[object, ...]:
+    return (*_ruled(one), one.finding.level)
+
+
+def _worse_clauses(before: Run, now: Run) -> Iterator[tuple[PlanKey, str]]:
     were, are = _worst(before), _worst(now)
     for key, (rank, outcome) in are.items():
         was = were.get(key, (0, ""))
         # What begins to apply may be open: nothing that held is in doubt by that.
         begins_open = was[1] != "pass" and outcome == "unknown"
         if rank > was[0] and not begins_open:
-            return f"{key[1]} would be {outcome.replace('_', ' ')} then"
-    return None
+            yield key[0], f"{key[1]} would be {outcome.replace('_', ' ')} then"
 
 
 def _worst(found: Run) -> dict[tuple[PlanKey, str], tuple[int, str]]:

@@ -1,15 +1,14 @@
 """Applies the fixes of findings in memory, and keeps those that stand to be judged.
 
 All that do not touch each other are made at once and judged; what spoils the judgement
-is sought by halves and left out. What was in the way of another has its turn in the
-next pass.
+is left out. What was in the way of another has its turn in the next pass.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from speccheck.validator.evidence.fix import Change, Fix
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.fixing.comparison import Owned, objection, plan_key
+from speccheck.validator.fixing.comparison import Owned, PlanKey, objections, plan_key
 from speccheck.validator.fixing.edit import CannotEdit, Edit, edited, overlaps
 from speccheck.validator.fixing.edits import FileEdits, edits_of
 from speccheck.validator.locate import LocatedFinding
@@ -46,6 +45,7 @@ class Mended(Record):
     found: what was judged at first; left: what is judged with all that was made.
     texts: the files that change, as they were read and as they become.
     unsafe: fixes that are made only when they are asked for.
+    is_cut_off: the last pass has made something, so that another may make more.
     """
 
     found: Run
@@ -54,6 +54,7 @@ class Mended(Record):
     made: tuple[Made, ...]
     not_made: tuple[NotMade, ...]
     unsafe: int
+    is_cut_off: bool
 
 
 class _Candidate(Record):
@@ -119,6 +120,9 @@ class _Mending:
                 for changes, one in self.not_made.items()
                 if not one.is_judged
             }
+            if self.unsafe:
+                with keeping(self.texts):
+                    self.judged = run(self.request)  # with proposals
         base = dict(self.texts)
         left_out = len(self.not_made)
         candidates = self._candidates(base)
@@ -130,7 +134,8 @@ class _Mending:
     def outcome(self) -> Mended:
         """What came of all passes."""
         left = self.judged
-        if self.made and not self.unsafe:  # proposals were left out in between
+        if self.made and (self._accepted or not self.unsafe):
+            # In between no proposals were sought.
             with keeping(self.texts):
                 left = run(self.request)
         texts = {
@@ -150,6 +155,7 @@ class _Mending:
             tuple(self.made),
             not_made,
             0 if self.unsafe else unsafe,
+            bool(self._accepted),
         )
 
     def _candidates(self, base: Texts) -> list[_Candidate]:
@@ -182,24 +188,37 @@ class _Mending:
     def _leave(self, fix: Fix, owned: Owned, reason: str, *, judged: bool) -> None:
         self.not_made[fix.changes] = NotMade(fix, owned, reason, judged)
 
-    def _accept(self, base: Texts, candidates: Sequence[_Candidate]) -> None:
-        """Make all of them, or those whose making is judged well."""
-        if not candidates:
-            return
-        texts = _with(base, (*self._accepted, *candidates))
-        with keeping(texts):
-            judged = run(self.request, proposes=self.unsafe)
-        owned = [one for candidate in candidates for one in candidate.mended]
-        reason = objection(self.judged, judged, owned)
-        if reason is None:
-            self._accepted += candidates
-            self.texts, self.judged = texts, judged
-        elif len(candidates) == 1:
-            self._leave(candidates[0].fix, owned[0], reason, judged=True)
-        else:
-            half = len(candidates) // 2
-            self._accept(base, candidates[:half])
-            self._accept(base, candidates[half:])
+    def _accept(self, base: Texts, candidates: list[_Candidate]) -> None:
+        """Make those that no plan speaks against.
+
+        A plan is judged by its own files, so that no other waits for a spoiled one. Of
+        several candidates in a spoiled plan the first half stays, and the others wait
+        for the next pass.
+        """
+        while candidates:
+            texts = _with(base, (*self._accepted, *candidates))
+            with keeping(texts):
+                judged = run(self.request, proposes=False)
+            owned = [one for candidate in candidates for one in candidate.mended]
+            spoiled = objections(self.judged, judged, owned)
+            if not spoiled:
+                self._accepted += candidates
+                self.texts, self.judged = texts, judged
+                return
+            dropped: list[_Candidate] = []
+            for plan, reason in spoiled.items():
+                touching = [one for one in candidates if _touches(one, plan)]
+                suspects = touching or candidates  # a plan of files that inherit
+                first = suspects[0]
+                if len(suspects) == 1:
+                    self._leave(first.fix, first.mended[0], reason, judged=True)
+                dropped += suspects[len(suspects) // 2 :]
+            candidates = [one for one in candidates if one not in dropped]
+
+
+def _touches(candidate: _Candidate, plan: PlanKey | None) -> bool:
+    """Whether a fix edits a file of a plan; of all plans, each one does."""
+    return plan is None or not candidate.edits.keys().isdisjoint(plan)
 
 
 def _with(base: Texts, candidates: Iterable[_Candidate]) -> Texts:
