@@ -90,11 +90,12 @@ node-report: $(INSTALLED)
 calibration: $(INSTALLED)
 	$(BIN)/python bench/calibration.py
 
-# --strict: a link or an anchor that leads nowhere, or a page that nothing leads to, fails.
+# --strict: a link or an anchor that leads nowhere, or a page that nothing leads to, fails
+# (with --quiet, MkDocs would not count them).
 # The variable silences a notice of the theme, which docs/decisions/0009 answers.
 docs: $(INSTALLED_FOR_DOCS)
 	$(BIN)/python docs/theme/stage.py build/site
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --config-file build/site/mkdocs.yml
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file build/site/mkdocs.yml
 	@echo 'site/index.html'
 
 # In this order: pages are made of the compiled edition.

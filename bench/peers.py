@@ -236,8 +236,13 @@ def _cost_rows(
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---", *(["---:"] * (len(head) - 1))], *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    body = list(rows)
+    rule = ["---:" if _is_number(one) else "---" for one in body[0]]
+    return "".join(f"| {' | '.join(line)} |\n" for line in (head, rule, *body))
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "").isdecimal()
 
 
 def _score_table(scores: dict[str, Score], pairs: Sequence[Pair]) -> str:

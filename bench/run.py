@@ -26,10 +26,24 @@ BASELINE = (sys.executable, "-c", "pass")
 VERSION_TARGET = 3.0  # times `python -c pass`
 ONE_FILE_TARGET = 7.0  # by all rules
 PUBLISHED_TARGET = 100.0
+SETTINGS_TARGET = 0.6  # beyond the same said by options
 MANY_FILES = 1000
 MANY_FILES_TARGET_SECONDS = 1.2
 MANY_FILES_TARGET_BYTES = 45_000_000
 _BYTES_PER_KIBIBYTE = 1024
+_WITH_SETTINGS = "trainer.yaml"
+_SETTINGS = """\
+ignore = ["CKPT-002"]
+fail-on = "warning"
+
+[facts]
+nodes = 2
+gpus-per-node = 8
+
+[facts-for."sft/**"]
+role = "sft"
+"""
+_THE_SAME = ("--ignore=CKPT-002", "--fail-on=warning", "--nodes=2", "--gpus-per-node=8")
 _ENDINGS = (0, 1, 3)  # judged, whatever was found
 
 
@@ -109,6 +123,30 @@ def start_up(runs: int) -> list[Row]:
     return rows
 
 
+def with_settings(runs: int) -> list[Row]:
+    """What it costs to find and read a settings file, beside what it says."""
+    template = TEMPLATES / _WITH_SETTINGS
+    by_settings = (*SPECCHECK, template.name)
+    by_options = (*by_settings, "--isolated", *_THE_SAME)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / ".git").mkdir()
+        (folder / template.name).write_text(fill(template, 1), encoding="utf-8")
+        (folder / "speccheck.toml").write_text(_SETTINGS, encoding="utf-8")
+        costs = cheapest((BASELINE, by_options, by_settings), folder, runs)
+    baseline, one, other = (cost.cpu_seconds for cost in costs)
+    more = other - one
+    figure = f"{more * 1000:7.1f} ms, {more / baseline:5.2f} times as much"
+    return [
+        Row(
+            f"  settings of {template.name}",
+            figure,
+            f"at most {SETTINGS_TARGET:g} times",
+            more / baseline <= SETTINGS_TARGET,
+        )
+    ]
+
+
 def _ratio(what: str, seconds: float, baseline: float, target: float) -> Row:
     ratio = seconds / baseline
     figure = f"{seconds * 1000:7.1f} ms, {ratio:5.2f} times as much"
@@ -184,6 +222,7 @@ def main() -> int:
     print(machine())
     print(f"CPU time of whole processes, minimum of {options.runs} runs")
     rows = start_up(options.runs)
+    rows += with_settings(2 * options.runs)
     rows += published(max(1, options.runs // 2))
     rows += throughput(max(1, options.runs // 5))
     show(rows)

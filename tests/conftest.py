@@ -9,7 +9,10 @@ from nvml_stand_in import StandIn, build
 from settings_files import DEEPSPEED
 
 # Variables that choose the form of the output, or that a probe reads as the launcher's.
-_OF_THE_CALLER = ("CI", "COLUMNS", "FORCE_COLOR", "GITHUB_ACTIONS", "NO_COLOR", "TERM")
+_OF_THE_CALLER = {
+    *("CI", "COLUMNS", "FORCE_COLOR", "GITHUB_ACTIONS", "NO_COLOR", "TERM"),
+    "SOURCE_DATE_EPOCH",
+}
 _PREFIXES_OF_THE_CALLER = ("CUDA_", "NCCL_", "SLURM_", "SPECCHECK_", "TORCH_")
 
 house_report = pytest.StashKey[list[str]]()

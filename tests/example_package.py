@@ -7,13 +7,15 @@ FOLDER = Path(__file__).resolve().parent / "example_plugin"
 NAME = "speccheck_example"
 
 
-def write_metadata(
-    folder: Path, groups: dict[str, dict[str, str]] | None = None
-) -> None:
-    """Write what an installer writes of a package; groups: other entry points."""
-    if groups is None:
-        project = tomllib.loads((FOLDER / "pyproject.toml").read_text("utf-8"))
-        groups = project["project"]["entry-points"]
+def entry_points() -> dict[str, dict[str, str]]:
+    """Those that its pyproject.toml names, by group."""
+    project = tomllib.loads((FOLDER / "pyproject.toml").read_text("utf-8"))["project"]
+    groups: dict[str, dict[str, str]] = project["entry-points"]
+    return groups
+
+
+def write_metadata(folder: Path, groups: dict[str, dict[str, str]]) -> None:
+    """Write what an installer writes of a package with these entry points."""
     information = folder / f"{NAME}-1.0.dist-info"
     information.mkdir(parents=True, exist_ok=True)
     (information / "METADATA").write_text(

@@ -34,8 +34,8 @@ def files_after(fix: Fix, fixture: RuleFixture) -> dict[str, str]:
 def _changed_lines(old: dict[str, str], new: dict[str, str]) -> list[str]:
     """`file:line -text` and `file:line +text`, each with its line before or after."""
     found: list[str] = []
-    for name in old:
-        before, after = old[name].split("\n"), new[name].split("\n")
+    for name, text in old.items():
+        before, after = text.split("\n"), new[name].split("\n")
         matcher = SequenceMatcher(None, before, after, autojunk=False)
         for kind, i1, i2, j1, j2 in matcher.get_opcodes():
             if kind != "equal":

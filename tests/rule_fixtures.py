@@ -1,13 +1,19 @@
 """Rule fixtures: small real files with the exact findings that a rule must give."""
 
+from collections.abc import Iterator
 from contextlib import chdir as working_in
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
+from speccheck.validator.evidence.value import Place
 from speccheck.validator.locate import LocatedFinding
+from speccheck.validator.policy import FileIgnore, Named, Policy
 from speccheck.validator.request import Request
 from speccheck.validator.run import run
 from speccheck.validator.selection import Selection
@@ -19,12 +25,19 @@ OUTCOMES = ("pass", "fail", "unknown", "not_applicable")
 
 @dataclass(frozen=True)
 class RuleFixture:
-    """One fixture file of a rule."""
+    """One fixture file of a rule.
+
+    also: names of other clauses and rules to judge by. policy: what settings say.
+    today: the date of UTC that counts as now.
+    """
 
     path: Path
     files: dict[str, str]
     expect: list[dict[str, Any]]
     context: dict[str, Any] = field(default_factory=dict)
+    also: tuple[str, ...] = ()
+    policy: dict[str, Any] = field(default_factory=dict)
+    today: str = ""
 
     @property
     def rule(self) -> str:
@@ -48,24 +61,41 @@ def all_fixtures() -> list[Path]:
     return sorted(FIXTURES.glob("*/*.yaml"))
 
 
+def _policy(
+    mandatory: tuple[str, ...] = (),
+    file_ignores: dict[str, list[str]] | None = None,
+    **files: str,
+) -> Policy:
+    settings = Place("speccheck.toml", "")
+    return Policy(
+        mandatory=tuple(Named(name, settings) for name in mandatory),
+        file_ignores=tuple(
+            FileIgnore(pattern, ".", tuple(names), settings)
+            for pattern, names in (file_ignores or {}).items()
+        ),
+        waivers=files.get("waivers"),
+        baseline=files.get("baseline"),
+    )
+
+
+@contextmanager
+def on_the_day(today: str) -> Iterator[None]:
+    """Make a date of UTC today; nothing for an empty one."""
+    with pytest.MonkeyPatch.context() as patch:
+        if today:
+            noon = datetime.fromisoformat(f"{today}T12:00:00+00:00")
+            patch.setenv("SOURCE_DATE_EPOCH", str(int(noon.timestamp())))
+        yield
+
+
 def findings_of(fixture: RuleFixture, folder: Path) -> list[LocatedFinding]:
     """Judge the fixture's files in a folder; the findings of its rule."""
     for name, text in fixture.files.items():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
-    context = dict(fixture.context)
-    profiles = context.pop("profile", ["ci"])
-    request = Request(
-        arguments=tuple(fixture.files),
-        context=Context(**context),
-        use=profiles[0],
-        profiles=tuple(profiles[1:]),
-        selection=Selection(select=(fixture.rule,)),
-        full=True,
-    )
-    with working_in(folder):
-        judged = run(request)
+    with working_in(folder), on_the_day(fixture.today):
+        judged = run(request_of(fixture))
     return [
         located
         for plan in judged.plans
@@ -73,3 +103,18 @@ def findings_of(fixture: RuleFixture, folder: Path) -> list[LocatedFinding]:
         if located.finding.rule == fixture.rule
         or (not located.finding.rule and located.finding.outcome != "fail")
     ]
+
+
+def request_of(fixture: RuleFixture) -> Request:
+    """What is asked of a run in the folder with the fixture's files."""
+    context = dict(fixture.context)
+    profiles = context.pop("profile", ["ci"])
+    return Request(
+        arguments=tuple(fixture.files),
+        context=Context(**context),
+        use=profiles[0],
+        profiles=tuple(profiles[1:]),
+        selection=Selection(select=(fixture.rule, *fixture.also)),
+        policy=_policy(**fixture.policy),
+        full=True,
+    )

@@ -349,3 +349,20 @@ def test_nothing_on_the_way_uses_the_network(folder: Path) -> None:
     )
     assert done.returncode == 1, done.stderr
     assert "network used" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [[], ["plan"]])
+def test_a_reader_that_goes_away_is_no_bug(words: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    folder = str(Path(__file__).resolve().parents[1] / "fixtures/examples/conflict")
+    ended = subprocess.run(
+        [sys.executable, "-m", "speccheck", *words, folder, "--output", "json"],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writing)
+    assert ended.stderr == ""
+    assert ended.returncode != 4

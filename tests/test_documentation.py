@@ -71,11 +71,11 @@ def _names(entry: Any) -> Iterator[str]:  # noqa: ANN401 - the navigation, as YA
 
 
 def test_links_between_pages_become_links_of_the_site() -> None:
-    text = "[a](docs/ci.md#x) [b](fixtures/a.yaml) [c](docs/rules) `[d](docs/ci.md)`\n"
+    text = "[a](docs/ci.md#x) [b](LICENSE) [c](docs/rules) `[d](docs/ci.md)` [e](x.md)"
     pages = {"README.md": "index.md", "docs/ci.md": "ci.md"}
     pages["docs/rules/README.md"] = "rules/README.md"
     shown = stage.with_links_of_the_site(text, "README.md", pages)
-    assert shown == "[a](ci.md#x) b [c](rules/README.md) `[d](docs/ci.md)`\n"
+    assert shown == "[a](ci.md#x) b [c](rules/README.md) `[d](docs/ci.md)` [e](x.md)"
 
 
 def test_links_of_a_page_in_a_folder_are_relative_to_it() -> None:
@@ -92,7 +92,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("no MkDocs: the site is not built (pip install -e '.[docs]')")
     folder = tmp_path_factory.mktemp("site")
     stage.stage(folder / "staged")
-    words = ("build", "--quiet", "--strict", "--site-dir", str(folder / "built"))
+    words = ("build", "--strict", "--site-dir", str(folder / "built"))
     ended = subprocess.run(
         [sys.executable, "-m", "mkdocs", *words],
         cwd=folder / "staged",

@@ -5,20 +5,23 @@ examples, in the order of its page; a line `...` stands for any lines. A comment
 `<!-- not run: why -->` above it is the only way out.
 """
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import yaml
 
 from example_package import FOLDER as _PLUGIN
 from example_package import NAME as _PACKAGE
-from example_package import write_metadata
+from example_package import entry_points, write_metadata
 from markdown_pages import ROOT, Example, examples
 
 # What a user has who cloned the repository, as far as pages speak of it.
@@ -81,7 +84,7 @@ def clone(tmp_path: Path) -> Path:
     packages = tmp_path / "packages"
     without = shutil.ignore_patterns("__pycache__")
     shutil.copytree(_PLUGIN / _PACKAGE, packages / _PACKAGE, ignore=without)
-    write_metadata(packages)
+    write_metadata(packages, entry_points())
     program = tmp_path / "bin" / "speccheck"
     program.parent.mkdir()
     places = os.pathsep.join((str(ROOT / ".imports"), str(packages)))
@@ -156,6 +159,23 @@ def test_the_package_of_rules_is_what_its_page_shows() -> None:
         assert (ROOT / path).read_text("utf-8") == text, path
 
 
+_PARSERS: dict[str, Callable[[str], object]] = {
+    "yaml": lambda text: list(yaml.safe_load_all(text)),
+    "toml": tomllib.loads,
+    "json": json.loads,
+}
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=_name)
+def test_documents_that_a_page_shows_can_be_read(page: Path) -> None:
+    for one in examples(page):
+        if one.language in _PARSERS and one.reason is None:
+            try:
+                _PARSERS[one.language](one.text)
+            except (ValueError, yaml.YAMLError) as error:
+                pytest.fail(f"{one.page}:{one.line}: {error}")
+
+
 def _known() -> str:
     return (ROOT / "docs" / "command-line.md").read_text("utf-8")
 
@@ -181,3 +201,18 @@ def _calls(page: Path) -> Iterator[str]:
     for code in (*blocks, *_SPAN.findall(page.read_text("utf-8"))):
         for call in _CALL.finditer(code.replace("\\\n", " ")):
             yield call["words"].strip()
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=_name)
+def test_every_target_of_make_that_a_page_names_exists(page: Path) -> None:
+    made = set(
+        re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), _BLOCKS)
+    )
+    blocks = [one.text for one in examples(page) if one.language in {"sh", "bash"}]
+    spans = re.findall(r"`(make [^`\n]+)`", page.read_text("utf-8"))
+    named: set[str] = set()
+    for call in re.findall(
+        r"^(?:\w+=\S+ )*make ([a-z -]+)", "\n".join((*blocks, *spans)), _BLOCKS
+    ):
+        named.update(call.split())
+    assert named <= made

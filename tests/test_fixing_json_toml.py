@@ -50,7 +50,7 @@ JSON = (
         to_set(at("zero_optimization", "overlap_comm"), value=True),
         ENGINE.replace("false", "true"),
     ),
-    Case("set small", '{"lr": 1}', to_set(at("lr"), 2e-5), '{"lr": 2e-05}'),
+    Case("set small", '{"lr": 1}', to_set(at("lr"), 2e-5), '{"lr": 2.0e-5}'),
     Case("set text", '{"a": "x"}\n', to_set(at("a"), 'ü"y'), '{"a": "ü\\"y"}\n'),
     Case("set null", '{"a": "x"}\n', to_set(at("a"), None), '{"a": null}\n'),
     Case("set item", '{"a": [1, 2]}', to_set(at("a", 1), 3), '{"a": [1, 3]}'),

@@ -181,9 +181,15 @@ with open(sys.argv[1], "w") as file:
 """
 
 
+@pytest.mark.parametrize("has_settings", [False, True])
 @pytest.mark.parametrize("output", ["text", "json"])
-def test_the_plain_path_imports_only_what_it_needs(tmp_path: Path, output: str) -> None:
+def test_the_plain_path_imports_only_what_it_needs(
+    tmp_path: Path, output: str, *, has_settings: bool
+) -> None:
     """One file of each kind of parser: YAML, JSON, TOML, shell."""
+    if has_settings:
+        settings = 'ignore = ["MEM"]\n[facts]\nnodes = 2\n[levels]\nCOMM = "error"\n'
+        (tmp_path / "speccheck.toml").write_text(settings, encoding="utf-8")
     texts = {
         "train.yaml": "output_dir: out\nper_device_train_batch_size: 4\nbf16: true\n",
         "ds_config.json": '{"train_batch_size": 64, "zero_optimization": {"stage": 3}}',

@@ -169,4 +169,9 @@ def test_the_installed_code_is_that_of_the_wheel(
 
 def test_no_extra_changes_what_a_report_says() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert set(project["optional-dependencies"]) == {"bench", "dev", "plot"}
+    assert set(project["optional-dependencies"]) == {
+        "bench",
+        "dev",
+        "docs",
+        "plot",
+    }

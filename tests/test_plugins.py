@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from example_package import FOLDER, NAME, write_metadata
+from example_package import FOLDER, NAME, entry_points, write_metadata
 
 PROJECT = Path(__file__).resolve().parents[1]
 TOY = (FOLDER / "toy.yaml").read_text("utf-8")
@@ -21,7 +21,7 @@ def installed(tmp_path: Path) -> Path:
     """A folder of packages that holds the example, as an installer leaves it."""
     folder = tmp_path / "packages"
     shutil.copytree(FOLDER / NAME, folder / NAME)
-    write_metadata(folder)
+    write_metadata(folder, entry_points())
     return folder
 
 

@@ -159,6 +159,14 @@ def test_a_switch_of_settings_can_be_undone(
     assert _shown(capsys, name, f"--no-{name}") == (False, "command line")
 
 
+def test_comments_are_turned_off_by_their_option(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(repository / "speccheck.toml", "inline-ignores = true\n")
+    told = _shown(capsys, "inline-ignores", "--no-inline-ignores")
+    assert told == (False, "command line")
+
+
 def test_tables_entry_by_entry(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -108,3 +108,40 @@ def test_only_readers_with_a_chance_are_imported(tmp_path: Path) -> None:
     assert "speccheck.validator.sources.formats.deepspeed" in read
     assert "speccheck.validator.sources.formats.nemo1" not in read
     assert "speccheck.validator.sources.formats.slurm" not in read
+
+
+NATIVE = "speccheck: 1\noptimizer:\n  warmup_steps: 2000{}\nrun:\n  steps: 1000\n"
+WAIVERS = "speccheck.validator.waivers"
+
+
+def test_a_run_without_waivers_reads_none(tmp_path: Path) -> None:
+    """The marker of the native format is no comment."""
+    text = NATIVE.format("  # measured by speccheck")
+    loaded = modules(written(tmp_path, "config.yaml", text))
+    assert not [one for one in loaded if one.startswith(WAIVERS)]
+
+
+def test_a_comment_needs_no_file_of_waivers(tmp_path: Path) -> None:
+    text = NATIVE.format("  # speccheck: ignore[CONF-011] resumed")
+    loaded = modules(written(tmp_path, "config.yaml", text))
+    assert f"{WAIVERS}.yaml_comments" in loaded
+    others = ("file", "baseline", "shell_comments", "toml_comments")
+    assert loaded.isdisjoint({f"{WAIVERS}.{one}" for one in others})
+    assert loaded.isdisjoint({SHELL, "pydantic"})
+
+
+def test_settings_are_read_only_where_there_are_some(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    path = written(tmp_path, "ds_config.json", DEEPSPEED)
+    written(tmp_path, "pyproject.toml", '[project]\nname = "no-settings"\n')
+    plain = modules(path)
+    found = {one for one in plain if one.startswith("speccheck.validator.settings.")}
+    assert found == {
+        "speccheck.validator.settings.find",
+        "speccheck.validator.settings.of_run",
+    }
+    assert TOML not in plain
+    written(tmp_path, "speccheck.toml", "[facts]\nnodes = 2\n")
+    settled = modules(path)
+    assert {TOML, "speccheck.validator.settings.load"} <= settled
+    assert settled.isdisjoint({YAML, SHELL, HARDWARE, "dataclasses", "pydantic"})

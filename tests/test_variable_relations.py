@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import chdir as working_in
+from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,15 @@ from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import Place, Value
 from speccheck.validator.evidence.value_forms import FORMS, entries
 from speccheck.validator.evidence.variable_relations import Job, Match
+from speccheck.validator.fixing.edit import edited
+from speccheck.validator.fixing.edits import edits_of
 from speccheck.validator.locate import LocatedFinding
 from speccheck.validator.request import Request
 from speccheck.validator.rule_index import rule_entries
 from speccheck.validator.run import run
 from speccheck.validator.selection import Selection
 from speccheck.validator.sources.context import Context
+from speccheck.validator.sources.source import Source
 from speccheck.validator.spec.catalogue_files import compiled_path
 from speccheck.validator.spec.compile_relations import (
     KINDS,
@@ -102,6 +106,40 @@ def test_the_example_of_a_row_is_told_once(
         failed = [one for one in found if _is_told(row, one)]
         assert [one.finding.remedy for one in failed] == [row["remedy"]], name
         assert {at.key for at in failed[0].locations} & set(row["example"]), name
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if "fix" in row], ids=lambda row: row["id"]
+)
+def test_the_fix_of_a_row_mends_its_example(
+    row: Mapping[str, Any], tmp_path: Path
+) -> None:
+    name = _places(row)[0]
+    (told,) = [
+        one.finding
+        for one in _findings(row, row["example"], name, tmp_path)
+        if _is_told(row, one)
+    ]
+    fix = told.fix
+    assert fix is not None
+    assert fix.is_safe is not row.get("fix_is_unsafe", False)
+    text = (tmp_path / name).read_text(encoding="utf-8")
+    edits = edits_of(fix, {name: Source(name, text)})
+    left = _variables(edited(text, edits[name]))
+    assert not [
+        one for one in _findings(row, left, name, tmp_path) if _is_told(row, one)
+    ]
+    dropped = set(row.get("drops", ())) if "dropped" in row["fix"] else set()
+    for variable, value in row["example"].items():
+        wanted = row["fix"].get(variable, value)
+        is_dropped = any(fnmatch(variable, one) for one in dropped)
+        assert left.get(variable) == (None if is_dropped else wanted)
+
+
+def _variables(script: str) -> dict[str, str]:
+    lines = [line for line in script.split("\n") if line.startswith("export ")]
+    pairs = [line.removeprefix("export ").partition("=") for line in lines]
+    return {name: value.strip("'\"") for name, _, value in pairs}
 
 
 @each_row

@@ -31,9 +31,10 @@ class Silences:
         before: ComposedEdition,
         after: ComposedEdition,
         rules: Sequence[RuleEntry],
+        selected: Sequence[RuleEntry],
     ) -> None:
         """Compare what would be judged without the selection with what is."""
-        kept = {one.name for one in selection.rules(rules)}
+        kept = {one.name for one in selected}
         still = {one.clause.id for one in after.clauses if one.is_selected}
         by_clause: dict[str, list[RuleEntry]] = {}
         for rule in rules:

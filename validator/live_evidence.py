@@ -15,6 +15,8 @@ _OF_NODES = (
 )
 
 
+# Not live, and asked for by itself: after all plans.
+OF_WAIVERS: tuple[Scope, ...] = ("waiver",)
 _CERTIFIED: tuple[Scope, ...] = ("node", "environment", "measurement")
 
 
@@ -26,7 +28,7 @@ def asked_of(
     A certificate asks for machine and measurements whether they are at hand or not:
     what is missing is unknown, and never left out.
     """
-    if use != "certify":
+    if use != "certify" or scopes == OF_WAIVERS:
         return scopes, at_hand_of(scopes, measured)
     from speccheck.validator.evidence.node.node import MEASURED  # noqa: PLC0415
 
@@ -43,6 +45,8 @@ def at_hand_of(scopes: tuple[Scope, ...], measured: tuple[str, ...]) -> tuple[st
 
     """
     found: dict[str, None] = dict.fromkeys(_OF_NODES if "node" in scopes else ())
+    if scopes == OF_WAIVERS:
+        found["waivers"] = None
     if measured:
         # Seldom, and the module knows all parts of a node.
         from speccheck.validator.evidence.node.node import MEASURED  # noqa: PLC0415

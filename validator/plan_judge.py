@@ -8,10 +8,12 @@ from speccheck.validator.engine import Judge
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.waiver import may_hold_waivers
 from speccheck.validator.gate import plan_size_class
 from speccheck.validator.job_scale import JobScale
-from speccheck.validator.live_evidence import asked_of, at_hand_of
+from speccheck.validator.live_evidence import OF_WAIVERS, asked_of, at_hand_of
 from speccheck.validator.locate import LocatedFinding, located, sources_of
+from speccheck.validator.policy import Policy
 from speccheck.validator.request import Request
 from speccheck.validator.rule import OF_FILES, Scope
 from speccheck.validator.rule_index import RuleEntry, RulesByClause, rule_entries
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from speccheck.validator.left_out import LeftOut, Silences
     from speccheck.validator.measured import Measured
     from speccheck.validator.shown_plan import ShownPlan
+    from speccheck.validator.waivers.apply import Silence
+    from speccheck.validator.waivers.baseline import Baseline
 
 # Clauses whose failures a change of settings can mend, and the plans of a run for which
 # one is sought: each costs up to as much as judging a hundred plans.
@@ -54,14 +58,16 @@ class JudgedPlan(Record):
     left_out: "tuple[LeftOut, ...]" = ()
 
 
-class Sought:
-    """How often what takes long was done for a plan, in all of a run."""
+class OfAllPlans:
+    """What the judges of a run share: how much was done, and what silences failures."""
 
-    def __init__(self) -> None:
-        """Begin with none."""
-        self.left = MOST_SOUGHT
-        self.unsought = 0  # plans that would need some, and got none
+    def __init__(self, baseline: "Baseline | None" = None) -> None:
+        """Begin; baseline: the one of all plans, whatever settings say."""
+        self.baseline = baseline
+        self.left_to_mend = MOST_SOUGHT
+        self.unsought = 0  # plans that would need changes, and got none
         self.left_to_show = MOST_SHOWN
+        self.silences: dict[Policy, Silence] = {}
 
 
 def all_rules(request: Request) -> tuple[RuleEntry, ...]:
@@ -77,18 +83,22 @@ class PlanJudge:
     """Judges plan after plan by one edition; composed profiles are kept."""
 
     def __init__(
-        self, request: Request, *, proposes: bool = True, sought: Sought | None = None
+        self,
+        request: Request,
+        *,
+        proposes: bool = True,
+        shared: OfAllPlans | None = None,
     ) -> None:
         """Load the edition and the rules once.
 
         Args:
             request: what is judged, and how.
             proposes: whether changes are sought that mend what fails.
-            sought: counts that, for all judges of a run.
+            shared: with the other judges of a run.
 
         """
         self.request = request
-        self._sought = sought or Sought()
+        self._of_all = shared or OfAllPlans()
         self._proposes = proposes
         self._wide: PlanJudge | None = None
         self.edition = load_edition(request.spec)
@@ -102,6 +112,10 @@ class PlanJudge:
         # findings are the same object in every plan: that a clause does not apply.
         self._shared: dict[int, LocatedFinding] = {}
         self._passed: dict[tuple[str, ...], LocatedFinding] = {}
+        policy = request.policy
+        has_files = policy.waivers or policy.baseline or policy.file_ignores
+        if has_files or self._of_all.baseline is not None:
+            self.read_silence()
 
     def _verified(self) -> tuple[str, ...]:
         """What is asked for in vain; raises UnknownSelection."""
@@ -127,14 +141,17 @@ class PlanJudge:
         )
         findings = judge(evidence.by_type)
         by_name = sources_of(files)
+        found = tuple(self._located(one, by_name) for one in findings)
+        if self._may_silence(by_name):
+            found = self.read_silence().applied(
+                found, group.files, by_name, evidence.by_type
+            )
         return JudgedPlan(
             files=tuple(dict.fromkeys(file.status for file in files)),
             grouping=group.reasons,
             plan=JobScale(evidence.plan),
             size=plan_size_class(evidence.plan),
-            findings=self._mended(
-                tuple(self._located(one, by_name) for one in findings), group, evidence
-            ),
+            findings=self._mended(found, group, evidence),
             measured=_measured(evidence) if evidence.measured else None,
             shown=self._shown(group, evidence),
             settings=self.request.settings,
@@ -145,12 +162,39 @@ class PlanJudge:
 
     def _shown(self, group: PlanFiles, evidence: PlanEvidence) -> "ShownPlan | None":
         """The values of the first plans, where a report asks for them."""
-        if not self.request.keeps_plans or not self._sought.left_to_show:
+        if not self.request.keeps_plans or not self._of_all.left_to_show:
             return None
         from speccheck.validator.shown_plan import shown_plan  # noqa: PLC0415 - seldom
 
-        self._sought.left_to_show -= 1
+        self._of_all.left_to_show -= 1
         return shown_plan(group, evidence)
+
+    @property
+    def silence(self) -> "Silence | None":
+        """What waives failures of these plans, as far as anything does."""
+        return self._of_all.silences.get(self.request.policy)
+
+    def _may_silence(self, sources: dict[str, Source]) -> bool:
+        """Whether there is anything that waives: seldom, and then it is read."""
+        if self.silence is not None:
+            return True
+        return self.request.policy.inline_ignores and any(
+            may_hold_waivers(source.text) for source in sources.values()
+        )
+
+    def read_silence(self) -> "Silence":
+        """The same, begun where there is none; raises WaiverFault."""
+        found = self.silence
+        if found is None:
+            from speccheck.validator.waivers.apply import (  # noqa: PLC0415 - seldom
+                Silence,
+            )
+
+            found = Silence(
+                self.request, self.edition, self.entries, self._of_all.baseline
+            )
+            self._of_all.silences[self.request.policy] = found
+        return found
 
     def _mended(
         self,
@@ -162,12 +206,14 @@ class PlanJudge:
         failed = [
             one
             for one in found
-            if one.finding.outcome == "fail" and one.finding.clause in MENDED
+            if one.finding.outcome == "fail"
+            and one.finding.clause in MENDED
+            and not one.finding.waiver
         ]
         if not failed or not self._proposes:
             return found
-        if not self._sought.left:
-            self._sought.unsought += 1
+        if not self._of_all.left_to_mend:
+            self._of_all.unsought += 1
             mended = {id(one): one._replace(proposals=None) for one in failed}
         else:
             # The search is no part of a run in which nothing of it fails.
@@ -175,7 +221,7 @@ class PlanJudge:
                 propose,
             )
 
-            self._sought.left -= 1
+            self._of_all.left_to_mend -= 1
             context = self.request.context
             judge_of = self._judging_all().judge_of
             mended = {
@@ -190,7 +236,7 @@ class PlanJudge:
         """A judge by all rules that are not ignored: a proposal must stand them all."""
         if self._wide is None:
             selection = self.request.selection._replace(select=(), extend_select=())
-            request = self.request._replace(selection=selection)
+            request = self.request._replace(selection=selection, policy=Policy())
             self._wide = PlanJudge(request, proposes=False)
         return self._wide
 
@@ -259,6 +305,8 @@ class PlanJudge:
             )
             asked, wanted = asked_of(self.request.use, scopes, measured)
             narrowed = self.request.selection.narrow(composed, self.entries)
+            if self.request.selection.select and scopes != OF_WAIVERS:
+                narrowed = narrowed.selecting(_concerns_no_waivers)
             if clauses:
                 narrowed = narrowed.selecting(lambda one: one.clause.id in clauses)
             if "plan" not in scopes:
@@ -290,7 +338,9 @@ class PlanJudge:
         from speccheck.validator.left_out import Silences  # noqa: PLC0415 - seldom
 
         rules = [one for one in self.entries if one.scope in scopes]
-        self._silences[judge] = Silences(selection, before, after, rules)
+        self._silences[judge] = Silences(
+            selection, before, after, rules, self._selected
+        )
 
     def _rules_of(self, scopes: tuple[Scope, ...]) -> RulesByClause:
         if scopes not in self._rules:
@@ -307,6 +357,11 @@ class PlanJudge:
             return False
         scopes = {one.scope for one in self.entries if one.clause == clause.id}
         return not scopes or not scopes.isdisjoint(by)
+
+
+def _concerns_no_waivers(judged: JudgedClause) -> bool:
+    """Whether a selected clause is judged with the plans, not after them."""
+    return judged.is_selected and "waivers" not in judged.clause.evidence
 
 
 def _measured(evidence: PlanEvidence) -> "Measured":

@@ -1,9 +1,17 @@
 """The judges of a run: one for each way in which settings ask to judge its plans."""
 
-from speccheck.validator.plan_judge import JudgedPlan, PlanJudge, Sought
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.plan_judge import JudgedPlan, OfAllPlans, PlanJudge
 from speccheck.validator.request import Judging, Request
 from speccheck.validator.sources.joining.grouping import PlanFiles
 from speccheck.validator.spec.edition import Edition
+
+if TYPE_CHECKING:
+    from speccheck.validator.waivers.apply import Silence
+    from speccheck.validator.waivers.baseline import Baseline
 
 # What a plan is about, the first that it has: its settings file is that of this one.
 _ROLES = (
@@ -33,32 +41,48 @@ def settled(request: Request, group: PlanFiles) -> Request:
     return request.judging_by(request.for_files(names_of(group)))
 
 
+class Silenced(Record):
+    """What silenced failures of plans; judge: by which they were judged, the last."""
+
+    silence: "Silence"
+    numbers: tuple[int, ...]
+    judge: PlanJudge
+
+
 class PlanJudges:
     """Judges plan after plan, each by its own settings."""
 
-    def __init__(self, request: Request, *, proposes: bool = True) -> None:
+    def __init__(
+        self,
+        request: Request,
+        *,
+        proposes: bool = True,
+        baseline: "Baseline | None" = None,
+    ) -> None:
         """Load what all plans need.
 
         Args:
             request: what is judged, and how.
             proposes: whether changes are sought that mend what fails.
+            baseline: that of all plans, whatever settings say.
 
         """
         self._request = request
         self._proposes = proposes
-        self._sought = Sought()
-        self._of_run = PlanJudge(request, proposes=proposes, sought=self._sought)
-        self._judges: dict[Judging, PlanJudge] = {request.judging: self._of_run}
+        self._of_all = OfAllPlans(baseline)
+        self.of_run = PlanJudge(request, proposes=proposes, shared=self._of_all)
+        self._judges: dict[Judging, PlanJudge] = {request.judging: self.of_run}
+        self._judged: list[PlanJudge] = []  # of each plan in turn
 
     @property
     def edition(self) -> Edition:
         """The edition of the run."""
-        return self._of_run.edition
+        return self.of_run.edition
 
     @property
     def unsought(self) -> int:
         """Plans for whose failures no change was sought."""
-        return self._sought.unsought
+        return self._of_all.unsought
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -68,16 +92,31 @@ class PlanJudges:
 
     def __call__(self, group: PlanFiles) -> JudgedPlan:
         """Judge the plan that these files make together."""
-        return self.of(group)(group)
+        judge = self.of(group)
+        self._judged.append(judge)
+        return judge(group)
+
+    def silenced(self) -> Iterator[Silenced]:
+        """What silenced failures, each with the plans that it was asked about."""
+        for policy, silence in self._of_all.silences.items():
+            judges = {
+                number: judge
+                for number, judge in enumerate(self._judged)
+                if judge.request.policy == policy
+            }
+            # Plans before the first file with waivers hold nothing of what is asked.
+            numbers = tuple(judges)[len(judges) - len(silence.plans) :]
+            if numbers:
+                yield Silenced(silence, numbers, judges[numbers[-1]])
 
     def of(self, group: PlanFiles) -> PlanJudge:
         """The judge by the settings of a plan; raises what `PlanJudge` raises."""
         if self._request.for_files is None:
-            return self._of_run
+            return self.of_run
         judging = self._request.for_files(names_of(group))
         judge = self._judges.get(judging)
         if judge is None:
             request = self._request.judging_by(judging)
-            judge = PlanJudge(request, proposes=self._proposes, sought=self._sought)
+            judge = PlanJudge(request, proposes=self._proposes, shared=self._of_all)
             self._judges[judging] = judge
         return judge

@@ -1,8 +1,14 @@
 """What a project's settings say of judging, beside what the command line says too."""
 
+import os
+
 from speccheck.validator.evidence.finding import Level
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place
+
+
+class WaiverFault(Exception):  # noqa: N818 - a usage error with its own message
+    """A file of waivers or a baseline that cannot be used; one line says why."""
 
 
 class Named(Record):
@@ -45,3 +51,9 @@ class Policy(Record):
     waivers: str | None = None
     baseline: str | None = None
     inline_ignores: bool = True
+
+
+def own_files(policy: Policy) -> frozenset[str]:
+    """The files of waivers, as paths are written in a run: they configure nothing."""
+    paths = (policy.waivers, policy.baseline)
+    return frozenset(os.path.normpath(path) for path in paths if path is not None)

@@ -18,8 +18,9 @@ from speccheck.validator.evidence.value import Place, Value
 Outcome = Literal["pass", "fail", "unknown", "not_applicable", "error"]
 Confidence = Literal["exact", "calibrated", "lower_bound", "advisory"]
 # node: what a machine is, by a snapshot. environment: variables, of files or of a node.
-# measurement: what was measured under load, or told by the log of a run.
-Scope = Literal["plan", "node", "environment", "measurement"]
+# measurement: what was measured under load, or told by the log of a run. waiver: what
+# came of waivers, after all plans.
+Scope = Literal["plan", "node", "environment", "measurement", "waiver"]
 OF_FILES: tuple[Scope, ...] = ("plan", "environment")
 _OF_THE_ENVIRONMENT = {"Environment", "NcclVariables", "RelatedVariables"}
 Where = Place | Value[Any] | Iterable[Place | Value[Any]]
@@ -183,6 +184,8 @@ def rule(
 def _scope(evidence: Iterable[type]) -> Scope:
     kinds = tuple(evidence)
     scopes = {getattr(kind, "scope", "") for kind in kinds}
+    if "waiver" in scopes:
+        return "waiver"
     if "measurement" in scopes:
         return "measurement"
     if "node" in scopes:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.plan_judges import PlanJudges, names_of
+from speccheck.validator.policy import own_files
 from speccheck.validator.request import Excluded, Request
 from speccheck.validator.sources.files import (
     FileStatus,
@@ -54,7 +55,10 @@ def read_all(
     files: list[ReadFile] = []
     batch: tuple[str, ...] | None = None
     excluded = _exclusion(request)
+    own = own_files(request.policy)
     for path, named in find_files(request.arguments, excluded):
+        if path in own and not named:
+            continue
         key = ("named",) if named else ("folder", path.rpartition("/")[0])
         if batch is not None and key != batch:
             yield statuses, files
@@ -151,13 +155,14 @@ def _with_reason(request: Request, group: PlanFiles) -> PlanFiles:
     return group._replace(reasons=(*group.reasons, reason)) if reason else group
 
 
-def run(request: Request, *, proposes: bool = True) -> Run:
-    """Read, group, judge; proposes: whether changes are sought that mend what fails.
+def run(request: Request, judges: PlanJudges | None = None) -> Run:
+    """Read, group, judge, by judges of the request where there are some.
 
     Raises UnknownName, UnknownFormat, UnknownProfile, UnknownEdition, UnknownSelection
-    or PluginFault for names that nobody knows and plugins that hold nothing.
+    or PluginFault for names that nobody knows and plugins that hold nothing, and
+    WaiverFault for files of waivers.
     """
-    judge_plan = PlanJudges(request, proposes=proposes)
+    judges = judges or PlanJudges(request)
     statuses: dict[str, FileStatus] = {}
     plans: list[JudgedPlan] = []
     for found, groups in read_plans(request):
@@ -166,14 +171,20 @@ def run(request: Request, *, proposes: bool = True) -> Run:
             if not status.followed or status.path not in statuses:
                 statuses[status.path] = status
         while groups:
-            plans.append(judge_plan(groups.pop(0)))
+            plans.append(judges(groups.pop(0)))
+    for silenced in judges.silenced():
+        from speccheck.validator.waivers.told import (  # noqa: PLC0415 - seldom
+            with_waivers_judged,
+        )
+
+        plans = with_waivers_judged(silenced, plans, statuses)
     return Run(
-        judge_plan.edition,
+        judges.edition,
         request.use,
         tuple(statuses.values()),
         tuple(plans),
-        judge_plan.unsought,
-        judge_plan.warnings,
+        judges.unsought,
+        judges.warnings,
         request.settings,
         request.is_isolated,
     )

@@ -15,6 +15,27 @@ class UnknownSelection(Exception):  # noqa: N818 - a usage error with its own me
     """A clause, area or rule is asked for that does not exist."""
 
 
+class _Names(Record):
+    """The names of a selection in small letters; wants_all: where it selects none."""
+
+    locked: set[str]
+    ignored: set[str]
+    wanted: set[str]
+    wants_all: bool
+
+    def want(self, names: set[str]) -> bool:
+        """Whether what bears these names is selected by one of them."""
+        return not self.wanted.isdisjoint(names)
+
+    def keep(self, names: set[str]) -> bool:
+        """Whether a rule of these names is left."""
+        if not self.locked.isdisjoint(names):
+            return True
+        if not self.ignored.isdisjoint(names):
+            return False
+        return self.wants_all or self.want(names)
+
+
 class _OfRules(Record):
     """Clauses that are judged because one of their rules is."""
 
@@ -92,7 +113,8 @@ class Selection(Record):
         """The rules that are left."""
         if self.is_empty:
             return list(rules)
-        return [rule for rule in rules if self._keeps_rule(rule)]
+        names = self._in_small_letters()
+        return [rule for rule in rules if names.keep(names_of_rule(rule))]
 
     def narrow(
         self, edition: ComposedEdition, rules: Sequence[RuleEntry]
@@ -100,44 +122,23 @@ class Selection(Record):
         """The edition with only the clauses selected that are left."""
         if self.is_empty:
             return edition
+        names = self._in_small_letters()
         kept = self.rules(rules)
         of_rules = _OfRules(
-            {one.clause for one in kept if _meets(self._wanted, names_of_rule(one))},
-            {one.clause for one in kept if _meets(self._locked, {one.name})},
-            {one.clause for one in kept if _meets(self._locked, {one.area})},
+            {one.clause for one in kept if names.want(names_of_rule(one))},
+            {one.clause for one in kept if one.name in names.locked},
+            {one.clause for one in kept if one.area in names.locked},
         )
-        return edition.selecting(lambda judged: self._keeps_clause(judged, of_rules))
+        return edition.selecting(lambda one: _keeps_clause(one, names, of_rules))
 
-    def _keeps_rule(self, rule: RuleEntry) -> bool:
-        names = names_of_rule(rule)
-        if _meets(self._locked, names):
-            return True
-        if _meets(self.ignore, names):
-            return False
-        return not self.select or _meets(self._wanted, names)
-
-    def _keeps_clause(self, judged: JudgedClause, of_rules: "_OfRules") -> bool:
-        name = judged.clause.id
-        if name in of_rules.locked or _meets(self._locked, {name.lower()}):
-            return True
-        names = {name.lower(), judged.clause.area.lower()}
-        if judged.is_selected and (
-            name in of_rules.in_locked_areas or _meets(self._locked, names)
-        ):
-            return True  # of an area, those that the profile asks for
-        if _meets(self.ignore, names):
-            return False
-        if not self.select and judged.is_selected:
-            return True
-        return name in of_rules.wanted or _meets(self._wanted, names)
-
-    @property
-    def _wanted(self) -> tuple[str, ...]:
-        return (*self.select, *self.extend_select)
-
-    @property
-    def _locked(self) -> tuple[str, ...]:
-        return tuple(lock.name for lock in self.mandatory)
+    def _in_small_letters(self) -> "_Names":
+        wanted = {name.lower() for name in (*self.select, *self.extend_select)}
+        return _Names(
+            locked={lock.name.lower() for lock in self.mandatory},
+            ignored={name.lower() for name in self.ignore},
+            wanted=wanted,
+            wants_all=not self.select,
+        )
 
     def place_of(self, option: str, name: str) -> Place:
         """Where a name is given."""
@@ -189,5 +190,17 @@ def _no_such(name: str, known: Mapping[str, str]) -> str:
     return f"no such clause, area or rule: {hint}"
 
 
-def _meets(wanted: tuple[str, ...], names: set[str]) -> bool:
-    return any(name.lower() in names for name in wanted)
+def _keeps_clause(judged: JudgedClause, names: _Names, of_rules: _OfRules) -> bool:
+    name = judged.clause.id
+    if name in of_rules.locked or name.lower() in names.locked:
+        return True
+    of_it = {name.lower(), judged.clause.area.lower()}
+    if judged.is_selected and (
+        name in of_rules.in_locked_areas or not names.locked.isdisjoint(of_it)
+    ):
+        return True  # of an area, those that the profile asks for
+    if not names.ignored.isdisjoint(of_it):
+        return False
+    if names.wants_all and judged.is_selected:
+        return True
+    return name in of_rules.wanted or names.want(of_it)

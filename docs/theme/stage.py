@@ -117,7 +117,8 @@ def with_links_of_the_site(text: str, place: str, pages: Mapping[str, str]) -> s
         target = posixpath.normpath(posixpath.join(here, path))
         name = pages.get(target) or pages.get(f"{target}/{_INDEX}")
         if name is None:
-            return found["text"].lstrip("!")[1:-1]
+            is_here = (ROOT / target).exists()  # else the generator says what is wrong
+            return found["text"].lstrip("!")[1:-1] if is_here else found[0]
         return f"{found['text']}({posixpath.relpath(name, start)}{sign}{anchor})"
 
     parts: list[str] = []

@@ -26,6 +26,11 @@ from speccheck.validator.evidence.mending import renamed_key, without_keys
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
+# OmegaConf reads their files: another key may refer to one that the framework drops.
+_WITH_REFERENCES = frozenset(
+    {"llm-foundry", "nemo-automodel", "nemo1", "torchtune", "verl"}
+)
+
 
 @rule(clause="CONF-003")
 def removed_key(stated: StatedKeys) -> Verdicts:
@@ -70,6 +75,8 @@ def _fix(file: KeyedFile, key: StatedKey, row: KeyRow) -> Fix | None:
     table = file.catalogue
     if row.deprecated_by or table is None:
         return renamed_key(file, key, row, is_safe=False)
+    if table.family in _WITH_REFERENCES:
+        return None
     is_dropped = table.policy(key.path, file.version) != "reject"
     return without_keys([key], is_safe=is_dropped)
 

@@ -21,12 +21,14 @@ Good::
     export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
 """
 
-from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.environment import Environment, Variable
+from speccheck.validator.evidence.fix import Fix
 from speccheck.validator.evidence.mending import variable_set
 from speccheck.validator.evidence.plan import Kernels, Memory, Run
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 _NAMES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
+_SEGMENTS = "expandable_segments"
 _GUARDS = (
     "expandable_segments:true",
     "max_split_size_mb",
@@ -77,11 +79,16 @@ def allocator_without_expandable_segments(
             required=limit.run_hours,
             cost="the run may end out of memory after days",
             remedy="Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
-            fix=variable_set(
-                variable, f"{variable.value},expandable_segments:True", is_safe=True
-            )
-            if variable is not None and variable.value and not stated.is_known
-            else None,
+            fix=_fix(variable, text),
         )
     else:
         stated.need()
+
+
+def _fix(variable: Variable | None, text: str) -> Fix | None:
+    """Expandable segments beside what the variable says already."""
+    if variable is None or not text or variable.value != text:
+        return None
+    words = [one for one in text.split(",") if not one.strip().startswith(_SEGMENTS)]
+    says = ",".join([*words, f"{_SEGMENTS}:True"])
+    return variable_set(variable, says, is_safe=True)

@@ -40,9 +40,9 @@ from speccheck.validator.cli.request import (
     bug_message,
     one_of,
     outputs_of,
+    passes_on,
     picture_of,
     request_of,
-    wants_traceback,
 )
 from speccheck.validator.cli.settled import with_settings
 from speccheck.validator.report.collective_table import collective_table, table_row
@@ -97,7 +97,7 @@ def command(name: str, words: list[str]) -> int:
             _say(str(error))
         return _USAGE
     except Exception as error:
-        if wants_traceback():
+        if passes_on(error):
             raise
         _say(bug_message(error))
         return BUG

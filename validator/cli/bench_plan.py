@@ -17,7 +17,7 @@ from speccheck.validator.cli.request import (
     bug_message,
     list_of,
     one_of,
-    wants_traceback,
+    passes_on,
 )
 from speccheck.validator.host_names import HostNamesError, fold, unfold
 from speccheck.validator.report.style import counted, wrap
@@ -89,7 +89,7 @@ def guarded(name: str, run: Callable[[list[str]], int], words: list[str]) -> int
         sys.stderr.write(f"speccheck: bench {name}: {error}\n")
         return _USAGE
     except Exception as error:
-        if wants_traceback():
+        if passes_on(error):
             raise
         sys.stderr.write(f"speccheck: {bug_message(error)}\n")
         return BUG

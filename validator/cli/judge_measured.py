@@ -21,8 +21,8 @@ from speccheck.validator.cli.request import (
     REFUSALS,
     bug_message,
     outputs_of,
+    passes_on,
     request_of,
-    wants_traceback,
 )
 from speccheck.validator.cli.settled import with_settings
 from speccheck.validator.cli.take_snapshot import seconds_of
@@ -129,7 +129,7 @@ def measure_and_judge(
     except (NoTorch, *REFUSALS) as error:
         return _refuse(str(error), _USAGE)
     except Exception as error:
-        if wants_traceback():
+        if passes_on(error):
             raise
         return _refuse(bug_message(error), BUG)
 

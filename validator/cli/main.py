@@ -23,6 +23,7 @@ Commands:
                              they predict; with --what-if tp=4 also what would change
   probe [--out node.json]    a snapshot of this machine, to be judged here or elsewhere
   preflight [FILE ...]       go or no-go: this machine, the files and both together
+  baseline FILE|FOLDER ...   write down what fails today: only new failures count then
   bench KIND                 measure collectives, copies or products; find slow nodes
   explain RULE|CLAUSE        requirement, reason, example and source
   rules                      all rules with clause and area
@@ -106,31 +107,28 @@ def _dispatch(words: list[str]) -> int:
     return judge_files(words)
 
 
+# Commands that read files or the machine, each the function of a module.
+_FUNCTIONS = {
+    "plan": ("show_plan", "show_plan"),
+    "probe": ("take_snapshot", "take_snapshot"),
+    "preflight": ("preflight", "preflight"),
+    "bench": ("bench", "bench"),
+    "baseline": ("baseline", "baseline"),
+    "completion": ("completion.command", "completion"),
+}
+
+
 def _command(name: str) -> Callable[[list[str]], int] | None:
     """The command of that name that reads files or the machine; None for others."""
-    if name == "plan":
-        from speccheck.validator.cli.show_plan import show_plan  # noqa: PLC0415
+    if name not in _FUNCTIONS:
+        return None
+    from importlib import import_module  # noqa: PLC0415 - not for `speccheck FILE`
 
-        return show_plan
-    if name == "probe":
-        from speccheck.validator.cli.take_snapshot import take_snapshot  # noqa: PLC0415
-
-        return take_snapshot
-    if name == "preflight":
-        from speccheck.validator.cli.preflight import preflight  # noqa: PLC0415
-
-        return preflight
-    if name == "bench":
-        from speccheck.validator.cli.bench import bench  # noqa: PLC0415
-
-        return bench
-    if name == "completion":
-        from speccheck.validator.cli.completion.command import (  # noqa: PLC0415
-            completion,
-        )
-
-        return completion
-    return None
+    module, function = _FUNCTIONS[name]
+    found: Callable[[list[str]], int] = getattr(
+        import_module(f"speccheck.validator.cli.{module}"), function
+    )
+    return found
 
 
 def _help() -> str:

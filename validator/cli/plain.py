@@ -20,8 +20,8 @@ from speccheck.validator.cli.request import (
     one_of,
     outputs_in,
     outputs_of,
+    passes_on,
     picture_of,
-    wants_traceback,
 )
 from speccheck.validator.cli.request import request_of as any_request
 from speccheck.validator.cli.settled import with_settings
@@ -90,12 +90,10 @@ def judge(
     except WriteError as error:
         # None of the files, not even to say so.
         return refuse(str(error), [one for one in outputs if one.path is None])
-    except BrokenPipeError:
-        raise  # no bug: the reader of the report went away
     except REFUSALS as error:
         return refuse(str(error), outputs)
     except Exception as error:
-        if wants_traceback():
+        if passes_on(error):
             raise
         return refuse(bug_message(error), outputs, BUG)
 

@@ -8,6 +8,7 @@ from speccheck.validator.cli.options import Parsed, UsageError, Value
 from speccheck.validator.cli.settled import ForFiles
 from speccheck.validator.evidence.framework_version import parse_version
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.policy import Policy, WaiverFault
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.write import WriteError
 from speccheck.validator.request import Excluded, Judging, Request
@@ -39,13 +40,18 @@ REFUSALS = (
     UnknownSelection,
     SettingsError,
     PluginFault,
+    WaiverFault,
     WriteError,
 )
 
 
-def wants_traceback() -> bool:
-    """Whether the user asked to see where an unexpected exception comes from."""
-    return bool(os.environ.get("SPECCHECK_TRACEBACK"))
+def passes_on(error: Exception) -> bool:
+    """Whether an unexpected exception is for `main`, and no bug to be told in a line.
+
+    The reader of our output went away, or the user asked to see where it comes from.
+    """
+    is_asked_for = bool(os.environ.get("SPECCHECK_TRACEBACK"))
+    return is_asked_for or isinstance(error, BrokenPipeError)
 
 
 def bug_message(error: Exception) -> str:
@@ -123,6 +129,11 @@ def _judging(parsed: Parsed) -> Judging:
             select=_names(_list(values, "select")),
             ignore=_names([*_list(values, "ignore"), *_list(values, "extend_ignore")]),
             extend_select=_names(_list(values, "extend_select")),
+        ),
+        policy=Policy(
+            waivers=_text(values, "waivers"),
+            baseline=_text(values, "baseline"),
+            inline_ignores="no_inline_ignores" not in values,
         ),
     )
     if layer is None:

@@ -62,7 +62,7 @@ def _policy(own: Policy, settled: Settled, layer: "Layer") -> Policy:
     policy = layer.policy
     for name, path in (("waivers", policy.waivers), ("baseline", policy.baseline)):
         is_written = name == "baseline" and settled.writes_baseline
-        is_own = getattr(own, name) is not None
+        is_own = name in settled.own
         if path is None or is_own or is_written or os.path.isfile(path):
             continue
         place = layer.places[name][0]

@@ -11,8 +11,8 @@ from speccheck.validator.cli.request import (
     files_request,
     list_of,
     outputs_of,
+    passes_on,
     style_of,
-    wants_traceback,
 )
 from speccheck.validator.cli.settled import with_settings
 from speccheck.validator.plan_view import PlanView, plan_view
@@ -47,7 +47,7 @@ def show_plan(words: list[str]) -> int:
         sys.stderr.write(f"speccheck: {error}\n")
         return _USAGE
     except Exception as error:
-        if wants_traceback():
+        if passes_on(error):
             raise
         sys.stderr.write(f"speccheck: {bug_message(error)}\n")
         return BUG

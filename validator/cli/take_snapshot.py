@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from speccheck.validator.cli.options import Option, Parsed, UsageError, parse
-from speccheck.validator.cli.request import BUG, bug_message, wants_traceback
+from speccheck.validator.cli.request import BUG, bug_message, passes_on
 from speccheck.validator.report.write import WriteError, write
 
 _GROUP = "Machine"
@@ -63,7 +63,7 @@ def take_snapshot(words: list[str]) -> int:
         sys.stderr.write(f"speccheck: {error}\n")
         return _USAGE
     except Exception as error:
-        if wants_traceback():
+        if passes_on(error):
             raise
         sys.stderr.write(f"speccheck: {bug_message(error)}\n")
         return BUG

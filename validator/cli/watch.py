@@ -68,6 +68,8 @@ def _end_child(judge: Callable[[], int], told: BinaryIO) -> None:
     seen: Seen = {}
 
     def note(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "os.rename" and isinstance(arguments[1], str):
+            seen.pop(arguments[1], None)  # a report: looked at before it was written
         is_read = event == "open" and not (_flags(arguments) & _WRITES)
         if (is_read or event in {"os.scandir", "os.listdir"}) and arguments:
             path = arguments[0]

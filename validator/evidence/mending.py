@@ -181,9 +181,8 @@ def flag_set(key: "StatedKey", value: int, *, is_safe: bool) -> Fix | None:
 def typed(one: "LoadedAs", *, is_safe: bool) -> Fix | None:
     """What is written, so that it loads as what its writer means."""
     value = _meant(one.written.strip("\"'"), one.expected)
-    is_json = one.place.file.endswith(".json")
-    if value is None or (is_json and "e" in one.written.lower()):
-        return None  # no way of writing a number in JSON pleases PyYAML as well
+    if value is None:
+        return None
     says = f"write {one.key} as {_AS.get(one.expected, one.expected)}"
     return Fix(says, (to_set(one.place, value),), is_safe)
 

@@ -23,3 +23,20 @@ class Waiver(Record):
     until: str = ""
     owner: str = ""
     ticket: str = ""
+
+
+_MARK = "speccheck:"
+
+
+def may_hold_waivers(text: str) -> bool:
+    """Whether `speccheck:` follows the sign of a comment anywhere in a text.
+
+    A first look, at each file of a run: what is a comment, its language says.
+    """
+    at = text.find(_MARK)
+    while at >= 0:
+        before = text[max(0, at - 20) : at].rstrip(" \t")
+        if before.endswith(("#", "//", "*")):
+            return True
+        at = text.find(_MARK, at + 1)
+    return False

@@ -8,6 +8,7 @@ from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.fixing.edit import CannotEdit, Edit, Edits
 from speccheck.validator.fixing.listed import Extent, Listed
 from speccheck.validator.fixing.step import Step
+from speccheck.validator.fixing.yaml_scalar import yaml_float
 from speccheck.validator.sources.documents.document import (
     Document,
     SourceNode,
@@ -80,6 +81,8 @@ def json_scalar(value: Scalar) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         message = "JSON has no such number"
         raise CannotEdit(message)
+    if isinstance(value, float):
+        return yaml_float(value)  # PyYAML reads `2e-5` as a text, also from JSON
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -12,6 +12,7 @@ from speccheck.validator.fixing.comparison import Owned, PlanKey, objections, pl
 from speccheck.validator.fixing.edit import CannotEdit, Edit, edited, overlaps
 from speccheck.validator.fixing.edits import FileEdits, edits_of
 from speccheck.validator.locate import LocatedFinding
+from speccheck.validator.plan_judges import PlanJudges
 from speccheck.validator.request import Request
 from speccheck.validator.run import Run, run
 from speccheck.validator.sources.documents.reading import keeping
@@ -198,7 +199,7 @@ class _Mending:
         while candidates:
             texts = _with(base, (*self._accepted, *candidates))
             with keeping(texts):
-                judged = run(self.request, proposes=False)
+                judged = run(self.request, PlanJudges(self.request, proposes=False))
             owned = [one for candidate in candidates for one in candidate.mended]
             spoiled = objections(self.judged, judged, owned)
             if not spoiled:

@@ -36,7 +36,16 @@ def yaml_scalar(value: Scalar, like: str = "") -> str:
         return "~" if like == "~" else "null"
     if isinstance(value, int):
         return str(value)
-    return yaml_float(value)
+    return _respelt(value, like.strip("\"'")) or yaml_float(value)
+
+
+def _respelt(value: float, text: str) -> str:
+    """The digits that stand there, with the point and the sign that they lack."""
+    mantissa, letter, power = text.replace("E", "e").partition("e")
+    point = "" if "." in mantissa else ".0"
+    sign = "" if power[:1] in {"+", "-"} else "+"
+    respelt = f"{mantissa}{point}e{sign}{power}"
+    return respelt if letter and plain_scalar(respelt) == value else ""
 
 
 def yaml_float(value: float) -> str:

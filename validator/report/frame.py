@@ -54,10 +54,16 @@ def _frame(location: Location, label: str, digits: int, style: Style) -> Iterato
     width = style.width - digits - 8
     text, start = window(location, width)
     room = width - start - len(f" {label}".rstrip())
-    caret = "^" * max(1, min(location.length, len(text) - start, room))
+    caret = "^" * max(1, min(marked_length(location), len(text) - start, room))
     yield f"     {style.paint(f'{location.line:>{digits}}', 'dim')} {bar} {text}"
     pointer = style.paint(f"{caret} {label}".rstrip(), "warning")
     yield f"     {' ' * digits} {bar} {' ' * start}{pointer}"
+
+
+def marked_length(location: Location) -> int:
+    """How long the marked text is as it is shown: control characters take more."""
+    start = location.column - 1
+    return len(printable(location.text[start : start + location.length]))
 
 
 def window(location: Location, width: int) -> tuple[str, int]:

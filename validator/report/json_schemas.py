@@ -14,8 +14,9 @@ from speccheck.validator.report.bench_model import BenchJudgement, BenchPlan
 from speccheck.validator.report.coverage_model import CoverageDocument
 from speccheck.validator.report.leaf_comments import leaf_comments
 from speccheck.validator.report.plan_model import PlanDocument
-from speccheck.validator.report.report_model import Report
+from speccheck.validator.report.report_model import Report, ReportLine
 from speccheck.validator.report.snapshot_schema import snapshot_schema
+from speccheck.validator.report.waivers_model import Baseline, Waivers
 from speccheck.validator.settings.schema import settings_schema
 from speccheck.validator.sources.formats.native import ENVIRONMENT, MARKER, leaf_type
 
@@ -70,6 +71,11 @@ def report_schema() -> dict[str, Any]:
     return {"$schema": _DRAFT, **Report.model_json_schema(by_alias=True)}
 
 
+def report_lines_schema() -> dict[str, Any]:
+    """The schema of a line of `speccheck-report-lines/1`."""
+    return {"$schema": _DRAFT, **ReportLine.model_json_schema(by_alias=True)}
+
+
 def plan_schema() -> dict[str, Any]:
     """The schema of `speccheck-plan/1`."""
     return {"$schema": _DRAFT, **PlanDocument.model_json_schema(by_alias=True)}
@@ -90,15 +96,38 @@ def bench_judgement_schema() -> dict[str, Any]:
     return {"$schema": _DRAFT, **BenchJudgement.model_json_schema(by_alias=True)}
 
 
+def waivers_schema() -> dict[str, Any]:
+    """The schema of `speccheck-waivers/1`."""
+    schema = {"$schema": _DRAFT, **Waivers.model_json_schema(by_alias=True)}
+    entry = schema["$defs"]["WaiverEntry"]
+    entry["allOf"] = [
+        {"anyOf": [{"required": [name]} for name in names]}
+        for names in (
+            ("clause", "rule"),
+            ("files", "nodes", "subject"),
+            ("until", "permanent"),
+        )
+    ]
+    return schema
+
+
+def baseline_schema() -> dict[str, Any]:
+    """The schema of `speccheck-baseline/1`."""
+    return {"$schema": _DRAFT, **Baseline.model_json_schema(by_alias=True)}
+
+
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
+    "baseline": baseline_schema,
     "bench-judgement": bench_judgement_schema,
     "bench-plan": bench_plan_schema,
     "coverage": coverage_schema,
     "native": native_schema,
     "plan": plan_schema,
     "report": report_schema,
+    "report-lines": report_lines_schema,
     "settings": settings_schema,
     "snapshot": snapshot_schema,
+    "waivers": waivers_schema,
 }
 
 

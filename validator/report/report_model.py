@@ -6,7 +6,7 @@ test holds the two together.
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 Level = Literal["error", "warning", "info"]
 ClauseLevel = Literal["must", "should", "may"]
@@ -298,6 +298,44 @@ class RuleStatistics(_Part):
     clause: str
     clause_level: ClauseLevel
     counts: dict[str, int]
+
+
+class FindingLine(ReportFinding):
+    """A line of `speccheck-report-lines/1`: a finding, with the files of its plan."""
+
+    type: Literal["finding"]
+    files: list[str]
+
+
+class UnreadFile(_Part):
+    """A file that was not judged, and why."""
+
+    path: str
+    status: Literal["unrecognised", "template", "unreadable"]
+    message: str | None
+
+
+class TotalsLine(_Part):
+    """The last line of `speccheck-report-lines/1`: what the run comes to."""
+
+    type: Literal["summary"]
+    schema_name: Literal["speccheck-report-lines/1"] = Field(alias="schema")
+    tool: Tool
+    edition: EditionName | None
+    profile: Profile | None
+    verdict: Literal["pass", "fail", "inconclusive", "error"]
+    reason: str
+    exit_code: int
+    summary: Totals
+    errors: list[str]
+    plans: int
+    files: int
+    unread: list[UnreadFile]
+    statistics: list[RuleStatistics]
+
+
+class ReportLine(RootModel[FindingLine | TotalsLine]):
+    """One line of `--output jsonl`."""
 
 
 class Report(_Part):

@@ -198,8 +198,8 @@ def has_unlisted_gpus(plan: JudgedPlan) -> bool:
 
 def _held(run: Run, summary: Summary) -> str:
     """What is true of a run that ends well: a must that is waived does not hold."""
-    waived = " or is waived" if summary.clauses["must"]["waived"] else ""
-    return f"every must that was judged holds{waived}{_unwritten(run, summary)}"
+    other = "other " if summary.clauses["must"]["waived"] else ""
+    return f"every {other}must that was judged holds{_unwritten(run, summary)}"
 
 
 def _unwritten(run: Run, summary: Summary) -> str:

@@ -43,7 +43,8 @@ class Key(Record):
 
     default: as JSON; empty where there is none. option: the flag that says the same for
     one run; empty where none does.
-    words: the only values, where there are but a few.
+    undone_by: the flag that turns it off for one run. words: the only values, where
+    there are but a few.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Key(Record):
     default: str = ""
     option: str = ""
     words: tuple[str, ...] = ()
+    undone_by: str = ""
 
     @property
     def option_name(self) -> str:
@@ -106,14 +108,15 @@ KEYS: tuple[Key, ...] = (
     _as_option("skip-unknown", "run", "false"),
     _as_option("exclude", "run", "[]"),
     _as_option("force-exclude", "run", "false"),
-    Key("waivers", "path", "plan", "the file of waivers, relative to this one"),
-    Key("baseline", "path", "plan", "the file of the baseline, relative to this one"),
+    _as_option("waivers", "plan", kind="path"),
+    _as_option("baseline", "plan", kind="path"),
     Key(
         "inline-ignores",
         "switch",
         "plan",
         "whether comments beside settings may waive what fails",
         "true",
+        undone_by="--no-inline-ignores",
     ),
     *(
         Key(name, "names_by_pattern", "plan", text, "{}")

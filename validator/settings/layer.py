@@ -21,15 +21,13 @@ from speccheck.validator.settings.keys import (
 from speccheck.validator.settings.load import Setting, told
 from speccheck.validator.settings.resolve import Resolved
 
-NAMED_FILES = ("waivers", "baseline")
 _LEVELS: dict[str, Level] = {"error": "error", "warning": "warning", "info": "info"}
 
 
 class Layer(Record):
     """What settings say, to be laid under what the command line says.
 
-    values: by the names of options. places: where they stand; of a list, each item; of
-    the files that a policy names, too.
+    values: by the names of options. places: where they stand; of a list, each item.
     folders: of the settings file that gives them. files: that give values, as reports
     call them, the closest first.
     """
@@ -58,9 +56,6 @@ def layer_of(found: Resolved, patterns: Sequence[tuple[str, str]]) -> Layer:
             places[name] = (one.place,)
         values[name] = value
         folders[name] = one.folder
-    for name in NAMED_FILES:
-        if (name,) in found.values:
-            places[name] = (found.values[(name,)][-1].place,)
     return Layer(values, places, folders, _policy(found), found.files, found)
 
 
@@ -85,6 +80,8 @@ def _value(one: Setting) -> Value:
             _output(text, place, one.folder) if is_output else text
             for text, place in zip(one.value, one.items, strict=True)
         ]
+    if one.key.kind == "path":
+        return shown(os.path.normpath(os.path.join(one.folder, str(one.value))))
     if one.path == ("spec",):
         folder = os.path.join(one.folder, str(one.value))
         return folder if os.path.exists(folder) else one.value
@@ -165,8 +162,5 @@ def _level(setting: Setting) -> Level:
 
 
 def _path(settings: tuple[Setting, ...] | None) -> str | None:
-    """The path of a file that a setting names, relative to the settings file."""
-    if not settings:
-        return None
-    one = settings[-1]
-    return shown(os.path.normpath(os.path.join(one.folder, str(one.value))))
+    """The path of a file that a setting names."""
+    return str(_value(settings[-1])) if settings else None

@@ -37,7 +37,8 @@ def _row(key: Key) -> str:
     if key.kind == "levels":
         kind = _KINDS[key.kind]
     default = f"`{key.default}`" if key.default else ""
-    option = f"`{key.option}`" if key.option else ""
+    flag = key.option or key.undone_by
+    option = f"`{flag}`" if flag else ""
     cells = (f"`{key.name}`", kind, default, key.help, option)
     return f"| {' | '.join(one.replace('|', chr(92) + '|') for one in cells)} |"
 

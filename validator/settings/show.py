@@ -64,7 +64,7 @@ def _rows(parsed: Parsed, keys: Iterable[Key]) -> Iterator[Row]:
         elif key.option:
             yield _of_option(key, parsed)
         else:
-            yield _of_settings_alone(key, layer)
+            yield _of_settings_alone(key, parsed)
 
 
 def _of_option(key: Key, parsed: Parsed) -> Row:
@@ -80,7 +80,10 @@ def _of_option(key: Key, parsed: Parsed) -> Row:
     return Row(key.name, parsed.values.get(name, False), ", ".join(origins))
 
 
-def _of_settings_alone(key: Key, layer: Layer | None) -> Row:
+def _of_settings_alone(key: Key, parsed: Parsed) -> Row:
+    if key.undone_by.removeprefix("--").replace("-", "_") in parsed.values:
+        return Row(key.name, value=False, origin=_COMMAND_LINE)
+    layer = parsed.settled.layer if parsed.settled else None
     found = layer.resolved.values.get((key.name,)) if layer else None
     if not found:
         return Row(key.name, _default(key), _DEFAULT)

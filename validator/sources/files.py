@@ -132,17 +132,18 @@ def _search(folder: str, excludes: Excludes | None) -> Iterator[tuple[str, bool]
             and not (excludes and excludes(os.path.join(where, name)))
         )
         for name in sorted(names):
-            is_shown = not name.startswith(".") or name.startswith(".env")
-            if (
-                name.endswith(SEARCHED_SUFFIXES)
-                and is_shown
-                and name not in _SKIPPED_FILES
-                and not (excludes and excludes(os.path.join(where, name)))
-            ):
+            path = os.path.join(where, name)
+            if is_searched(name) and not (excludes and excludes(path)):
                 count += 1
                 if count > _MAXIMUM_FILES:
                     return
-                yield os.path.join(where, name), False
+                yield path, False
+
+
+def is_searched(name: str) -> bool:
+    """Whether a file of that name is read where its folder is given."""
+    is_shown = not name.startswith(".") or name.startswith(".env")
+    return name.endswith(SEARCHED_SUFFIXES) and is_shown and name not in _SKIPPED_FILES
 
 
 def read_file(

@@ -31,6 +31,15 @@ class Source:
         self._script: Script | None = None
 
     @property
+    def own_text(self) -> str:
+        """The text; of a script in a document, the script alone."""
+        return self.text
+
+    def lines_in_file(self, lines: tuple[int, ...]) -> tuple[int, ...]:
+        """On which lines of the file lines of the own text stand."""
+        return lines
+
+    @property
     def documents(self) -> list[Document]:
         """The documents of a YAML, JSON or TOML file; raises ReadError."""
         if self._documents is None:

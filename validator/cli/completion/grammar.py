@@ -35,6 +35,12 @@ def commands() -> tuple[Command, ...]:
             _of("preflight"),
             takes_files=True,
         ),
+        Command(
+            ("baseline",),
+            "adopt a project with its old findings",
+            _of("baseline"),
+            takes_files=True,
+        ),
         *_benches(),
         Command(("explain",), "requirement, reason, example", operands=_topics()),
         Command(("rules",), "all rules with their clauses"),

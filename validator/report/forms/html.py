@@ -61,8 +61,11 @@ def _sections(told: Told) -> Iterator[tuple[str, str, str]]:
     shown = shown_findings(plans)
     found = chapters(shown)
     findings = "".join(findings_html(found, many=many, full=told.full))
-    nothing = '<p class="note">Nothing that was judged fails.</p>\n'
     waived = sorted_waived(plans)
+    words = "Nothing that was judged fails." if plans else "Nothing was judged."
+    if waived:
+        words = "Nothing that was judged fails but what is waived, which is told below."
+    nothing = f'<p class="note">{words}</p>\n'
     measured = [plan.measured for plan in plans if plan.measured is not None]
     total = len(shown)
     yield "coverage", "Coverage", coverage_html(summary)

@@ -10,7 +10,12 @@ from speccheck.validator.report.forms.html_text import (
     folded,
     listed,
 )
-from speccheck.validator.report.frame import MOST_FRAMES, label_of, window
+from speccheck.validator.report.frame import (
+    MOST_FRAMES,
+    label_of,
+    marked_length,
+    window,
+)
 
 _WIDTH = 110
 _MOST_LISTED = 100
@@ -43,7 +48,7 @@ def html_frames(locations: Sequence[Location]) -> Iterator[str]:
 
 def _frame(location: Location, label: str, digits: int) -> Iterator[str]:
     text, start = window(location, _WIDTH)
-    length = max(1, min(location.length, len(text) - start))
+    length = max(1, min(marked_length(location), len(text) - start))
     before, marked, after = (
         escaped(part)
         for part in (text[:start], text[start : start + length], text[start + length :])

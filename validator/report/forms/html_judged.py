@@ -14,6 +14,7 @@ from speccheck.validator.report.forms.html_text import (
 from speccheck.validator.report.style import counted
 from speccheck.validator.report.subjects import folded_subjects
 from speccheck.validator.report.unknowns import unknown_groups, unknown_head
+from speccheck.validator.report.written import written
 from speccheck.validator.run import Run
 from speccheck.validator.sources.files import FileStatus
 
@@ -42,7 +43,9 @@ def unknown_html(plans: Sequence[JudgedPlan]) -> str:
 
 def _clauses(clauses: Iterable[str], levels: Mapping[str, str]) -> str:
     return ", ".join(
-        f"<b>{escaped(one)}</b>" if levels[one] == "must" else escaped(one)
+        f'<b class="id">{escaped(one)}</b>'
+        if levels[one] == "must"
+        else f'<span class="id">{escaped(one)}</span>'
         for one in sorted(clauses)
     )
 
@@ -97,13 +100,14 @@ def _row(
         told.insert(0, escaped(folded_subjects(subjects)))
     elif len(plans) > 1:
         told = [f"{counted(len(found), 'time')} in {len(plans):,} plans"]
-    return row([code(rule) or escaped(title), escaped(clause), "<br>".join(told)])
+    name = f'<span class="id">{escaped(clause)}</span>'
+    return row([code(rule) or escaped(title), name, "<br>".join(told)])
 
 
 def _found(one: Finding) -> str:
     if one.message or one.measured is None or one.required is None:
         return one.message
-    return f"{one.measured} against {one.required}"
+    return f"{written(one.measured)} against {written(one.required)}"
 
 
 def files_html(files: Sequence[FileStatus]) -> str:

@@ -7,6 +7,7 @@ from speccheck.validator.locate import Location
 from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.report.forms.html_forecast import forecasts_html
 from speccheck.validator.report.forms.html_text import (
+    breakable,
     code,
     escaped,
     folded,
@@ -107,7 +108,7 @@ def _values(shown: ShownPlan, short: Mapping[str, str]) -> str:
         for variable in shown.variables:
             value = "(not shown)" if variable.value is None else variable.value
             at = _at([variable.location], short)
-            rows.append(row([_breakable(variable.name), code(value), "stated", at]))
+            rows.append(row([breakable(variable.name), code(value), "stated", at]))
     heads = ("value", "", "status", "from")
     told = table("Values of the plan", heads, rows, name="values")
     note = f"{len(silent)} of {counted(len(shown.leaves), 'value')} not stated"
@@ -120,11 +121,6 @@ def _section(name: str) -> str:
         f'<tr class="group"><th scope="colgroup" colspan="{_COLUMNS}">'
         f"{escaped(name)}</th></tr>\n"
     )
-
-
-def _breakable(name: str) -> str:
-    """A name that may go on in the next line after each of its words."""
-    return escaped(name).replace("_", "_<wbr>")
 
 
 def _leaf(
@@ -142,7 +138,7 @@ def _leaf(
         )
     note = f' <span class="note">{escaped(note)}</span>' if note else ""
     status = f'<span class="status {leaf.status}">{leaf.status}</span>'
-    return row([_breakable(name), code(value), status, places + note])
+    return row([breakable(name), code(value), status, places + note])
 
 
 def _at(locations: Sequence[Location], short: Mapping[str, str]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from speccheck.validator import VERSION
 from speccheck.validator.report.forms.html_findings import Block, Chapter
 from speccheck.validator.report.forms.html_text import (
+    breakable,
     code,
     escaped,
     level_word,
@@ -92,13 +93,17 @@ def coverage_html(summary: Summary) -> str:
         if name in {"pass", "fail", "unknown"}
         or any(one[name] for one in rows.values())
     ]
-    heads = ["clauses", *(f">{_OUTCOMES[name]}" for name in names), ">coverage"]
+    judged = [name for name in names if name != "not_applicable"]
+    idle = [name for name in names if name not in judged]
+    words = [f">{_OUTCOMES[name]}" for name in (*judged, *idle)]
+    heads = ["clauses", *words[: len(judged)], ">coverage", *words[len(judged) :]]
     lines = []
     for level, counts in rows.items():
         if any(counts.values()):
-            cells = [_count(name, counts[name], level) for name in names]
+            cells = [_count(name, counts[name], level) for name in judged]
             is_must = level == "must" and summary.coverage is not None
             cells.append(f"{summary.coverage:.0%}" if is_must else "")
+            cells += [_count(name, counts[name], level) for name in idle]
             numbers = range(1, len(cells) + 1)
             lines.append(row([level, *cells], numbers=numbers))
     note = (
@@ -195,6 +200,7 @@ def waived_html(found: Sequence[Shown]) -> str:
                 "by",
             ),
             (_waived_row(one) for one in found),
+            name="waived",
         )
         if found
         else ""
@@ -211,13 +217,13 @@ def _waived_row(one: Shown) -> str:
     name = f"{level_word(finding.level)} {escaped(finding.clause)}"
     return row(
         [
-            f"{name}<br>{code(finding.rule)}",
+            f"{name}<br>{breakable(finding.rule)}",
             code(place(one)),
             escaped(finding.message),
             escaped(waiver.reason),
-            escaped(waiver.until),
+            f'<span class="id">{escaped(waiver.until)}</span>',
             escaped(waiver.owner),
-            escaped(waiver.ticket),
+            f'<span class="id">{escaped(waiver.ticket)}</span>',
             f"{waiver.kind} {code((at.file + line).strip())}",
         ]
     )

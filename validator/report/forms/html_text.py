@@ -8,7 +8,6 @@ from speccheck.validator.report.style import printable
 _ESCAPES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
 )
-LEVEL_WORDS = {"error": "error", "warning": "warning", "info": "info"}
 
 
 def escaped(text: str) -> str:
@@ -20,6 +19,11 @@ def code(text: str, name: str = "") -> str:
     """A text as it stands in a file."""
     of_class = f' class="{name}"' if name else ""
     return f"<code{of_class}>{escaped(text)}</code>" if text else ""
+
+
+def breakable(name: str) -> str:
+    """A name that may go on in the next line after each of its words."""
+    return escaped(name).replace("_", "_<wbr>")
 
 
 def section(anchor: str, title: str, body: str, *, note: str = "") -> str:

@@ -56,8 +56,7 @@ def markdown_text(told: Told, most_bytes: int) -> str:
     left = most_bytes - _size(head) - reserved
     texts: list[str] = [head]
     for part in parts:
-        text, used = _written(part, left)
-        left = max(0, left - used)
+        text, left = _written(part, left)
         texts.append(text)
     return "".join((*texts, foot))
 
@@ -164,7 +163,10 @@ def _places(one: Shown, *, many: bool) -> str:
 
 
 def _written(part: _Part, most_bytes: int) -> tuple[str, int]:
-    """A part with as many rows as there is room for, and what these take."""
+    """A part with as many rows as there is room for, and the room that is left.
+
+    None is left where a row was cut: what weighs less does not take its place.
+    """
     taken: list[str] = []
     used = 0
     for row in part.rows:
@@ -178,7 +180,8 @@ def _written(part: _Part, most_bytes: int) -> tuple[str, int]:
         lines.append(f"\n{counted(rest, f'more {part.noun}')} not shown here.\n")
     opened = " open" if part.is_open else ""
     text = f"<details{opened}>\n<summary>{part.title}</summary>\n\n"
-    return f"{text}{''.join(lines)}\n</details>\n\n", used
+    left = 0 if rest else most_bytes - used
+    return f"{text}{''.join(lines)}\n</details>\n\n", left
 
 
 def _foot(told: Told) -> str:

@@ -269,6 +269,16 @@ class _Embedded(Source):
         self._known = known
 
     @property
+    def own_text(self) -> str:
+        """The script without the blank lines before it."""
+        return self._own_text
+
+    def lines_in_file(self, lines: tuple[int, ...]) -> tuple[int, ...]:
+        """On which lines of the file lines of the script stand."""
+        mover = _Mover(self._own_text, self._origins)
+        return tuple([mover.line(one) for one in lines])
+
+    @property
     def script(self) -> Script:
         """The script, its words in the places that they have in the file."""
         if self._script is None:
@@ -295,7 +305,7 @@ class _Mover:
 
     def script(self, script: Script) -> Script:
         """The script with all places moved."""
-        problems = [one._replace(line=self._line(one.line)) for one in script.problems]
+        problems = [one._replace(line=self.line(one.line)) for one in script.problems]
         return Script(
             tuple([self._directive(one) for one in script.directives]),
             tuple([self._command(one) for one in script.commands]),
@@ -309,7 +319,7 @@ class _Mover:
         offset = self._own_lines.offset(max(1, line)) + max(1, column) - 1
         return self._origins.lines.place(_origin(self._origins.anchors, offset))
 
-    def _line(self, line: int) -> int:
+    def line(self, line: int) -> int:
         """The line on which the first word of a line stands."""
         text = self._own_lines.line(max(1, line))
         return self._place(line, len(text) - len(text.lstrip()) + 1)[0]
@@ -334,7 +344,7 @@ class _Mover:
             moved = Command(
                 tuple([self._word(word) for word in command.words]),
                 tuple([self._assignment(one) for one in command.environment]),
-                self._line(command.line),
+                self.line(command.line),
                 command.conditional,
                 None if command.outer is None else self._command(command.outer),
             )

@@ -54,7 +54,7 @@ def parse_script(text: str, known: Mapping[str, str] = _NOTHING_KNOWN) -> Script
     # Most runs read no script, so that what reads one is imported with the first.
     from speccheck.validator.sources.scripts.static_shell.flow import Flow  # noqa: PLC0415
 
-    flow = Flow(_with_unix_lines(text[:MAX_CHARACTERS]), known)
+    flow = Flow(with_unix_lines(text[:MAX_CHARACTERS]), known)
     if len(text) > MAX_CHARACTERS:
         flow.report(f"only {MAX_CHARACTERS} characters are read", MAX_CHARACTERS)
     if "\r\n" in text:
@@ -68,11 +68,11 @@ def directives(text: str) -> tuple[Directive, ...]:
         read_directives,
     )
 
-    text = _with_unix_lines(text[:MAX_CHARACTERS])
+    text = with_unix_lines(text[:MAX_CHARACTERS])
     return tuple(read_directives(text, Lines(text)))
 
 
-def _with_unix_lines(text: str) -> str:
+def with_unix_lines(text: str) -> str:
     """The text with a blank in place of each carriage return, so that places hold."""
     if "\r" not in text:
         return text

@@ -72,6 +72,10 @@ class Calls(Effects, ABC):
         self._outer: Command | None = None
         self._depth = 0
 
+    def parser(self, text: str, origins: Origins | None = None) -> Parser:
+        """What reads the statements of the script, and of each inside it."""
+        return Parser(text, self.report, origins)
+
     @abstractmethod
     def block(self, block: Block) -> Outcome:
         """Read statements one after the other."""
@@ -224,6 +228,6 @@ class Calls(Effects, ABC):
         self._depth += 1
         if "#SBATCH" in text:
             self.directives += read_directives(text, self.lines, origins)
-        self.block(Parser(text, self.report, origins).script())
+        self.block(self.parser(text, origins).script())
         self._depth -= 1
         self.expander.positional = positional

@@ -16,7 +16,6 @@ from speccheck.validator.sources.scripts.static_shell.effects import (
     Outcome,
     outcome_of,
 )
-from speccheck.validator.sources.scripts.static_shell.parser import Parser
 from speccheck.validator.sources.scripts.static_shell.pieces import Piece
 from speccheck.validator.sources.scripts.static_shell.script import Script
 from speccheck.validator.sources.scripts.static_shell.syntax import (
@@ -49,7 +48,7 @@ class Flow(Calls):
         text = self.lines.text
         root = self.expander.scope
         self.directives += read_directives(text, self.lines)
-        self.block(Parser(text, self.report).script())
+        self.block(self.parser(text).script())
         self._uncalled_functions()
         if self.expander.exhausted:
             message = "the script expands to more than is read; what follows is unknown"

@@ -1,0 +1,38 @@
+"""A waiver that cannot be understood.
+
+Why it hurts: it looks as if it silenced something, and silences nothing: a misspelt
+directive or name, a day that is none, a comment in JSON, or nothing that follows.
+
+What passes: waivers whose names are rules or clauses, at a place that has an effect.
+
+Where it does not apply: other comments, and waivers files, which are refused as a whole
+where something in them is wrong.
+
+Source: engineering default.
+
+Bad::
+
+    lr: 2e-5  # speccheck: ingore[CONF-007] our loader reads floats itself
+
+Good::
+
+    lr: 2e-5  # speccheck: ignore[CONF-007] our loader reads floats itself
+"""
+
+from speccheck.validator.evidence.applied_waivers import AppliedWaivers
+from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+
+@rule(clause="CONF-086")
+def waiver_not_understood(applied: AppliedWaivers) -> Verdicts:
+    """Judge each waiver by what is wrong with it."""
+    for one in applied.waivers:
+        if not one.faults:
+            yield passed(at=one.waiver.place)
+        for fault in one.faults:
+            yield fail(
+                f"{one.title} cannot be understood: {fault}",
+                at=one.waiver.place,
+                measured="not understood",
+                required="a rule or clause, and a reason",
+            )

@@ -1,0 +1,124 @@
+"""What no waiver may ever do: turn another finding, make a pass, or leave a trace.
+
+Every fixture that fails is waived three ways: by a comment, an entry of a waivers file
+and a baseline.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import chdir
+from pathlib import Path
+
+import pytest
+
+from rule_fixtures import RuleFixture, all_fixtures, load, request_of
+from speccheck.validator.clause_outcome import by_clause
+from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.plan_judges import PlanJudges
+from speccheck.validator.policy import Policy
+from speccheck.validator.report.summary import summarize
+from speccheck.validator.request import Request
+from speccheck.validator.rule_index import rule_entries
+from speccheck.validator.run import Run, run
+from speccheck.validator.waivers.baseline import Baseline, baseline_text
+
+_OF_WAIVERS = {one.name for one in rule_entries() if one.scope == "waiver"}
+FAILING = [
+    path
+    for path in all_fixtures()
+    if path.name.startswith("fail_") and path.parent.name not in _OF_WAIVERS
+]
+_FIRST = {path.parent: path for path in reversed(FAILING)}.values()
+_OF_COMMENTS = (".yaml", ".yml", ".toml", ".sh", ".sbatch", ".slurm", ".env")
+
+
+def _id(path: Path) -> str:
+    return f"{path.parent.name}-{path.stem}"
+
+
+@pytest.mark.parametrize("path", FAILING, ids=_id)
+def test_a_waiver_silences_what_it_names_and_nothing_else(
+    path: Path, tmp_path: Path
+) -> None:
+    fixture = load(path)
+    _write(fixture, tmp_path)
+    request = request_of(fixture)
+    with chdir(tmp_path):
+        before = run(request)
+        if _takes_comments(fixture):
+            comment = f"\n# speccheck: ignore-file[{fixture.rule}] known, of a test\n"
+            for name in fixture.files:
+                with Path(name).open("a", encoding="utf-8") as file:
+                    file.write(comment)
+            _compare(before, run(request), fixture.rule)
+            if path in _FIRST:
+                ignored = request._replace(policy=Policy(inline_ignores=False))
+                assert _told(run(ignored)) == _told(before)
+            _write(fixture, tmp_path)
+        _waive_by_file(before, request, fixture)
+        _waive_by_baseline(before, request, fixture.rule)
+        if path in _FIRST:
+            assert _told(run(request)) == _told(before)
+
+
+def _write(fixture: RuleFixture, folder: Path) -> None:
+    for name, text in fixture.files.items():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+
+
+def _takes_comments(fixture: RuleFixture) -> bool:
+    return all(
+        name.endswith(_OF_COMMENTS) and "templates/" not in name
+        for name in fixture.files
+    )
+
+
+def _waive_by_file(before: Run, request: Request, fixture: RuleFixture) -> None:
+    patterns = ", ".join(f"/{name}" for name in fixture.files)
+    Path("waivers.yaml").write_text(
+        "schema: speccheck-waivers/1\nwaivers:\n"
+        f"  - rule: {fixture.rule}\n    files: [{patterns}]\n"
+        "    reason: known, of a test\n    owner: tests\n    permanent: true\n",
+        encoding="utf-8",
+    )
+    policy = Policy(waivers="waivers.yaml")
+    _compare(before, run(request._replace(policy=policy)), fixture.rule)
+
+
+def _waive_by_baseline(before: Run, request: Request, rule: str) -> None:
+    found = Baseline("baseline.json", {})
+    run(request, PlanJudges(request, baseline=found))
+    text = "".join(baseline_text(found.open))
+    Path("baseline.json").write_text(text, encoding="utf-8")
+    policy = Policy(baseline="baseline.json")
+    _compare(before, run(request._replace(policy=policy)), rule)
+
+
+def _compare(before: Run, after: Run, rule: str) -> None:
+    old, new = [*_judged(before)], [*_judged(after)]
+    assert [one._replace(waiver=None) for one in new] == old
+    waived = [one for one in new if one.waiver]
+    assert waived
+    assert all(one.outcome == "fail" and one.rule == rule for one in waived)
+    assert not [one for one in new if one.outcome == "fail" and not one.waiver]
+    assert _outcomes(old, "pass") == _outcomes(new, "pass")
+    assert not _outcomes(new, "waived") - _outcomes(old, "fail", "unknown")
+    assert summarize(after.plans).waived == len(waived)
+
+
+def _judged(found: Run) -> Iterator[Finding]:
+    """All findings but those on waivers themselves."""
+    for plan in found.plans:
+        for located in plan.findings:
+            if not "CONF-080" <= located.finding.clause <= "CONF-086":
+                yield located.finding
+
+
+def _outcomes(findings: list[Finding], *outcomes: str) -> Counter[str]:
+    return Counter(one.clause for one in by_clause(findings) if one.outcome in outcomes)
+
+
+def _told(found: Run) -> list[object]:
+    return [located for plan in found.plans for located in plan.findings]

@@ -1,0 +1,178 @@
+"""`speccheck baseline FILE|FOLDER ...`: adopt a project with its old findings.
+
+What fails today is written down once. From then on the file only shrinks: what is not
+found any more leaves it, and what is new is refused.
+"""
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from speccheck.validator.cli.options import OPTIONS as OF_FILES
+from speccheck.validator.cli.options import Option, Parsed, options_help, parse
+from speccheck.validator.cli.request import (
+    BUG,
+    REFUSALS,
+    bug_message,
+    files_request,
+    passes_on,
+)
+from speccheck.validator.cli.settled import with_settings
+from speccheck.validator.locate import LocatedFinding
+from speccheck.validator.plan_judges import PlanJudges
+from speccheck.validator.report.style import counted, printable
+from speccheck.validator.report.summary import Exit, exit_of, summarize
+from speccheck.validator.report.write import write
+from speccheck.validator.request import Request
+from speccheck.validator.run import Run, run
+from speccheck.validator.waivers.baseline import (
+    Baseline,
+    Known,
+    baseline_text,
+    load_baseline,
+)
+from speccheck.validator.waivers.told import Seen, fixed_entries
+
+FILE = "speccheck-baseline.json"
+_MOST_SHOWN = 50  # new findings
+_USAGE, _NOTHING = 2, 3
+_OUT = Option("--out", f"the baseline; {FILE} by default", "text", "FILE")
+_NOT_HERE = {
+    *("--output", "--plot", "--full", "--fail-on", "--what-if", "--color"),
+    *("--baseline", "--show-files"),
+}
+OPTIONS: tuple[Option, ...] = (
+    *(one for one in OF_FILES if one.flag not in _NOT_HERE),
+    _OUT,
+)
+HELP = f"""\
+usage: speccheck baseline FILE|FOLDER|- ... [options]
+
+Writes down what fails today, so that only what is new counts from now on: judge with
+--baseline {FILE}. Called again it drops what is not found any more,
+and refuses what is new: a baseline only shrinks. Entries are kept by rule, file, key
+and value, never by line. What waivers silence already and what the settings make
+mandatory is not written down.
+
+Exit codes: 0 written; 1 there are new findings, which are not taken; 2 the command line
+or a file is wrong, and nothing is written; 3 there was nothing to judge.
+{options_help(OPTIONS)}
+"""
+
+
+def baseline(words: list[str]) -> int:
+    """Write or shrink a baseline; returns the exit code."""
+    if words[:1] in (["-h"], ["--help"]):
+        write(HELP, None)
+        return 0
+    try:
+        return _baseline(parse(words, OPTIONS))
+    except REFUSALS as error:
+        return _refuse(str(error))
+    except Exception as error:
+        if passes_on(error):
+            raise
+        return _refuse(bug_message(error), BUG)
+
+
+def _refuse(message: str, code: int = _USAGE) -> int:
+    sys.stderr.write(f"speccheck: {message}\n")
+    return code
+
+
+def _baseline(parsed: Parsed) -> int:
+    request = files_request(with_settings(parsed, OPTIONS, writes_baseline=True))
+    path = str(parsed.values.get("out") or request.policy.baseline or FILE)
+    is_there = os.path.lexists(path)
+    policy = request.policy._replace(baseline=path if is_there else None)
+    request = request._replace(policy=policy)
+    known = load_baseline(path) if is_there else Baseline(path, {})
+    judges = PlanJudges(request, proposes=False, baseline=known)
+    found = run(request, judges)
+    ending = exit_of(found, summarize(found.plans), "never")
+    if ending.code in {_USAGE, BUG} or not found.plans:
+        return _end_without(found, ending, request)
+    if not is_there:
+        write(baseline_text(known.open), path)
+        write(_first_lines(known), None)
+        return 0
+    left = _left(known, found, judges)
+    if left != known.known:
+        write(baseline_text(left), path)
+    write(_later_lines(known, left), None)
+    return 1 if known.new else 0
+
+
+def _end_without(found: Run, ending: Exit, request: Request) -> int:
+    """Say why nothing is written."""
+    for file in found.files:
+        is_bad = file.state == "unreadable" or (file.named and file.state != "judged")
+        if is_bad and not (request.skip_unknown and file.state == "unrecognised"):
+            sys.stderr.write(f"speccheck: {printable(file.message)}\n")
+    code = ending.code or _NOTHING
+    return _refuse(f"no baseline written: {ending.reason}", code)
+
+
+def _left(baseline: Baseline, found: Run, judges: PlanJudges) -> Counter[Known]:
+    """What is neither mended nor of a file that is gone."""
+    left = baseline.known.copy()
+    for silenced in judges.silenced():
+        seen = Seen(silenced, found.plans, (file.path for file in found.files))
+        for one, count, _ in fixed_entries(silenced.silence, seen):
+            left[one] = min(left[one], baseline.known[one] - count)
+    for one in baseline.known:
+        if not all(map(baseline.has_file, one.places)):
+            left[one] = 0
+    return +left
+
+
+def _first_lines(baseline: Baseline) -> Iterator[str]:
+    met = sum(baseline.open.values())
+    files = {place.file for one in baseline.open for place in one.places[:1]}
+    where = counted(len(files), "file")
+    yield f"{baseline.path}: {counted(met, 'finding')} in {where}\n"
+    yield from _by_rule(baseline.open)
+    yield from _mandatory(baseline)
+    yield f"judge with --baseline {baseline.path}, or name it in the settings\n"
+
+
+def _later_lines(baseline: Baseline, left: Counter[Known]) -> Iterator[str]:
+    known, rest = sum(baseline.known.values()), sum(left.values())
+    yield f"{baseline.path}: {counted(rest, 'finding')}"
+    gone = f"{known - rest:,} not found any more, and dropped"
+    yield f"; {gone}\n" if known > rest else "; all are still found\n"
+    yield from _by_rule(baseline.known - left)
+    yield from _mandatory(baseline)
+    if baseline.new:
+        new = [one for found in baseline.new.values() for one in found]
+        yield f"{counted(len(new), 'new finding')}, not taken:\n"
+        yield from map(_line, new[:_MOST_SHOWN])
+        if len(new) > _MOST_SHOWN:
+            yield f"  and {len(new) - _MOST_SHOWN:,} more\n"
+        yield (
+            "a baseline only shrinks: mend them, waive them with a reason, or delete "
+            f"{baseline.path} to begin anew\n"
+        )
+
+
+def _by_rule(known: Mapping[Known, int]) -> Iterable[str]:
+    counts: Counter[tuple[str, str]] = Counter()
+    for one, number in known.items():
+        counts[one.clause, one.rule] += number
+    for (clause, rule), number in sorted(counts.items()):
+        yield f"  {number:>6,}  {clause} {printable(rule)}\n"
+
+
+def _mandatory(baseline: Baseline) -> Iterator[str]:
+    clauses = sorted({one.clause for one in baseline.locked})
+    if clauses:
+        number = counted(len(baseline.locked), "finding")
+        yield f"not taken: {number} of mandatory clauses ({', '.join(clauses)})\n"
+
+
+def _line(one: LocatedFinding) -> str:
+    finding = one.finding
+    place = next((f"{at.file}:{at.line or 1} " for at in one.locations), "")
+    text = f"{place}{finding.level} {finding.clause} {finding.rule} {finding.message}"
+    return f"  {printable(text)}\n"
