@@ -243,6 +243,7 @@ def test_the_options_exclude_each_other(
     ):
         code, _, err = run(capsys, "a.sh", *words)
         assert (code, err) == (2, f"speccheck: {message}\n")
+    assert run(capsys, "a.sh", "--diff", "--output", "concise")[1].startswith("--- a")
     code, out, _ = run(capsys, "a.sh", "--diff", "--output", "concise=report.txt")
     assert code == 1
     assert out.startswith("--- a/a.sh\n")

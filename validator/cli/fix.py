@@ -11,6 +11,7 @@ from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.fixing.mending import Made, Mended, NotMade, mended
 from speccheck.validator.fixing.writing import NotWritten, refusal_of, write_all
 from speccheck.validator.report.fix_diff import diff_of
+from speccheck.validator.report.form import FORMS
 from speccheck.validator.report.style import counted, printable
 from speccheck.validator.report.write import write
 from speccheck.validator.request import Request
@@ -53,7 +54,9 @@ def fixed(request: Request, parsed: Parsed, outputs: list[Output]) -> Fixed:
     if writes and stdin is not None:
         message = "--fix cannot write standard input: speccheck - --diff shows it"
         raise UsageError(message)
-    if shows and "output" in parsed.values and any(one.path is None for one in outputs):
+    if shows and any(
+        one.path is None and not FORMS[one.format].is_for_people for one in outputs
+    ):
         message = "--diff takes standard output: give the report a file, json=FILE"
         raise UsageError(message)
 
