@@ -1,6 +1,6 @@
 """Rule fixtures: small real files with the exact findings that a rule must give."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import chdir as working_in
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -79,7 +79,7 @@ def _policy(
 
 
 @contextmanager
-def on_the_day(today: str) -> Iterator[None]:
+def on_the_day(today: str) -> Generator[None, None, None]:
     """Make a date of UTC today; nothing for an empty one."""
     with pytest.MonkeyPatch.context() as patch:
         if today:

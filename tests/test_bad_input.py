@@ -138,7 +138,7 @@ def test_what_another_tool_prints_is_no_mistake_in_yaml(
         (["--nodes", "four", "x.yaml"], "whole number"),
         (["--nodes", "0", "x.yaml"], "above zero"),
         (["--gpu", "H1000-80GB", "x.yaml"], "H100"),
-        (["--output", "yaml", "x.yaml"], "must be one of text, concise, json"),
+        (["--output", "yaml", "x.yaml"], "must be one of text, concise, html"),
         (["--select", "COMM-901", "x.yaml"], "no such clause"),
         (["--role", "pre-train", "x.yaml"], "pretrain"),
         (["--spec", "9.9", "x.yaml"], "1.0"),

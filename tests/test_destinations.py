@@ -243,3 +243,12 @@ def test_a_name_that_is_no_utf8_is_told_all_the_same(
     assert capsys.readouterr().err == ""
     text = (folder / "out.sarif").read_text("utf-8")
     assert '"uri": "ds%20%FF.json"' in text
+
+
+def test_a_command_line_that_is_wrong_elsewhere_costs_no_configuration(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The report of a run that could not begin is no reason to lose one."""
+    assert main(["ds.json", "--output", "json=ds.json", "--bogus"]) == 2
+    assert capsys.readouterr().err.startswith("speccheck: no option --bogus")
+    assert (folder / "ds.json").read_text("utf-8") == DEEPSPEED

@@ -1,5 +1,6 @@
 """GitLab Code Quality and rdjson, by schemas made from their published fields."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,11 @@ from machine_reports import (
     repository,
     told_in,
     waived,
+    with_findings,
 )
+from speccheck.validator.evidence.fix import Fix
+from speccheck.validator.fixing.placed import PlacedEdit
+from speccheck.validator.locate import LocatedFinding
 
 _TEXT = {"type": "string", "minLength": 1}
 _LINE = {"type": "integer", "minimum": 1}
@@ -71,6 +76,15 @@ RDJSON = _object(
             ),
             severity=_SEVERITY,
             code=_object("value", value=_TEXT, url=_TEXT),
+            suggestions={
+                "type": "array",
+                "minItems": 1,
+                "items": _object(
+                    "range text",
+                    range=_object("start end", start=_POSITION, end=_POSITION),
+                    text={"type": "string"},
+                ),
+            },
         ),
     },
 )
@@ -248,3 +262,64 @@ def test_fingerprints_of_gitlab_are_those_of_moved_lines(
     after = gitlab(capsys, "ds.json", *JOB)[1]
     assert [row["fingerprint"] for row in after] == before
     assert [row["location"]["lines"]["begin"] for row in after] == [3, 1, 6]
+
+
+HANGS = "# größe\nTORCH_NCCL_ASYNC_ERROR_HANDLING=0 # ü\nNCCL_DEBUG=WARN\n"
+
+
+def test_an_edit_that_mends_it_is_suggested(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "job.env").write_text(HANGS, "utf-8")
+    _, result = rdjson(capsys, "job.env", "--select", HELD_RULE)
+    (row,) = result["diagnostics"]
+    (suggestion,) = row["suggestions"]
+    assert suggestion == {
+        "range": {
+            "start": {"line": 2, "column": 33},
+            "end": {"line": 2, "column": 34},
+        },
+        "text": "3",
+    }
+    assert applied(HANGS, suggestion) == HANGS.replace("=0", "=3")
+
+
+def applied(text: str, suggestion: dict[str, Any]) -> str:
+    """The file with a suggestion taken, as reviewdog reads its columns: in bytes."""
+    lines = text.encode().splitlines(keepends=True)
+
+    def offset(end: str) -> int:
+        at = suggestion["range"][end]
+        before = sum(map(len, lines[: at["line"] - 1]))
+        return int(before + at["column"] - 1)
+
+    whole = text.encode()
+    inserted = str(suggestion["text"]).encode()
+    return (whole[: offset("start")] + inserted + whole[offset("end") :]).decode()
+
+
+@pytest.mark.usefixtures("folder")
+def test_only_one_edit_on_the_line_that_is_shown_is_a_suggestion() -> None:
+    """And none that changes what the model learns."""
+    edit = PlacedEdit("ds.json", 5, 3, 5, 10, '"a"')
+
+    def suggestions(*edits: PlacedEdit, is_safe: bool = True) -> list[Any]:
+        def changed(one: LocatedFinding) -> LocatedFinding:
+            finding = one.finding._replace(fix=Fix("says", (), is_safe))
+            return one._replace(finding=finding, edits=edits)
+
+        found = with_findings(judged("ds.json", rules=(UNREAD_KEY,)), changed)
+        result = json.loads(told_in("rdjson", found))
+        jsonschema.validate(result, RDJSON)
+        (row,) = result["diagnostics"]
+        found_suggestions: list[Any] = row.get("suggestions", [])
+        return found_suggestions
+
+    (suggestion,) = suggestions(edit)
+    assert applied(DEEPSPEED, suggestion) == DEEPSPEED.replace('"größe"', '"a"')
+    assert suggestions() == []
+    assert suggestions(edit, is_safe=False) == []
+    assert suggestions(edit, edit._replace(line=4, end_line=4)) == []
+    assert suggestions(edit._replace(file="other.json")) == []
+    assert suggestions(edit._replace(line=4, end_line=4)) == []
+    assert suggestions(edit._replace(end_line=6, end_column=2)) == []

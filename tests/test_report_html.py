@@ -290,3 +290,34 @@ def test_every_text_has_the_contrast_of_wcag_aa() -> None:
         for part in range(6):
             found = _contrast(colours["in-part"], colours[f"part{part}"])
             assert found >= 4.5, (part, round(found, 2))
+
+
+def test_what_settings_switch_off_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("ds.json").write_text(BROKEN_BATCH)
+    words = ["ds.json", "--ignore", "BATCH-001"]
+    main([*words, "--output", "text"])
+    told_in_text = [
+        line for line in capsys.readouterr().out.splitlines() if "switched off" in line
+    ]
+    (line,) = told_in_text
+    for form in ("html", "markdown"):
+        main([*words, "--output", form])
+        out = capsys.readouterr().out
+        for part in line.partition(" switched off by ")[::2]:
+            assert part.partition(" (")[0].strip("`") in out.replace("`", ""), form
+        assert "switched off" in out
+
+
+def test_a_named_file_that_settings_exclude_is_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("ds.json").write_text(BROKEN_BATCH)
+    words = ["ds.json", "--exclude", "ds.json", "--force-exclude"]
+    assert main([*words, "--output", "html"]) == 0
+    out = capsys.readouterr().out
+    assert "excluded by settings" in out
+    Page(out)

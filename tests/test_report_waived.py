@@ -88,8 +88,8 @@ _OF_ALERTS = ("azure", "github", "gitlab", "rdjson", "sarif")
 @pytest.mark.parametrize("form", [one for one in NAMES if one not in _OF_ALERTS])
 def test_every_form_tells_it(form: str) -> None:
     one = told(*WORDS, waive={RULE: COMMENT})
-    text = text_of(form, one)
-    assert "waived" in text or "suppress" in text or "skipped" in text
+    text = text_of(form, one).replace("<wbr>", "")
+    assert "waived" in text
     assert RULE in text
 
 
@@ -119,7 +119,7 @@ def test_jsonl_and_csv_keep_the_waiver() -> None:
 
 
 def test_html_has_a_part_of_its_own_for_it() -> None:
-    text = text_of("html", told(*WORDS, waive={RULE: COMMENT}))
+    text = text_of("html", told(*WORDS, waive={RULE: COMMENT})).replace("<wbr>", "")
     part = text[text.index('<section id="waived"') :]
     part = part[: part.index("</section>")]
     for word in (

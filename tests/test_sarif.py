@@ -217,6 +217,31 @@ def test_what_is_waived_is_left_out_unless_asked_for() -> None:
     assert row["suppressions"][0]["kind"] == "external"
 
 
+def test_a_result_offers_the_edits_that_mend_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "job.env").write_text("TORCH_NCCL_ASYNC_ERROR_HANDLING=0\n")
+    _, log = document(capsys, "sarif", "job.env", "--select", HELD_RULE)
+    (row,) = run_of(log)["results"]
+    (fix,) = row["fixes"]
+    assert fix["artifactChanges"] == [
+        {
+            "artifactLocation": {"uri": "job.env"},
+            "replacements": [
+                {
+                    "deletedRegion": {
+                        "startLine": 1,
+                        "startColumn": 33,
+                        "endLine": 1,
+                        "endColumn": 34,
+                    },
+                    "insertedContent": {"text": "3"},
+                }
+            ],
+        }
+    ]
+
+
 @pytest.mark.usefixtures("folder")
 def test_a_machine_is_shown_at_its_snapshot(
     capsys: pytest.CaptureFixture[str],

@@ -110,6 +110,23 @@ def test_only_readers_with_a_chance_are_imported(tmp_path: Path) -> None:
     assert "speccheck.validator.sources.formats.slurm" not in read
 
 
+def test_a_report_is_imported_where_it_is_asked_for(tmp_path: Path) -> None:
+    path = written(tmp_path, "ds_config.json", DEEPSPEED)
+    loaded = modules(path)
+    package = "speccheck.validator"
+    assert not [one for one in loaded if one.startswith(f"{package}.report.forms.")]
+    assert loaded.isdisjoint(
+        {
+            f"{package}.shown_plan",
+            f"{package}.plan_view",
+            f"{package}.forecast.all",
+            f"{package}.report.waived_text",
+            f"{package}.report.statistics_text",
+            *("csv", "html", "base64"),
+        }
+    )
+
+
 NATIVE = "speccheck: 1\noptimizer:\n  warmup_steps: 2000{}\nrun:\n  steps: 1000\n"
 WAIVERS = "speccheck.validator.waivers"
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # one is sought: each costs up to as much as judging a hundred plans.
 MENDED = frozenset({"MEM-001", "MEM-002", "MEM-020", "BATCH-001", "BATCH-003"})
 MOST_SOUGHT = 20
-MOST_SHOWN = 50  # plans whose values are kept for a report: each takes 0.1 MB
+MOST_SHOWN = 50  # plans whose values are kept for a report: 40 kB each
 
 
 class JudgedPlan(Record):

@@ -8,17 +8,14 @@ line that is not its own.
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from importlib import import_module
-from importlib.util import find_spec
 
 from speccheck.validator.report.form import FORMS
+from speccheck.validator.report.forms.markdown import SUMMARY_BYTES, markdown_text
 from speccheck.validator.report.log_commands import disarmed
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.told import Told
 
 _GITHUB = "github"
-_MARKDOWN = "speccheck.validator.report.forms.markdown"
-_MOST_BYTES = 1_000_000  # of 1,048,576; what is larger is dropped whole
 
 
 def is_on_github() -> bool:
@@ -45,11 +42,11 @@ def write_summary(told: Told) -> None:
     It is an extra: that it cannot be written changes nothing of the verdict.
     """
     path = os.environ.get("GITHUB_STEP_SUMMARY")
-    if not path or not is_on_github() or find_spec(_MARKDOWN) is None:
+    if not path or not is_on_github():
         return
     try:
         there = os.path.getsize(path) if os.path.exists(path) else 0
-        text: str = import_module(_MARKDOWN).markdown_text(told, _MOST_BYTES - there)
+        text = markdown_text(told, SUMMARY_BYTES - there)
         with open(path, "a", encoding="utf-8", errors="replace") as file:
             file.write(text)
     except OSError as error:

@@ -8,6 +8,7 @@ from speccheck.validator.report.write import WriteError
 from speccheck.validator.sources.files import SEARCHED_SUFFIXES, read_file
 
 _REMEDY = "name another file"
+_MOST_BYTES = 16 * 1024 * 1024  # what is longer is no configuration by hand
 
 
 def verify_destinations(
@@ -59,11 +60,18 @@ def verify_not_judged(named: Mapping[str, str], judged: Iterable[str]) -> None:
 def _is_configuration(path: str) -> bool:
     """Whether a file is there that would be judged, in a folder or named by another.
 
-    The report of the run before is none, and may be written over.
+    The report of the run before is none, and may be written over. The file is opened
+    to be written, as it will be: that is no file to watch (watch.py).
     """
     if not path.endswith(SEARCHED_SUFFIXES) or not os.path.isfile(path):
         return False
-    status, _ = read_file(path, named=False)
+    try:
+        with open(path, "r+b") as file:
+            content = file.read(_MOST_BYTES)
+    except OSError:
+        return False  # nor can it be written over
+    text = content.decode("utf-8", "replace")
+    status, _ = read_file(path, named=False, text=text)
     return status.state == "judged"
 
 

@@ -25,7 +25,7 @@ from speccheck.validator.spec.names import UnknownName
 PICTURES = ("svg", "png")
 USES = ("ci", "preflight", "certify")
 # Options that name a file: those that are read, and those that are written.
-_READ = ("node",)
+_READ = ("node", "settings", "waivers", "baseline")
 _WRITTEN = ("plot", "out", "next")
 _DEFAULT_WIDTH = 80
 BUG = 4
@@ -242,11 +242,11 @@ def outputs_of(parsed: Parsed, formats: tuple[str, ...]) -> list[Output]:
             verify_destinations,
         )
 
-        inputs = (_text(parsed.values, name) for name in _READ)
+        inputs = (one for name in _READ for one in _texts(parsed.values, name))
         others = {f"--{name}": _text(parsed.values, name) for name in _WRITTEN}
         verify_destinations(
             named,
-            inputs=(*parsed.files, *filter(None, inputs)),
+            inputs=(*parsed.files, *inputs),
             others={name: path for name, path in others.items() if path},
         )
     return outputs
@@ -264,6 +264,12 @@ def reports_of(parsed: Parsed) -> dict[str, str]:
         if path:
             named[option] = path
     return named
+
+
+def _texts(values: dict[str, Value], name: str) -> list[str]:
+    """The texts of an option, however often it may be given."""
+    one = _text(values, name)
+    return [one] if one else _list(values, name)
 
 
 def picture_of(parsed: Parsed) -> str | None:

@@ -72,12 +72,12 @@ FORMS = {
         ),
         _for_programs("jsonl", "a finding a line, then a line of totals"),
         Form("csv", "forms.csv", "a finding a row, for spreadsheets"),
-        _for_programs("sarif", "SARIF 2.1.0, for code scanning"),
+        _for_programs("sarif", "SARIF 2.1.0, for code scanning", tells_edits=True),
         _for_programs("junit", "JUnit XML, a test case a rule"),
         _for_programs("github", "annotations of GitHub: workflow commands"),
         _for_programs("gitlab", "Code Quality of GitLab"),
         _for_programs("azure", "issues of Azure Pipelines: logging commands"),
-        _for_programs("rdjson", "diagnostics for reviewdog"),
+        _for_programs("rdjson", "diagnostics for reviewdog", tells_edits=True),
     )
 }
 NAMES = tuple(FORMS)

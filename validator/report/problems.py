@@ -5,6 +5,7 @@ to be changed, and none of them twice, though forty plans share the file.
 """
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from speccheck.validator.evidence.finding import Finding, Level
 from speccheck.validator.evidence.record import Record
@@ -22,6 +23,9 @@ from speccheck.validator.run import Run
 from speccheck.validator.sources.context import COMMAND_LINE
 from speccheck.validator.sources.files import FileStatus
 
+if TYPE_CHECKING:
+    from speccheck.validator.fixing.placed import PlacedEdit
+
 ORDER = {"error": 0, "warning": 1, "info": 2}
 _SNAPSHOT = "snapshot"
 MOST_PLACES = 20  # that a text names beside the first
@@ -32,7 +36,8 @@ class Problem(Record):
 
     file: where it is shown, as the user called it. path: the same, as seen from the
     root of the project. at: its line; None for a whole file, and for a snapshot, which
-    nobody wrote. others: the other places. plans: how many say so.
+    nobody wrote. others: the other places. plans: how many say so. edits: that mend it
+    and change nothing of what the model learns.
     """
 
     finding: Finding
@@ -43,6 +48,7 @@ class Problem(Record):
     others: tuple[Location, ...]
     key: str = ""
     plans: int = 1
+    edits: "tuple[PlacedEdit, ...]" = ()
 
     @property
     def is_broken(self) -> bool:
@@ -94,6 +100,7 @@ def _problem(
     shown = next((place for place in written if place.line), None)
     first = shown or next(iter(in_files), None)
     file = first.file if first else plan.files[0].path
+    fix = located.finding.fix
     others = dict.fromkeys(
         place._replace(line=0) if place.file in taken else place
         for place in places
@@ -107,6 +114,7 @@ def _problem(
         shown,
         tuple(others),
         first.key if first else "",
+        edits=located.edits if fix is not None and fix.is_safe else (),
     )
 
 

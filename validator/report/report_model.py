@@ -311,7 +311,7 @@ class UnreadFile(_Part):
     """A file that was not judged, and why."""
 
     path: str
-    status: Literal["unrecognised", "template", "unreadable"]
+    status: Literal["unrecognised", "template", "unreadable", "excluded"]
     message: str | None
 
 

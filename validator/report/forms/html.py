@@ -55,7 +55,7 @@ def report(told: Told, _: Style) -> Iterator[str]:
 
 def _sections(told: Told) -> Iterator[tuple[str, str, str]]:
     """Anchor, title and body of each part; empty where there is nothing to say."""
-    run, summary, *_ = told
+    run = told.run
     plans = run.plans
     many = len(plans) > 1
     shown = shown_findings(plans)
@@ -68,7 +68,7 @@ def _sections(told: Told) -> Iterator[tuple[str, str, str]]:
     nothing = f'<p class="note">{words}</p>\n'
     measured = [plan.measured for plan in plans if plan.measured is not None]
     total = len(shown)
-    yield "coverage", "Coverage", coverage_html(summary)
+    yield "coverage", "Coverage", coverage_html(told)
     yield "first", "What to do first", first_html(shown, found, many=many)
     yield "rules", "Failures by rule", rules_html(told)
     title = f"Findings ({total:,})" if total else "Findings"

@@ -155,6 +155,7 @@ def _body(
         ("do", code(finding.action or "")),
         ("fix", escaped(with_numbers(finding.remedy, subjects))),
         *(("try", escaped(text)) for text in _proposals(group)),
+        *(("edit", escaped(text)) for text in _edits(group)),
     ]
     if first.repeats:
         of = f"{first.repeats:,} more of {first.plans:,} such plans"
@@ -173,6 +174,14 @@ def _proposals(group: Sequence[Shown]) -> Iterator[str]:
 
         for proposal in dict.fromkeys(found):
             yield proposal_text(proposal)
+
+
+def _edits(group: Sequence[Shown]) -> Iterator[str]:
+    """What --fix changes."""
+    for fix in dict.fromkeys(one.finding.fix for one in group):
+        if fix is not None:
+            by = "--fix" if fix.is_safe else "--fix --unsafe-fixes"
+            yield f"{fix.says} ({by} does it)"
 
 
 def _places(group: Sequence[Shown]) -> Iterator[str]:

@@ -23,6 +23,7 @@ _STATES = {
     "unreadable": "could not be read",
     "template": "template, not judged",
     "unrecognised": "of another kind, not judged",
+    "excluded": "excluded by settings",
     "judged": "judged",
 }
 

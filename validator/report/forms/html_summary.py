@@ -16,6 +16,7 @@ from speccheck.validator.report.forms.html_text import (
 )
 from speccheck.validator.report.merge_findings import Shown
 from speccheck.validator.report.node_text import actions
+from speccheck.validator.report.settings_told import silence_told
 from speccheck.validator.report.statistics import rule_counts
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.subjects import folded_subjects, with_numbers
@@ -40,6 +41,7 @@ _COUNTED = {
     "info": "infos",
     "waived": "waived",
 }
+_FACTS = ("until", "owner", "ticket")  # of a waiver, where some have them
 _MOST_FIRST = 12
 _FEWEST_COUNTED = 12  # findings: fewer are seen at a glance
 
@@ -51,7 +53,7 @@ def title_text(told: Told) -> str:
 
 def head_html(told: Told) -> str:
     """The verdict, its reason, and by what it was judged."""
-    run, _, ending, *_ = told
+    run, ending = told.run, told.ending
     edition = run.edition
     colour = _COLOURS.get(ending.code, "error")
     facts = [
@@ -84,8 +86,15 @@ def _written_at() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(text)))
 
 
-def coverage_html(summary: Summary) -> str:
-    """Clauses by level and outcome, and the share of the musts that was judged."""
+def coverage_html(told: Told) -> str:
+    """Clauses by level and outcome, what was switched off, warnings of settings."""
+    notes = (*silence_told(told.summary), *told.run.warnings)
+    return _clauses(told.summary) + "".join(
+        f'<p class="silenced">{escaped(note)}</p>\n' for note in notes
+    )
+
+
+def _clauses(summary: Summary) -> str:
     rows = {level: summary.clauses[level] for level in LEVELS}
     names = [
         name
@@ -186,44 +195,33 @@ def rules_html(told: Told) -> str:
 
 def waived_html(found: Sequence[Shown]) -> str:
     """What fails and was silenced: by whom, why, until when."""
-    return (
-        table(
-            "Waived findings",
-            (
-                "finding",
-                "where",
-                "what fails",
-                "reason",
-                "until",
-                "owner",
-                "ticket",
-                "by",
-            ),
-            (_waived_row(one) for one in found),
-            name="waived",
-        )
-        if found
-        else ""
-    )
+    if not found:
+        return ""
+    waivers = [one.finding.waiver for one in found if one.finding.waiver]
+    facts = [name for name in _FACTS if any(getattr(one, name) for one in waivers)]
+    heads = ("finding", "where", "what fails", "reason", *facts, "by")
+    rows = (_waived_row(one, facts) for one in found)
+    return table("Waived findings", heads, rows, name="waived")
 
 
-def _waived_row(one: Shown) -> str:
+def _waived_row(one: Shown, facts: Sequence[str]) -> str:
     finding = one.finding
     waiver = finding.waiver
     if waiver is None:
         return ""
     at = waiver.place
     line = f":{at.span.line}" if at.span else f" {at.key}"
-    name = f"{level_word(finding.level)} {escaped(finding.clause)}"
+    name = (
+        f'{level_word(finding.level)} <span class="id">{escaped(finding.clause)}</span>'
+    )
+    told = (str(getattr(waiver, fact)) for fact in facts)
     return row(
         [
             f"{name}<br>{breakable(finding.rule)}",
             code(place(one)),
             escaped(finding.message),
             escaped(waiver.reason),
-            f'<span class="id">{escaped(waiver.until)}</span>',
-            escaped(waiver.owner),
-            f'<span class="id">{escaped(waiver.ticket)}</span>',
+            *(f'<span class="id">{escaped(text)}</span>' for text in told),
             f"{waiver.kind} {code((at.file + line).strip())}",
         ]
     )

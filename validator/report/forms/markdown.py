@@ -10,6 +10,7 @@ from speccheck.validator import VERSION
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.forms.markdown_text import code, escaped
 from speccheck.validator.report.merge_findings import Shown, shown_findings
+from speccheck.validator.report.settings_told import silence_told
 from speccheck.validator.report.style import Style, counted
 from speccheck.validator.report.subjects import folded_subjects, with_numbers
 from speccheck.validator.report.summary import LEVELS, Summary
@@ -62,11 +63,14 @@ def markdown_text(told: Told, most_bytes: int) -> str:
 
 
 def _head(told: Told) -> Iterator[str]:
-    run, summary, ending, *_ = told
+    run, summary, ending = told.run, told.summary, told.ending
     yield f"### speccheck: {ending.word}\n\n"
     yield f"**{escaped(ending.reason)}** (exit code {ending.code})\n\n"
     yield f"{escaped(_clipped(header(run, _WIDE)))}\n\n"
     yield from _totals(summary)
+    silenced = [*silence_told(summary), *run.warnings]
+    if silenced:
+        yield "".join(f"- {escaped(_clipped(one))}\n" for one in silenced) + "\n"
     unread = [
         f"- {escaped(_clipped(file.message))}\n"
         for file in run.files

@@ -3,7 +3,6 @@
 import os
 from urllib.parse import quote
 
-from speccheck.validator.locate import Location
 from speccheck.validator.report.problems import clean
 from speccheck.validator.repository import path_within
 
@@ -18,10 +17,9 @@ def uri_of(file: str, root: str) -> str:
     return "file://" + quote(os.fsencode(os.path.abspath(file)), safe=_KEPT)
 
 
-def byte_column(at: Location, length: int = 0) -> int:
-    """The column counted in bytes of UTF-8, from 1; that of its end with a length."""
-    before = at.text[: at.column - 1 + length]
-    return len(before.encode("utf-8", "replace")) + 1
+def byte_column(text: str, column: int) -> int:
+    """A column of a line counted in bytes of UTF-8, from 1."""
+    return len(text[: column - 1].encode("utf-8", "replace")) + 1
 
 
 def path_of(path: str) -> str:

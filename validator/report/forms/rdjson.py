@@ -2,7 +2,8 @@
 
 Columns count bytes of UTF-8, from 1, and an end is exclusive. Paths are as the user
 called them, since reviewdog runs where this ran. What is waived is left out; a file
-that could not be read is a diagnostic of its own.
+that could not be read is a diagnostic of its own. Suggestions are edits that change
+nothing of what the model learns.
 """
 
 import json
@@ -61,18 +62,49 @@ def _diagnostic(one: Problem) -> Row:
     if one.at is not None:
         location["range"] = _range(one.at)
     text = "\n".join((statement(one), *advice(one.finding), *elsewhere(one)))
-    return {
+    row: Row = {
         "message": text,
         "location": location,
         "severity": _SEVERITIES[one.level],
         "code": {"value": one.name},
     }
+    suggestions = list(_suggestions(one))
+    if suggestions:
+        row["suggestions"] = suggestions
+    return row
+
+
+def _suggestions(one: Problem) -> Iterator[Row]:
+    """The edit that mends it, if it is one and begins on the line that is shown.
+
+    A suggestion knows no other file, several are not taken together, and columns of
+    another line cannot be counted in bytes here.
+    """
+    if one.at is None or len(one.edits) != 1:
+        return
+    (edit,) = one.edits
+    ends_there = edit.end_line == one.at.line
+    if (edit.file, edit.line) != (one.at.file, one.at.line):
+        return
+    if not ends_there and edit.end_column != 1:
+        return
+    end = byte_column(one.at.text, edit.end_column) if ends_there else 1
+    yield {
+        "range": {
+            "start": {
+                "line": edit.line,
+                "column": byte_column(one.at.text, edit.column),
+            },
+            "end": {"line": edit.end_line, "column": end},
+        },
+        "text": edit.text,
+    }
 
 
 def _range(at: Location) -> Row:
     return {
-        "start": {"line": at.line, "column": byte_column(at)},
-        "end": {"line": at.line, "column": byte_column(at, at.length)},
+        "start": {"line": at.line, "column": byte_column(at.text, at.column)},
+        "end": {"line": at.line, "column": byte_column(at.text, at.column + at.length)},
     }
 
 

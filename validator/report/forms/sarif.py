@@ -19,6 +19,7 @@ GitHub reads only a part of the format, and its habits decide what is written:
 import json
 from collections.abc import Iterable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 from speccheck.validator import VERSION
 from speccheck.validator.evidence.finding import Finding
@@ -42,6 +43,9 @@ from speccheck.validator.report.style import Style, counted
 from speccheck.validator.report.told import Told
 from speccheck.validator.repository import project_root
 from speccheck.validator.run import Run
+
+if TYPE_CHECKING:
+    from speccheck.validator.fixing.placed import PlacedEdit
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
@@ -229,10 +233,35 @@ def _result(one: Problem, indexes: dict[str, int], root: str) -> Row:
     ]
     if related:
         row["relatedLocations"] = related
+    if one.edits and finding.fix is not None:
+        row["fixes"] = [_fix(finding.fix.says, one.edits, root)]
     if one.waiver:
         row["suppressions"] = [_suppression(one.waiver, root)]
     row["properties"] = _measured(finding, one.plans)
     return row
+
+
+def _fix(says: str, edits: "Iterable[PlacedEdit]", root: str) -> Row:
+    """The edits that mend it, which GitHub passes over and viewers offer."""
+    by_file: dict[str, list[Row]] = {}
+    for edit in edits:
+        replacement: Row = {
+            "deletedRegion": {
+                "startLine": edit.line,
+                "startColumn": edit.column,
+                "endLine": edit.end_line,
+                "endColumn": edit.end_column,
+            },
+            "insertedContent": {"text": edit.text},
+        }
+        by_file.setdefault(edit.file, []).append(replacement)
+    return {
+        "description": {"text": _plain(says)},
+        "artifactChanges": [
+            {**_artifact(file, root), "replacements": replacements}
+            for file, replacements in by_file.items()
+        ],
+    }
 
 
 def _message(one: Problem) -> Iterator[str]:
