@@ -187,6 +187,16 @@ def test_escapes_and_credentials_do_not_reach_the_terminal(
     assert f" # \\x1b[2J hf_{'*' * (len(token) - 3)}\n" in out
 
 
+def test_no_line_of_a_diff_is_a_command_for_a_runner(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "run.sh").write_text(f"::error::a\n# ##vso[task.complete]\n{OLD}")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    _, out, _ = run(capsys, "run.sh", "--diff")
+    assert " : :error::a\n # # #vso[task.complete]\n" in out
+    assert "##vso[" not in out
+
+
 def test_a_last_line_without_an_end_is_told(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,5 +1,6 @@
 """`--diff` and `--fix`: what fixes change is shown, or written and judged again."""
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -12,6 +13,7 @@ from speccheck.validator.fixing.mending import Made, Mended, NotMade, mended
 from speccheck.validator.fixing.writing import NotWritten, refusal_of, write_all
 from speccheck.validator.report.fix_diff import diff_of
 from speccheck.validator.report.form import FORMS
+from speccheck.validator.report.log_commands import disarmed, is_read_by_runner
 from speccheck.validator.report.style import counted, printable
 from speccheck.validator.report.write import write
 from speccheck.validator.request import Request
@@ -73,7 +75,8 @@ def fixed(request: Request, parsed: Parsed, outputs: list[Output]) -> Fixed:
     if writes:
         return Fixed(found.left, outputs)
     changes = tuple(diff_of(found.texts))
-    write(changes, None)
+    is_read = is_read_by_runner(os.environ)
+    write(map(disarmed, changes) if is_read else changes, None)
     return Fixed(found.found, [one for one in outputs if one.path], changes)
 
 
@@ -86,7 +89,8 @@ def _tell(found: Mended, verb: str) -> None:
         lines.append(f"{found.unsafe} more with --unsafe-fixes")
     if not lines:
         lines = ["nothing to fix"]
-    sys.stderr.writelines(f"speccheck: {printable(hidden(line))}\n" for line in lines)
+    shown = (disarmed(printable(hidden(line))) for line in lines)
+    sys.stderr.writelines(f"speccheck: {line}\n" for line in shown)
 
 
 def _summary(found: Mended, verb: str) -> str:
