@@ -137,8 +137,8 @@ def _act(
     repository: Path, project: Path, **inputs: str
 ) -> tuple[subprocess.CompletedProcess[str], dict[str, str], str]:
     """Run the steps of the Action; returns the last, its outputs and the summary."""
-    values = {
-        f"inputs.{name}": inputs.get(name, one["default"])
+    values: dict[str, str] = {
+        f"inputs.{name}": str(inputs.get(name, one["default"]))
         for name, one in _ACTION["inputs"].items()
     }
     values["inputs.python"] = sys.executable
@@ -210,8 +210,8 @@ def test_the_action_passes_options_and_files_as_they_are(
 def _component(**inputs: str) -> dict[str, Any]:
     """The job of the component with inputs, as GitLab makes it."""
     header, jobs = _COMPONENT
-    values = {
-        name: inputs.get(name, one.get("default"))
+    values: dict[str, str] = {
+        name: str(inputs.get(name, one.get("default")))
         for name, one in header["spec"]["inputs"].items()
     }
 

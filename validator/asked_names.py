@@ -71,13 +71,14 @@ def _verify_level(
 
 def _weights(name: str, edition: Edition, rules: Sequence[RuleEntry]) -> list[Level]:
     """What failures of all that bears a name weigh by the edition."""
-    found = [
+    found: list[Level] = [
         weight(clause.level, "exact")
         for clause in edition.clauses.values()
         if name in {clause.id.lower(), clause.area.lower()}
     ]
-    return found or [
+    of_rules: list[Level] = [
         weight(edition.clauses[rule.clause].level, rule.confidence)
         for rule in rules
         if name in names_of_rule(rule) and rule.clause in edition.clauses
     ]
+    return found or of_rules

@@ -63,7 +63,6 @@ def _raises(
         name = raised.name.lower()
         if name in of_clause:
             found.append(("", raised.level))
-        found += (
-            (one.name, raised.level) for one in rules if name in {one.name, one.area}
-        )
+        named = [one.name for one in rules if name in {one.name, one.area}]
+        found.extend((one, raised.level) for one in named)
     return found

@@ -98,7 +98,10 @@ def bench_judgement_schema() -> dict[str, Any]:
 
 def waivers_schema() -> dict[str, Any]:
     """The schema of `speccheck-waivers/1`."""
-    schema = {"$schema": _DRAFT, **Waivers.model_json_schema(by_alias=True)}
+    schema: dict[str, Any] = {
+        "$schema": _DRAFT,
+        **Waivers.model_json_schema(by_alias=True),
+    }
     entry = schema["$defs"]["WaiverEntry"]
     entry["allOf"] = [
         {"anyOf": [{"required": [name]} for name in names]}
