@@ -226,3 +226,16 @@ def test_isolated_shows_that_nothing_was_read(
     assert [line.split() for line in out.splitlines() if "facts.nodes" in line] == [
         ["facts.nodes", "2", "command", "line"]
     ]
+
+
+def test_showing_settings_writes_no_report_that_they_name(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(repository / "speccheck.toml", 'output = ["text", "html=report.html"]\n')
+    code, out, _ = run(capsys, "--show-settings")
+    assert code == 0
+    assert '["text", "html=report.html"]' in out
+    assert not (repository / "report.html").exists()
+    code, _, error = run(capsys, "--show-settings", "--output", "sarif=a")
+    assert code == 2
+    assert "--output sarif: must be one of text, json" in error

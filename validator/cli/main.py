@@ -9,6 +9,7 @@ from speccheck.validator import VERSION
 
 COMMANDS = ("spec", "rules", "explain", "schema")
 _SIGNAL_INTERRUPT = 130
+_READER_GONE = 141
 _NOT_PRINTED = 2
 
 USAGE = """\
@@ -44,6 +45,7 @@ Exit codes:
   3  inconclusive: required evidence is missing, or there was nothing to judge
   4  a bug of speccheck
   130  interrupted
+  141  the reader of the output went away
 """
 
 
@@ -66,9 +68,10 @@ def _ending(words: list[str]) -> int:
     except KeyboardInterrupt:
         return _SIGNAL_INTERRUPT
     except BrokenPipeError:
-        # The reader of our output went away (`| head`): nobody is left to tell.
+        # The reader of our output went away (`| head`): nobody is left to tell, and a
+        # verdict that nobody read is no pass. The code is that of other programs.
         sys.stderr.close()
-        return 0
+        return _READER_GONE
 
 
 def run() -> None:
@@ -81,7 +84,7 @@ def run() -> None:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        code = 0  # as in `main`: nobody is left to tell
+        code = _READER_GONE
     except OSError:
         code = code or _NOT_PRINTED  # a full disk, which was told where it was met
     os._exit(code)

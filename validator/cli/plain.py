@@ -83,7 +83,7 @@ def judge(
         outputs = outputs_of(parsed, NAMES)
         parsed = with_settings(parsed, options)
         outputs = outputs_of(parsed, NAMES)
-        shown = _shown_instead(parsed, outputs, request_of)
+        shown = _shown_instead(parsed, request_of)
         if shown is not None:
             return shown
         return _judged(parsed, outputs, request_of(parsed), prepared)
@@ -99,11 +99,11 @@ def judge(
 
 
 def _shown_instead(
-    parsed: Parsed, outputs: list[Output], request_of: Callable[[Parsed], Request]
+    parsed: Parsed, request_of: Callable[[Parsed], Request]
 ) -> int | None:
     """The exit code where something is shown and nothing judged; None elsewhere."""
     if "show_settings" in parsed.values:
-        return _show_settings(parsed, outputs)
+        return _show_settings(parsed)
     if "what_if" in parsed.values:
         _send_to_plan()
     return _show_files(request_of(parsed)) if "show_files" in parsed.values else None
@@ -171,7 +171,8 @@ def _send_to_plan() -> NoReturn:
     raise UsageError(message)
 
 
-def _show_settings(parsed: Parsed, outputs: list[Output]) -> int:
+def _show_settings(parsed: Parsed) -> int:
+    """Show them as the command line asks: their own reports are no place for it."""
     from speccheck.validator.settings.show import (  # noqa: PLC0415 - seldom
         sections_of,
         settings_json,
@@ -180,7 +181,10 @@ def _show_settings(parsed: Parsed, outputs: list[Output]) -> int:
 
     any_request(parsed)  # refuses values that no run could be judged by
     is_isolated = "isolated" in parsed.values
-    for output in outputs:
+    own = parsed
+    if parsed.settled is not None:
+        own = parsed._replace(values={**parsed.settled.own})
+    for output in outputs_of(own, ("text", "json")):
         form = settings_json if output.format == "json" else settings_text
         write(form(sections_of(parsed), is_isolated=is_isolated), output.path)
     return 0
