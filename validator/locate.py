@@ -84,7 +84,5 @@ def locate(place: Place, sources: dict[str, Source]) -> Location:
                 span = document.span(place.path, part=place.part)
     if span is None:
         return Location(place.file, place.key)
-    lines = source.text.split("\n", span.line)
-    text = lines[span.line - 1].rstrip("\r") if len(lines) >= span.line else ""
-    text = hidden(text)
+    text = hidden(source.line(span.line))
     return Location(place.file, place.key, span.line, span.column, span.length, text)

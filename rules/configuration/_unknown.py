@@ -96,11 +96,12 @@ def unknown_keys(file: KeyedFile, *, refused: bool) -> Iterator[UnknownKey]:
     is_opened = bool(opening) and any(dotted(key.path) in opening for key in file.keys)
     is_covered = table.covers(file.version)
     stated = {dotted(key.path) for key in file.keys} if file.unknown else set()
-    above: list[KeyPath] = []
+    above: set[KeyPath] = set()
     for key in file.unknown:
-        if above and any(key.path[: len(parent)] == parent for parent in above):
+        path = key.path
+        if above and any(path[:depth] in above for depth in range(1, len(path) + 1)):
             continue
-        above.append(key.path)
+        above.add(path)
         policy = table.policy(key.path, file.version)
         if (policy == "reject") != refused:
             continue

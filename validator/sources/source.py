@@ -20,7 +20,7 @@ _SHELL_LINE = lazy_pattern(r"(export\s+)?[A-Z_][A-Z0-9_]*=")
 class Source:
     """One file; documents and script are made when first asked for."""
 
-    __slots__ = ("_documents", "_script", "language", "name", "text")
+    __slots__ = ("_documents", "_lines", "_script", "language", "name", "text")
 
     def __init__(self, name: str, text: str, language: Language | None = None) -> None:
         """Take the text of a file; its language is guessed unless it is given."""
@@ -29,6 +29,7 @@ class Source:
         self.language: Language = language or guess_language(name, text)
         self._documents: list[Document] | None = None
         self._script: Script | None = None
+        self._lines: list[str] | None = None
 
     @property
     def own_text(self) -> str:
@@ -38,6 +39,14 @@ class Source:
     def lines_in_file(self, lines: tuple[int, ...]) -> tuple[int, ...]:
         """On which lines of the file lines of the own text stand."""
         return lines
+
+    def line(self, number: int) -> str:
+        """A line by its number, from 1, without its end; empty behind the last."""
+        if self._lines is None:
+            self._lines = self.text.split("\n")
+        if number > len(self._lines):
+            return ""
+        return self._lines[number - 1].rstrip("\r")
 
     @property
     def documents(self) -> list[Document]:
