@@ -226,7 +226,8 @@ def test_nor_where_a_runner_reads_a_report_for_people(
     main(["ds.json", *JOB, "--output", form])
     shown = capfd.readouterr().out
     names = [name for name, _, _ in github_commands(shown)]
-    assert names == ["error", "warning", "warning", "notice"]
+    annotations = ["error", "warning", "warning", "notice"]
+    assert names == (annotations if form == "text" else [])
     monkeypatch.delenv("GITHUB_ACTIONS")
     monkeypatch.setenv("TF_BUILD", "True")
     main(["ds.json", *JOB, "--output", form])
@@ -322,17 +323,19 @@ def test_a_part_of_a_machine_is_named(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.usefixtures("folder")
-def test_on_github_annotations_follow_the_report_for_people_alone(
+def test_on_github_annotations_follow_the_text_alone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, plain = printed(capsys, "concise", "ds.json", *JOB)
+    _, plain = printed(capsys, "text", "ds.json", *JOB)
+    _, concise = printed(capsys, "concise", "ds.json", *JOB)
     _, annotations = printed(capsys, "github", "ds.json", *JOB)
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    assert printed(capsys, "concise", "ds.json", *JOB)[1] == plain + annotations
+    assert printed(capsys, "text", "ds.json", *JOB)[1] == plain + annotations
+    assert printed(capsys, "concise", "ds.json", *JOB)[1] == concise
     _, out = printed(capsys, "json", "ds.json", *JOB)
     assert json.loads(out)["exit_code"] == 1
     assert printed(capsys, "github", "ds.json", *JOB)[1] == annotations
-    main(["ds.json", *JOB, "--output", "concise=report.txt"])
+    main(["ds.json", *JOB, "--output", "text=report.txt"])
     assert capsys.readouterr().out == ""
     assert Path("report.txt").read_text("utf-8") == plain
     main(["ds.json", "--gpu", "Voodoo2"])

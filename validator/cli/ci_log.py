@@ -23,10 +23,10 @@ def is_on_github() -> bool:
     return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
-def for_runner(pieces: Iterable[str], told: Told) -> Iterator[str]:
+def for_runner(pieces: Iterable[str], told: Told, *, annotated: bool) -> Iterator[str]:
     """A report for people as a runner may read it, with annotations on GitHub."""
     yield from map(disarmed, pieces)
-    if is_on_github():
+    if annotated and is_on_github():
         yield from FORMS[_GITHUB].report(told, Style())
 
 

@@ -195,7 +195,7 @@ def _name(parsed: Parsed) -> str:
 
 def _kept(found: Measured, parsed: Parsed) -> str:
     """Show the table and keep the measurement; raises NothingMeasured without any."""
-    shown = sys.stdout if _is_for_people(parsed) else sys.stderr
+    shown = sys.stdout if _has_company(parsed) else sys.stderr
     shown.writelines(f"{line}\n" for line in found.table)
     if found.stopped:
         sys.stderr.write(f"speccheck: {found.stopped}: the rest was not measured\n")
@@ -216,11 +216,9 @@ def _kept(found: Measured, parsed: Parsed) -> str:
     return text
 
 
-def _is_for_people(parsed: Parsed) -> bool:
+def _has_company(parsed: Parsed) -> bool:
     outputs = outputs_of(parsed, NAMES)
-    return all(
-        FORMS[one.format].is_for_people or one.path is not None for one in outputs
-    )
+    return all(FORMS[one.format].has_company or one.path is not None for one in outputs)
 
 
 def tell_progress(done: int, total: int, what: str) -> None:

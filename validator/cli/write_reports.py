@@ -32,7 +32,8 @@ def write_reports(told: Told, outputs: list[Output], parsed: Parsed) -> None:
         if is_read and _is_shown(output):
             from speccheck.validator.cli.ci_log import for_runner  # noqa: PLC0415
 
-            text = for_runner(text, told)
+            annotated = FORMS[output.format].has_company
+            text = for_runner(text, told, annotated=annotated)
         reports.append((text, output.path))
     write_all(reports)
     if is_read and any(map(_is_shown, outputs)):

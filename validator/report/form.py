@@ -15,17 +15,18 @@ class Form(Record):
     """One form of a report.
 
     module: has `report(told, style)`, which gives the text in pieces; it is imported
-    when the form is asked for. is_for_people: read on a terminal, so that other lines
-    may stand beside it on standard output. shows_plans: it tells the values of the
-    plans, and what holds. tells_refusals: it has a text, `failure_report(message,
-    code)`, for a run that could not begin. tells_edits: it shows fixes as
-    edits of files.
+    when the form is asked for. is_for_people: read on a terminal or in a log.
+    has_company: other lines for people may stand beside it on standard output.
+    shows_plans: it tells the values of the plans, and what holds. tells_refusals: it
+    has a text, `failure_report(message, code)`, for a run that could not begin.
+    tells_edits: it shows fixes as edits of files.
     """
 
     name: str
     module: str
     help: str
     is_for_people: bool = False
+    has_company: bool = False
     shows_plans: bool = False
     tells_refusals: bool = False
     tells_edits: bool = False
@@ -60,7 +61,13 @@ def _for_programs(
 FORMS = {
     form.name: form
     for form in (
-        Form("text", "text", "findings with frames and remedies", is_for_people=True),
+        Form(
+            "text",
+            "text",
+            "findings with frames and remedies",
+            is_for_people=True,
+            has_company=True,
+        ),
         Form("concise", "concise", "a line a finding", is_for_people=True),
         Form("html", "forms.html", "one page for a browser", shows_plans=True),
         Form("markdown", "forms.markdown", "for a comment or the summary of a job"),
