@@ -8,7 +8,7 @@ import pytest
 
 from speccheck.validator.cli import reference_pages
 from speccheck.validator.cli.main import USAGE
-from speccheck.validator.cli.options import OPTIONS
+from speccheck.validator.options import OPTIONS
 from speccheck.validator.report import clause_pages
 from speccheck.validator.report.rule_pages import FOLDER, pages
 from speccheck.validator.rule_index import built_in_rules

@@ -156,6 +156,7 @@ def test_settings_are_read_only_where_there_are_some(tmp_path: Path) -> None:
     assert found == {
         "speccheck.validator.settings.find",
         "speccheck.validator.settings.of_run",
+        "speccheck.validator.settings.settled",
     }
     assert TOML not in plain
     written(tmp_path, "speccheck.toml", "[facts]\nnodes = 2\n")

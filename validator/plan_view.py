@@ -13,7 +13,7 @@ from speccheck.validator.plan_judges import PlanJudges, settled
 from speccheck.validator.request import Request
 from speccheck.validator.run import read_plans
 from speccheck.validator.shown_plan import (
-    ShownChange,
+    ShownLeaf,
     ShownPlan,
     shown_leaf,
     shown_plan,
@@ -21,14 +21,29 @@ from speccheck.validator.shown_plan import (
 from speccheck.validator.sources.files import FileStatus
 from speccheck.validator.sources.joining.grouping import PlanFiles
 from speccheck.validator.what_if.assignments import Assignment
-from speccheck.validator.what_if.view import what_if
+from speccheck.validator.what_if.view import WhatIf, what_if
+
+
+class ShownChange(Record):
+    """A leaf before and after a change."""
+
+    before: ShownLeaf
+    after: ShownLeaf
+
+
+class ViewedPlan(Record):
+    """One plan; what_if: the changed one, where it was asked for, and what differs."""
+
+    shown: ShownPlan
+    what_if: WhatIf | None = None
+    changed: tuple[ShownChange, ...] = ()
 
 
 class PlanView(Record):
     """The files of a run and the plans that they make."""
 
     files: tuple[FileStatus, ...]
-    plans: tuple[ShownPlan, ...]
+    plans: tuple[ViewedPlan, ...]
 
 
 def plan_view(request: Request, changes: Sequence[Assignment] = ()) -> PlanView:
@@ -37,7 +52,7 @@ def plan_view(request: Request, changes: Sequence[Assignment] = ()) -> PlanView:
     Raises what `run` raises.
     """
     files: dict[str, FileStatus] = {}
-    plans: list[ShownPlan] = []
+    plans: list[ViewedPlan] = []
     # Forecasts and findings of changed plans are few: all of them are kept whole.
     judges = None
     if changes:
@@ -49,19 +64,20 @@ def plan_view(request: Request, changes: Sequence[Assignment] = ()) -> PlanView:
         for group in groups:
             asked = settled(request, group)
             shown = shown_plan(group, assemble(group.files, asked.context))
+            plan = ViewedPlan(shown)
             if judges is not None:
-                shown = _changed(shown, group, judges.of(group), changes)
-            plans.append(shown)
+                plan = _changed(shown, group, judges.of(group), changes)
+            plans.append(plan)
     return PlanView(tuple(files.values()), tuple(plans))
 
 
 def _changed(
     shown: ShownPlan, group: PlanFiles, judge: PlanJudge, changes: Sequence[Assignment]
-) -> ShownPlan:
+) -> ViewedPlan:
     sources = sources_of(group.files)
     found = what_if(group, judge, changes)
     pairs = (
         ShownChange(shown_leaf(one.before, sources), shown_leaf(one.after, sources))
         for one in found.values
     )
-    return shown._replace(what_if=found, changed=tuple(pairs))
+    return ViewedPlan(shown, found, tuple(pairs))

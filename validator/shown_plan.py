@@ -1,7 +1,7 @@
 """One plan as it was worked out, leaf by leaf, with positions."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from speccheck.validator.assemble import PlanEvidence
 from speccheck.validator.evidence.environment import Environment, Variable
@@ -15,9 +15,6 @@ from speccheck.validator.locate import Location, locate, sources_of
 from speccheck.validator.sources.files import FileStatus
 from speccheck.validator.sources.joining.grouping import PlanFiles
 from speccheck.validator.sources.source import Source
-
-if TYPE_CHECKING:
-    from speccheck.validator.what_if.view import WhatIf
 
 
 class ShownLeaf(Record):
@@ -35,26 +32,14 @@ class ShownVariable(Record):
     location: Location
 
 
-class ShownChange(Record):
-    """A leaf before and after a change."""
-
-    before: ShownLeaf
-    after: ShownLeaf
-
-
 class ShownPlan(Record):
-    """One plan: its files, why they are one, all its leaves, the variables they set.
-
-    what_if: the changed plan, where one was asked for; changed: its other values.
-    """
+    """One plan: its files, why they are one, all its leaves, the variables they set."""
 
     files: tuple[FileStatus, ...]
     grouping: tuple[str, ...]
     leaves: tuple[ShownLeaf, ...]
     variables: tuple[ShownVariable, ...]
     forecasts: tuple[Forecast, ...] = ()
-    what_if: "WhatIf | None" = None
-    changed: tuple[ShownChange, ...] = ()
 
 
 def shown_plan(group: PlanFiles, evidence: PlanEvidence) -> ShownPlan:

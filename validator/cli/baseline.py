@@ -9,8 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from speccheck.validator.cli.options import OPTIONS as OF_FILES
-from speccheck.validator.cli.options import Option, Parsed, options_help, parse
+from speccheck.validator.cli.options import Parsed, options_help, parse
 from speccheck.validator.cli.request import (
     BUG,
     REFUSALS,
@@ -20,6 +19,8 @@ from speccheck.validator.cli.request import (
 )
 from speccheck.validator.cli.settled import with_settings
 from speccheck.validator.locate import LocatedFinding
+from speccheck.validator.options import OPTIONS as OF_FILES
+from speccheck.validator.options import Option
 from speccheck.validator.plan_judges import PlanJudges
 from speccheck.validator.report.style import counted, printable
 from speccheck.validator.report.summary import Exit, exit_of, summarize

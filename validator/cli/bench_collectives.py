@@ -33,7 +33,7 @@ from speccheck.validator.cli.bench_options import (
     text_of,
 )
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
-from speccheck.validator.cli.plain import FAIL_ON, judge
+from speccheck.validator.cli.plain import judge
 from speccheck.validator.cli.request import (
     BUG,
     REFUSALS,
@@ -45,6 +45,7 @@ from speccheck.validator.cli.request import (
     request_of,
 )
 from speccheck.validator.cli.settled import with_settings
+from speccheck.validator.options import FAIL_ON
 from speccheck.validator.report.collective_table import collective_table, table_row
 from speccheck.validator.report.form import NAMES
 from speccheck.validator.report.write import WriteError, write

@@ -10,14 +10,7 @@ from speccheck.probes.collectives.settings import OPERATIONS
 from speccheck.validator.assemble import PlanEvidence, assemble
 from speccheck.validator.cli.bench_options import size_of
 from speccheck.validator.cli.bench_plan import guarded
-from speccheck.validator.cli.options import (
-    OF_JUDGING,
-    Option,
-    Parsed,
-    UsageError,
-    options_help,
-    parse,
-)
+from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import request_of, style_of
 from speccheck.validator.evidence.measurement.collective import (
     CollectiveRun,
@@ -28,6 +21,7 @@ from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast.bandwidth import Prospect, prospect
 from speccheck.validator.models.bus_bandwidth import GIGA
 from speccheck.validator.models.expectation import shown_bytes
+from speccheck.validator.options import OF_JUDGING, Option
 from speccheck.validator.report.style import Style, counted, wrap
 from speccheck.validator.report.write import write
 from speccheck.validator.sources.context import Context, context_facts

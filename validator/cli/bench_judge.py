@@ -4,15 +4,9 @@ from collections.abc import Iterable
 
 from speccheck.validator.cli.bench_plan import about, guarded
 from speccheck.validator.cli.bench_results import limits_of, plans_of, results_of
-from speccheck.validator.cli.options import (
-    Kind,
-    Option,
-    Parsed,
-    UsageError,
-    options_help,
-    parse,
-)
+from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import list_of, outputs_of, style_of
+from speccheck.validator.options import Kind, Option
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.write import write
 from speccheck.validator.spec.edition import load_edition

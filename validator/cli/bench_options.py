@@ -9,13 +9,8 @@ from speccheck.probes.collectives.settings import (
     OPERATIONS,
     Settings,
 )
-from speccheck.validator.cli.options import (
-    OF_JUDGING,
-    Kind,
-    Option,
-    Parsed,
-    UsageError,
-)
+from speccheck.validator.cli.options import Parsed, UsageError
+from speccheck.validator.options import OF_JUDGING, Kind, Option
 
 _GROUP = "Measurement"
 _MOST_RANKS = 1024

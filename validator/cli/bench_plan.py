@@ -4,14 +4,7 @@ import sys
 from collections.abc import Callable
 
 from speccheck.validator.cli.bench_results import limits_of, results_of
-from speccheck.validator.cli.options import (
-    Kind,
-    Option,
-    Parsed,
-    UsageError,
-    options_help,
-    parse,
-)
+from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import (
     BUG,
     bug_message,
@@ -20,6 +13,7 @@ from speccheck.validator.cli.request import (
     passes_on,
 )
 from speccheck.validator.host_names import HostNamesError, fold, unfold
+from speccheck.validator.options import Kind, Option
 from speccheck.validator.report.style import counted, wrap
 from speccheck.validator.report.write import WriteError, write
 from speccheck.validator.sources.documents.document import ReadError

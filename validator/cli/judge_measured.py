@@ -8,13 +8,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from speccheck.probes.torch_library import NoTorch
-from speccheck.validator.cli.options import (
-    OF_JUDGING,
-    Option,
-    Parsed,
-    UsageError,
-    parse,
-)
+from speccheck.validator.cli.options import Parsed, UsageError, parse
 from speccheck.validator.cli.plain import judge
 from speccheck.validator.cli.request import (
     BUG,
@@ -27,6 +21,7 @@ from speccheck.validator.cli.request import (
 from speccheck.validator.cli.settled import with_settings
 from speccheck.validator.cli.take_snapshot import seconds_of
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.options import OF_JUDGING, Option
 from speccheck.validator.report.form import FORMS, NAMES
 from speccheck.validator.report.write import write
 from speccheck.validator.request import Request

@@ -4,13 +4,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NoReturn
 
-from speccheck.validator.cli.options import (
-    OPTIONS,
-    Option,
-    Parsed,
-    UsageError,
-    parse,
-)
+from speccheck.validator.cli.options import Parsed, UsageError, parse
 from speccheck.validator.cli.request import (
     BUG,
     REFUSALS,
@@ -26,6 +20,7 @@ from speccheck.validator.cli.request import (
 from speccheck.validator.cli.request import request_of as any_request
 from speccheck.validator.cli.settled import with_settings
 from speccheck.validator.cli.write_reports import refuse, write_reports
+from speccheck.validator.options import FAIL_ON, OPTIONS, Option
 from speccheck.validator.report.form import FORMS, NAMES
 from speccheck.validator.report.style import printable
 from speccheck.validator.report.summary import exit_of, summarize
@@ -38,7 +33,6 @@ from speccheck.validator.sources.context import context_facts
 if TYPE_CHECKING:
     from speccheck.validator.cli.fix import Fixed
 
-FAIL_ON = ("error", "warning", "info", "never")
 _USAGE = 2
 _WATCH = "--watch"
 
@@ -173,7 +167,7 @@ def _send_to_plan() -> NoReturn:
 
 def _show_settings(parsed: Parsed) -> int:
     """Show them as the command line asks: their own reports are no place for it."""
-    from speccheck.validator.settings.show import (  # noqa: PLC0415 - seldom
+    from speccheck.validator.cli.show_settings import (  # noqa: PLC0415 - seldom
         sections_of,
         settings_json,
         settings_text,

@@ -7,12 +7,13 @@ files as anywhere, and whether they fit each other.
 from collections.abc import Iterable
 
 from speccheck.validator.assemble import assemble
-from speccheck.validator.cli.options import OPTIONS as OF_FILES
-from speccheck.validator.cli.options import Option, Parsed, UsageError, options_help
+from speccheck.validator.cli.options import Parsed, UsageError, options_help
 from speccheck.validator.cli.plain import judge
 from speccheck.validator.cli.request import request_of
 from speccheck.validator.cli.take_snapshot import options, snapshot_text
 from speccheck.validator.evidence.node.job_path import local_path
+from speccheck.validator.options import OPTIONS as OF_FILES
+from speccheck.validator.options import Option
 from speccheck.validator.plan_judges import settled
 from speccheck.validator.report.write import write
 from speccheck.validator.request import Request

@@ -11,7 +11,8 @@ from typing import Any
 
 from speccheck.validator.cli.completion.grammar import Words, commands
 from speccheck.validator.cli.main import COMMANDS, EXIT_CODES, USAGE, main
-from speccheck.validator.cli.options import OPTIONS, Option, options_help
+from speccheck.validator.cli.options import options_help
+from speccheck.validator.options import OPTIONS, Option
 from speccheck.validator.report.markdown_text import in_cell
 from speccheck.validator.spec.edition import load_edition
 from speccheck.validator.what_if.names import names_help

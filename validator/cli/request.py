@@ -4,10 +4,11 @@ import os
 import sys
 from itertools import pairwise
 
-from speccheck.validator.cli.options import Parsed, UsageError, Value
+from speccheck.validator.cli.options import Parsed, UsageError
 from speccheck.validator.cli.settled import ForFiles
 from speccheck.validator.evidence.framework_version import parse_version
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.options import Value
 from speccheck.validator.policy import Policy, WaiverFault
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.write import WriteError

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from speccheck.validator.cli.options import Option, Parsed, Value
-from speccheck.validator.evidence.record import Record
+from speccheck.validator.cli.options import Parsed
+from speccheck.validator.options import Option, Value
 from speccheck.validator.request import Judging
 from speccheck.validator.settings.of_run import RunSettings
+from speccheck.validator.settings.settled import Settled
 
 if TYPE_CHECKING:
     from speccheck.validator.evidence.value import Place
@@ -14,22 +15,6 @@ if TYPE_CHECKING:
 
 # What the command line adds to what settings say, where others take its place.
 _ADDING = frozenset({"extend_select", "extend_ignore"})
-
-
-class Settled(Record):
-    """What settings files say of a run, and what the command line alone says.
-
-    flags: the names of the options that the command has; others do not concern it.
-    writes_baseline: the command writes the file of the baseline, which may be missing.
-    places: where settings give the values of options.
-    """
-
-    settings: RunSettings
-    own: Mapping[str, Value]
-    flags: frozenset[str]
-    writes_baseline: bool = False
-    layer: "Layer | None" = None
-    places: "Mapping[str, tuple[Place, ...]] | None" = None
 
 
 def with_settings(

@@ -4,14 +4,15 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from speccheck.validator.cli.options import Parsed, Value
-from speccheck.validator.cli.settled import Settled
+from speccheck.validator.cli.options import Parsed
 from speccheck.validator.evidence.value import Place
+from speccheck.validator.options import Value
 from speccheck.validator.policy import Policy
 from speccheck.validator.report.style import printable
 from speccheck.validator.request import Judging
 from speccheck.validator.selection import told
 from speccheck.validator.settings.find import SettingsError
+from speccheck.validator.settings.settled import Settled
 from speccheck.validator.sources.context import Context
 from speccheck.validator.spec.compose import UnknownProfile, find_profile
 from speccheck.validator.spec.edition import load_edition

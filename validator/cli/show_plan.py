@@ -2,7 +2,7 @@
 
 import sys
 
-from speccheck.validator.cli.options import OPTIONS, Parsed, parse
+from speccheck.validator.cli.options import Parsed, parse
 from speccheck.validator.cli.request import (
     BUG,
     REFUSALS,
@@ -15,6 +15,7 @@ from speccheck.validator.cli.request import (
     style_of,
 )
 from speccheck.validator.cli.settled import with_settings
+from speccheck.validator.options import OPTIONS
 from speccheck.validator.plan_view import PlanView, plan_view
 from speccheck.validator.report.write import write
 from speccheck.validator.sources.context import context_facts

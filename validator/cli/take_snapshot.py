@@ -6,8 +6,9 @@ import secrets
 import sys
 from collections.abc import Sequence
 
-from speccheck.validator.cli.options import Option, Parsed, UsageError, parse
+from speccheck.validator.cli.options import Parsed, UsageError, parse
 from speccheck.validator.cli.request import BUG, bug_message, passes_on
+from speccheck.validator.options import Option
 from speccheck.validator.report.write import WriteError, write
 
 _GROUP = "Machine"

@@ -7,11 +7,11 @@ import json
 
 from speccheck.validator import VERSION
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.plan_view import PlanView
+from speccheck.validator.plan_view import PlanView, ViewedPlan
 from speccheck.validator.report.forecast_json import forecast_data
 from speccheck.validator.report.plan_value import leaf_data, place_data
 from speccheck.validator.report.what_if_json import what_if_data
-from speccheck.validator.shown_plan import ShownPlan, ShownVariable
+from speccheck.validator.shown_plan import ShownVariable
 
 SCHEMA = "speccheck-plan/1"
 
@@ -35,7 +35,8 @@ def plan_json(view: PlanView) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _plan(plan: ShownPlan) -> dict[str, object]:
+def _plan(viewed: ViewedPlan) -> dict[str, object]:
+    plan = viewed.shown
     return {
         "files": [file.path for file in plan.files],
         "formats": list(dict.fromkeys(file.format for file in plan.files)),
@@ -43,7 +44,7 @@ def _plan(plan: ShownPlan) -> dict[str, object]:
         "values": [leaf_data(shown) for shown in plan.leaves],
         "environment": [_variable(one) for one in plan.variables],
         "forecasts": [forecast_data(one) for one in plan.forecasts],
-        "what_if": what_if_data(plan),
+        "what_if": what_if_data(viewed),
     }
 
 

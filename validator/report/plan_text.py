@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.locate import Location
-from speccheck.validator.plan_view import PlanView
+from speccheck.validator.plan_view import PlanView, ViewedPlan
 from speccheck.validator.report.forecast_text import forecast_lines
 from speccheck.validator.report.style import Style, printable, wrap
 from speccheck.validator.report.what_if_text import what_if_lines
@@ -33,18 +33,19 @@ def plan_text(view: PlanView, style: Style, *, full: bool) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _plan(plan: ShownPlan, style: Style, *, full: bool) -> Iterator[str]:
+def _plan(viewed: ViewedPlan, style: Style, *, full: bool) -> Iterator[str]:
+    plan = viewed.shown
     names = ", ".join(f"{file.path} ({file.format})" for file in plan.files)
     head = wrap(f"plan {names}", style.width, "").removeprefix("plan")
     yield style.paint("plan", "bold") + head
     if plan.grouping:
         yield wrap(f"one plan: {'; '.join(plan.grouping)}", style.width, "  ")
-    if plan.what_if is None or full:
+    if viewed.what_if is None or full:
         yield from _values(plan, style, full=full)
         yield from forecast_lines(
             plan.forecasts, style, knows_scale=_knows_scale(plan), full=full
         )
-    yield from what_if_lines(plan, style, full=full)
+    yield from what_if_lines(viewed, style, full=full)
 
 
 def _knows_scale(plan: ShownPlan) -> bool:

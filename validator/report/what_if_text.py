@@ -6,6 +6,7 @@ from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.forecast.quantity import Forecast, Quantity
+from speccheck.validator.plan_view import ShownChange, ViewedPlan
 from speccheck.validator.report.forecast_bar import bar
 from speccheck.validator.report.forecast_text import painted
 from speccheck.validator.report.quantities import best, in_words
@@ -13,7 +14,6 @@ from speccheck.validator.report.style import Style, printable, wrap
 from speccheck.validator.report.summary import Exit, exit_of, summarize
 from speccheck.validator.report.written import written
 from speccheck.validator.run import Run
-from speccheck.validator.shown_plan import ShownChange, ShownPlan
 from speccheck.validator.what_if.comparison import FindingChange
 
 _NAME, _VALUES = 38, 20
@@ -26,7 +26,7 @@ _WORDS = {
 _VERDICTS = {0: "go", 1: "no-go", 3: "inconclusive"}
 
 
-def what_if_lines(plan: ShownPlan, style: Style, *, full: bool) -> Iterator[str]:
+def what_if_lines(plan: ViewedPlan, style: Style, *, full: bool) -> Iterator[str]:
     """What is set, what follows from it, what is judged otherwise, and the verdicts."""
     found = plan.what_if
     if found is None:
@@ -39,7 +39,7 @@ def what_if_lines(plan: ShownPlan, style: Style, *, full: bool) -> Iterator[str]
         yield from _value(change, style)
     for remark in found.remarks:
         yield wrap(printable(remark), style.width, "  ")
-    yield from _predicted(plan.forecasts, found.forecasts, style)
+    yield from _predicted(plan.shown.forecasts, found.forecasts, style)
     yield ""
     minor = [] if full else [one for one in found.findings if _is_minor(one)]
     for finding in found.findings:

@@ -5,9 +5,8 @@ What an option of the command line says as well takes its kind and its help from
 
 from typing import Literal
 
-from speccheck.validator.cli.options import OPTIONS
-from speccheck.validator.cli.plain import FAIL_ON
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.options import FAIL_ON, OPTIONS
 from speccheck.validator.sources.context import ROLES
 
 # texts: a list of texts, or one. levels, names_by_pattern, facts_by_pattern: tables

@@ -3,10 +3,10 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from speccheck.validator.cli.options import Value
 from speccheck.validator.evidence.finding import Level
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place
+from speccheck.validator.options import Value
 from speccheck.validator.path_pattern import matches
 from speccheck.validator.policy import FileIgnore, Named, Policy, RaisedLevel
 from speccheck.validator.report.style import printable

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
-from speccheck.validator.cli.options import OPTIONS, Option
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.options import OPTIONS, Option
 
 Words = tuple[str, ...]
 
@@ -160,7 +160,7 @@ def _reports() -> Words:
 
 
 def _levels() -> Words:
-    from speccheck.validator.cli.plain import FAIL_ON  # noqa: PLC0415
+    from speccheck.validator.options import FAIL_ON  # noqa: PLC0415
 
     return FAIL_ON
 

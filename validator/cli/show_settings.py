@@ -4,10 +4,11 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
-from speccheck.validator.cli.options import Parsed, Value
+from speccheck.validator.cli.options import Parsed
 from speccheck.validator.cli.settled import laid_over
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place, dotted
+from speccheck.validator.options import Value
 from speccheck.validator.report.style import printable
 from speccheck.validator.settings.keys import EXTEND, KEYS, MANDATORY, Key
 from speccheck.validator.settings.layer import Layer
