@@ -155,6 +155,7 @@ def test_settings_are_read_only_where_there_are_some(tmp_path: Path) -> None:
     found = {one for one in plain if one.startswith("speccheck.validator.settings.")}
     assert found == {
         "speccheck.validator.settings.find",
+        "speccheck.validator.settings.names",
         "speccheck.validator.settings.of_run",
         "speccheck.validator.settings.settled",
     }

@@ -15,7 +15,7 @@ from speccheck.validator.report.write import WriteError
 from speccheck.validator.request import Excluded, Judging, Request
 from speccheck.validator.run import NoSnapshot
 from speccheck.validator.selection import Selection, UnknownSelection, told
-from speccheck.validator.settings.find import SettingsError
+from speccheck.validator.settings.names import SettingsError
 from speccheck.validator.sources.context import ROLES, Context
 from speccheck.validator.sources.files import UnknownFormat
 from speccheck.validator.sources.reader import PluginFault

@@ -11,7 +11,7 @@ from speccheck.validator.policy import Policy
 from speccheck.validator.report.style import printable
 from speccheck.validator.request import Judging
 from speccheck.validator.selection import told
-from speccheck.validator.settings.find import SettingsError
+from speccheck.validator.settings.names import SettingsError
 from speccheck.validator.settings.settled import Settled
 from speccheck.validator.sources.context import Context
 from speccheck.validator.spec.compose import UnknownProfile, find_profile

@@ -1,24 +1,22 @@
-"""Which settings files hold for a folder, found with a few calls for each folder.
-
-A run without any settings file imports this module and no other of the settings.
-"""
+"""Which settings files hold for a folder, found with a few calls for each folder."""
 
 import os
 import stat
 from typing import TYPE_CHECKING
 
+from speccheck.validator.settings.names import (
+    MAXIMUM_BYTES,
+    OWN_NAME,
+    SHARED_NAME,
+    SettingsError,
+    shown,
+)
+
 if TYPE_CHECKING:
     from speccheck.validator.settings.load import SettingsFile
 
-OWN_NAME = "speccheck.toml"
-SHARED_NAME = "pyproject.toml"
-MAXIMUM_BYTES = 1_048_576
 _REPOSITORY = ".git"
 _MENTION = b"speccheck"
-
-
-class SettingsError(Exception):
-    """A settings file is wrong; the message names file, line and remedy."""
 
 
 class SettingsFiles:
@@ -103,8 +101,3 @@ def _has_table(content: bytes) -> bool:
         return True
     is_key = any(one.strip(b"\"'").startswith(_MENTION) for one in lines)
     return is_key and b"[tool]" in content.replace(b" ", b"")
-
-
-def shown(path: str) -> str:
-    """A path as reports call it: as seen from here, unless that is longer."""
-    return min((os.path.relpath(path), path), key=len)

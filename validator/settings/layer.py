@@ -11,7 +11,6 @@ from speccheck.validator.path_pattern import matches
 from speccheck.validator.policy import FileIgnore, Named, Policy, RaisedLevel
 from speccheck.validator.report.style import printable
 from speccheck.validator.repository import path_within
-from speccheck.validator.settings.find import SettingsError, shown
 from speccheck.validator.settings.keys import (
     ADDING,
     FACTS_FOR,
@@ -19,6 +18,7 @@ from speccheck.validator.settings.keys import (
     LEVELS,
 )
 from speccheck.validator.settings.load import Setting, told
+from speccheck.validator.settings.names import SettingsError, shown
 from speccheck.validator.settings.resolve import Resolved
 
 _LEVELS: dict[str, Level] = {"error": "error", "warning": "warning", "info": "info"}

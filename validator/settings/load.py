@@ -6,12 +6,6 @@ from typing import Any
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath, Place, dotted
 from speccheck.validator.report.style import printable
-from speccheck.validator.settings.find import (
-    MAXIMUM_BYTES,
-    SHARED_NAME,
-    SettingsError,
-    shown,
-)
 from speccheck.validator.settings.keys import (
     BY_NAME,
     FACT_KEYS,
@@ -19,6 +13,12 @@ from speccheck.validator.settings.keys import (
     FACTS_FOR,
     TOP,
     Key,
+)
+from speccheck.validator.settings.names import (
+    MAXIMUM_BYTES,
+    SHARED_NAME,
+    SettingsError,
+    shown,
 )
 from speccheck.validator.sources.documents.document import Document, ReadError
 from speccheck.validator.sources.documents.reading import load_documents, read_text

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.settings.find import SettingsError, SettingsFiles, shown
+from speccheck.validator.settings.find import SettingsFiles
+from speccheck.validator.settings.names import SettingsError, shown
 
 if TYPE_CHECKING:
     from speccheck.validator.settings.layer import Layer

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.style import printable
-from speccheck.validator.settings.find import SettingsError, SettingsFiles
+from speccheck.validator.settings.find import SettingsFiles
 from speccheck.validator.settings.keys import (
     ADDING,
     EXTEND,
@@ -14,6 +14,7 @@ from speccheck.validator.settings.keys import (
     MANDATORY,
 )
 from speccheck.validator.settings.load import Setting, SettingsFile, told
+from speccheck.validator.settings.names import SettingsError
 
 _MOST_EXTENDED = 10
 
