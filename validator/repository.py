@@ -3,7 +3,7 @@
 import os
 from functools import lru_cache
 
-_MARK = ".git"  # a folder, or a file in a worktree or submodule
+MARK = ".git"  # a folder, or a file in a worktree or submodule
 
 
 @lru_cache(maxsize=1024)
@@ -11,7 +11,7 @@ def repository_root(folder: str) -> str | None:
     """The folder of the repository that holds a folder; None outside of any."""
     here = os.path.abspath(folder)
     while True:
-        if os.path.exists(os.path.join(here, _MARK)):
+        if os.path.exists(os.path.join(here, MARK)):
             return here
         above = os.path.dirname(here)
         if above == here:

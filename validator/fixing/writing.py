@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.repository import repository_root
 from speccheck.validator.run import Run
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.reading import read_file_text
 
 _BOM = b"\xef\xbb\xbf"
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
-_MOST_FOLDERS_UP = 40
 
 
 class NotWritten(Exception):  # noqa: N818 - a usage error with its own message
@@ -50,7 +50,8 @@ def refusal_of(found: Run, name: str, stdin: str | None, *, writes: bool) -> str
 def _refusal_on_disk(name: str) -> str | None:
     target = os.path.realpath(name)
     if os.path.islink(name) or target != os.path.abspath(name):
-        top = _top(os.path.abspath(name))
+        folder = os.path.realpath(os.path.dirname(os.path.abspath(name)))
+        top = repository_root(folder) or os.path.realpath(os.curdir)
         if os.path.commonpath([top, target]) != top:
             return f"{name} is a link that leads out of {top}"
     try:
@@ -60,19 +61,6 @@ def _refusal_on_disk(name: str) -> str | None:
     if not mode & _WRITABLE or not os.access(target, os.W_OK):
         return f"{name} is read-only"
     return None
-
-
-def _top(path: str) -> str:
-    """The top of the repository of a file; without one the folder where we work."""
-    folder = os.path.dirname(os.path.realpath(os.path.dirname(path)) + os.sep)
-    for _ in range(_MOST_FOLDERS_UP):
-        if os.path.exists(os.path.join(folder, ".git")):
-            return folder
-        above = os.path.dirname(folder)
-        if above == folder:
-            break
-        folder = above
-    return os.path.realpath(os.curdir)
 
 
 def write_all(texts: Mapping[str, tuple[str, str]]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from speccheck.validator.report.markdown_text import cell, plain
+from speccheck.validator.report.page_files import write_pages
 from speccheck.validator.rule_index import RulesByClause, rule_entries
 from speccheck.validator.spec.compose import ComposedEdition, compose
 from speccheck.validator.spec.edition import Clause, Edition, load_edition
@@ -134,16 +135,5 @@ def _rules(clause: Clause, rules: RulesByClause) -> str:
     return ", ".join(f"[{name}](../rules/{name}.md)" for name in names)
 
 
-def write_pages(folder: Path) -> None:
-    """Write every page, and remove those of areas that are gone."""
-    folder.mkdir(parents=True, exist_ok=True)
-    texts = pages()
-    for old in folder.glob("*.md"):
-        if old.name not in texts:
-            old.unlink()
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-
-
 if __name__ == "__main__":
-    write_pages(FOLDER)
+    write_pages(FOLDER, pages())

@@ -28,15 +28,10 @@ SCHEMA = "speccheck-report/1"
 ALWAYS = {"fail", "error", "unknown"}
 
 
-def report(told: Told, _: Style) -> Iterator[str]:
-    """The whole report, piece by piece; `full` adds what holds and does not apply.
-
-    Each file, plan and finding stands on a line of its own, written as it is made: the
-    document of a thousand files would take more memory than judging them.
-    """
-    run, summary, ending, full = told.run, told.summary, told.ending, told.full
-    head = {
-        "schema": SCHEMA,
+def verdict_data(told: Told) -> dict[str, object]:
+    """What a run comes to, and by what it was judged."""
+    run, summary, ending = told.run, told.summary, told.ending
+    return {
         "tool": {"name": "speccheck", "version": VERSION},
         "edition": {
             "id": run.edition.id,
@@ -52,6 +47,16 @@ def report(told: Told, _: Style) -> Iterator[str]:
         "summary": summary_data(summary),
         "errors": [],
     }
+
+
+def report(told: Told, _: Style) -> Iterator[str]:
+    """The whole report, piece by piece; `full` adds what holds and does not apply.
+
+    Each file, plan and finding stands on a line of its own, written as it is made: the
+    document of a thousand files would take more memory than judging them.
+    """
+    run, full = told.run, told.full
+    head = {"schema": SCHEMA, **verdict_data(told)}
     yield "{\n" + "".join(
         f"  {encode(key)}: {encode(value)},\n" for key, value in head.items()
     )
@@ -92,10 +97,9 @@ def _findings(run: Run, *, full: bool) -> Iterator[str]:
             yield f'{text[:-1]}, "plan": {index}}}'
 
 
-def failure_report(message: str, code: int) -> str:
-    """The same document for a run that could not begin."""
-    document = {
-        "schema": SCHEMA,
+def refusal_data(message: str, code: int) -> dict[str, object]:
+    """What `verdict_data` says of a run that could not begin."""
+    return {
         "tool": {"name": "speccheck", "version": VERSION},
         "edition": None,
         "profile": None,
@@ -106,6 +110,14 @@ def failure_report(message: str, code: int) -> str:
         "exit_code": code,
         "summary": summary_data(summarize(())),
         "errors": [message],
+    }
+
+
+def failure_report(message: str, code: int) -> str:
+    """The same document for a run that could not begin."""
+    document = {
+        "schema": SCHEMA,
+        **refusal_data(message, code),
         "files": [],
         "plans": [],
         "statistics": [],

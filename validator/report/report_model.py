@@ -323,6 +323,8 @@ class TotalsLine(_Part):
     tool: Tool
     edition: EditionName | None
     profile: Profile | None
+    settings: SettingsFiles
+    warnings: list[str]
     verdict: Literal["pass", "fail", "inconclusive", "error"]
     reason: str
     exit_code: int

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from speccheck.validator.report.explain import rule_page, rule_text
 from speccheck.validator.report.markdown_text import prose
+from speccheck.validator.report.page_files import write_pages
 from speccheck.validator.rule import Rule
 from speccheck.validator.rule_index import built_in_rules
 from speccheck.validator.spec.edition import Edition, load_edition
@@ -41,16 +42,5 @@ def _index(rules: Sequence[Rule], edition: Edition) -> Iterator[str]:
                 yield f"- [{rule.name}]({rule.name}.md) ({clause}): {title}"
 
 
-def write_pages(folder: Path) -> None:
-    """Write every page, and remove those of rules that are gone."""
-    folder.mkdir(parents=True, exist_ok=True)
-    texts = pages()
-    for old in folder.glob("*.md"):
-        if old.name not in texts:
-            old.unlink()
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-
-
 if __name__ == "__main__":
-    write_pages(FOLDER)
+    write_pages(FOLDER, pages())

@@ -4,6 +4,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
+from speccheck.validator.repository import MARK
 from speccheck.validator.settings.names import (
     MAXIMUM_BYTES,
     OWN_NAME,
@@ -15,7 +16,6 @@ from speccheck.validator.settings.names import (
 if TYPE_CHECKING:
     from speccheck.validator.settings.load import SettingsFile
 
-_REPOSITORY = ".git"
 _MENTION = b"speccheck"
 
 
@@ -40,7 +40,7 @@ class SettingsFiles:
         while found is None:
             looked_into.append((here, self._in(here)))
             above = os.path.dirname(here)
-            if above == here or os.path.exists(os.path.join(here, _REPOSITORY)):
+            if above == here or os.path.exists(os.path.join(here, MARK)):
                 found = ()
             else:
                 here = above

@@ -5,16 +5,15 @@ Made for thousands of machines: nobody has to hold the whole report to read it.
 
 from collections.abc import Iterator
 
-from speccheck.validator import VERSION
 from speccheck.validator.report.json_report import (
     ALWAYS,
     encode,
     finding_data,
+    refusal_data,
     statistics_data,
-    summary_data,
+    verdict_data,
 )
 from speccheck.validator.report.style import Style
-from speccheck.validator.report.summary import summarize
 from speccheck.validator.report.told import Told
 from speccheck.validator.run import Run
 
@@ -23,23 +22,12 @@ SCHEMA = "speccheck-report-lines/1"
 
 def report(told: Told, _: Style) -> Iterator[str]:
     """The finding of `speccheck-report/1` with the files of its plan, line by line."""
-    run, summary, ending, full = told.run, told.summary, told.ending, told.full
+    run, full = told.run, told.full
     yield from _findings(run, full=full)
     totals = {
         "type": "summary",
         "schema": SCHEMA,
-        "tool": {"name": "speccheck", "version": VERSION},
-        "edition": {
-            "id": run.edition.id,
-            "stage": run.edition.stage,
-            "sha256": run.edition.sha256,
-        },
-        "profile": {"use": run.use},
-        "verdict": ending.verdict,
-        "reason": ending.reason,
-        "exit_code": ending.code,
-        "summary": summary_data(summary),
-        "errors": [],
+        **verdict_data(told),
         "plans": len(run.plans),
         "files": len(run.files),
         "unread": [
@@ -72,14 +60,7 @@ def failure_report(message: str, code: int) -> str:
     totals = {
         "type": "summary",
         "schema": SCHEMA,
-        "tool": {"name": "speccheck", "version": VERSION},
-        "edition": None,
-        "profile": None,
-        "verdict": "error",
-        "reason": message,
-        "exit_code": code,
-        "summary": summary_data(summarize(())),
-        "errors": [message],
+        **refusal_data(message, code),
         "plans": 0,
         "files": 0,
         "unread": [],
