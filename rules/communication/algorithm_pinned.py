@@ -5,11 +5,13 @@ keeps better algorithms of later releases out. An explicit LL128 can corrupt dat
 the platform does not support it.
 
 What passes: both are left to NCCL, to a tuner plugin or tuner file, or to the values
-that the provider of the machine publishes.
+that the provider of the machine publishes. NCCL_ALGO in a deterministic run, which
+Megatron-LM does not start without.
 
 Where it does not apply: one node.
 
-Source: NVIDIA/nccl, environment variables; NCCL issues 790 and 831.
+Source: NVIDIA/nccl, environment variables; NCCL issues 790 and 831; Megatron-LM,
+arguments.py, --deterministic-mode.
 
 Bad::
 
@@ -42,7 +44,13 @@ def algorithm_pinned(
         for name in ("NCCL_ALGO", "NCCL_PROTO")
         if (one := environment.find(name)) and one.value != ""
     ]
-    pinned = [one for one in found if not nccl.is_published(one, environment, instance)]
+    is_deterministic = bool(run.deterministic.value)
+    pinned = [
+        one
+        for one in found
+        if not (is_deterministic and one.name == "NCCL_ALGO")
+        and not nccl.is_published(one, environment, instance)
+    ]
     if not pinned or has_tuner(environment):
         yield passed(at=[one.place for one in found])
         return
@@ -57,7 +65,5 @@ def algorithm_pinned(
             measured=text,
             required="not set",
             cost="the best algorithm of most sizes is excluded",
-            fix=None
-            if run.deterministic.value
-            else without_variables([one], is_safe=False),
+            fix=without_variables([one], is_safe=False),
         )
