@@ -118,6 +118,21 @@ def test_what_a_report_writes_is_not_watched(folder: Path) -> None:
         watched.close()
 
 
+def test_settings_that_come_to_be_are_seen(folder: Path, started: Watched) -> None:
+    first = started.report()
+    assert "pass: " in first
+    settings = "[facts]\nnodes = 2\n[facts-for.'job/**']\nnodes = 3\n"
+    (folder / "job" / "speccheck.toml").write_text("ignore = 1\n", "utf-8")
+    assert "job/speccheck.toml:1" in started.report()
+    (folder / "job" / "speccheck.toml").write_text(settings, "utf-8")
+    assert "speccheck.toml:1" not in started.report()
+
+
+def test_a_wrong_command_line_ends_it(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["nowhere.yaml", "--watch", "--bogus"]) == 2
+    assert "no option --bogus" in capfd.readouterr().err
+
+
 def test_standard_input_cannot_be_watched(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["-", "--watch"]) == 2
     assert "standard input cannot be watched" in capsys.readouterr().err

@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Iterable
 from typing import BinaryIO
 
+from speccheck.validator.settings.names import OWN_NAME, SHARED_NAME
+
 # What tells that a file changed: when, how long, and which one it is; None: not there.
 State = tuple[int, ...] | None
 Seen = dict[str, State]
@@ -23,12 +25,18 @@ _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
 def watch(judge: Callable[[], int]) -> int:
-    """Judge, and again after each change, until an interrupt (exit code 130)."""
+    """Judge, and again after each change, until an interrupt (exit code 130).
+
+    Returns the exit code of a judgement that looked at no file: the command line is
+    wrong, and no change of a file would mend it.
+    """
     while True:
         if sys.stdout.isatty():
             sys.stdout.write(_CLEAR)
             sys.stdout.flush()
-        before = _judged(judge)
+        code, before = _judged(judge)
+        if not before:
+            return code
         count = sum(os.path.isfile(path) for path in before)
         noun = "file" if count == 1 else "files"
         sys.stderr.write(f"\nwatching {count:,} {noun}; Ctrl-C ends\n")
@@ -47,8 +55,11 @@ def _wait(before: Seen) -> None:
         last = now
 
 
-def _judged(judge: Callable[[], int]) -> Seen:
-    """Judge in a process of its own; returns what it read, as it was just before."""
+def _judged(judge: Callable[[], int]) -> tuple[int, Seen]:
+    """Judge in a process of its own.
+
+    Returns its exit code, and what it read, as it was just before.
+    """
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -58,14 +69,16 @@ def _judged(judge: Callable[[], int]) -> Seen:
     os.close(writing)
     with os.fdopen(reading, "rb") as told:
         text = told.read()
-    os.waitpid(child, 0)
+    _, status = os.waitpid(child, 0)
     read: dict[str, list[int] | None] = json.loads(text) if text else {}
-    return {path: None if one is None else tuple(one) for path, one in read.items()}
+    seen = {path: None if one is None else tuple(one) for path, one in read.items()}
+    return os.waitstatus_to_exitcode(status), seen
 
 
 def _end_child(judge: Callable[[], int], told: BinaryIO) -> None:
     """Judge, tell what was read, and end the process whatever happened."""
     seen: Seen = {}
+    code = 1
 
     def note(event: str, arguments: tuple[object, ...]) -> None:
         if event == "os.rename" and isinstance(arguments[1], str):
@@ -80,12 +93,15 @@ def _end_child(judge: Callable[[], int], told: BinaryIO) -> None:
 
     try:
         sys.addaudithook(note)
-        judge()
+        code = judge()
         sys.stdout.flush()
+        for folder in {os.path.dirname(os.path.abspath(one)) for one in seen}:
+            for name in (OWN_NAME, SHARED_NAME):  # settings that may come to be
+                seen.setdefault(path := os.path.join(folder, name), _state(path))
         told.write(json.dumps(seen).encode())
         told.flush()
     finally:
-        os._exit(0)
+        os._exit(code)
 
 
 def _flags(arguments: tuple[object, ...]) -> int:
@@ -97,7 +113,8 @@ def _flags(arguments: tuple[object, ...]) -> int:
 def _is_own(path: str) -> bool:
     """Whether a path is the program's own, or the machine's."""
     absolute = os.path.abspath(path)
-    return absolute.startswith((_OWN + os.sep, sys.prefix, sys.base_prefix, "/proc/"))
+    folders = (_OWN, sys.prefix, sys.base_prefix, "/proc")
+    return absolute.startswith(tuple(folder + os.sep for folder in folders))
 
 
 def _looked_at(paths: Iterable[str]) -> Seen:
