@@ -233,7 +233,11 @@ def test_an_interruption_leaves_no_half_file_and_no_probe_behind(
     (tmp_path / "pynvml.py").write_text(stub + "import signal\nsignal.pause()\n")
     process = subprocess.Popen(
         (sys.executable, "-P", "-m", "speccheck", command, "--out", str(out)),
-        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT / '.imports'}"},
+        env={
+            **os.environ,
+            "PYTHONPATH": f"{tmp_path}:{ROOT / '.imports'}",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -16,6 +16,7 @@ FIXING_RULES = 84  # at least
 WITHOUT_A_TRAP = frozenset(
     {
         "activation_offload_without_recompute",
+        "algorithm_pinned",
         "asynchronous_save_ineffective",
         "captured_graphs_with_expandable_segments",
         "compression_without_warmup",

@@ -15,7 +15,7 @@ from speccheck.validator.waivers.scan import MARK, Scan
 
 _FOREIGN_MARK = lazy_pattern(r"(?://|/\*|#)[ \t*]*speccheck:[ \t]*[A-Za-z]")
 _JSON_TOKEN = lazy_pattern(
-    r"\"(?:[^\"\\\n]++|\\.)*+\"?|(//[^\n]*|#[^\n]*|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?)"
+    r"\"(?:[^\"\\\n]|\\.)*\"?|(//[^\n]*|#[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?)"
 )
 
 
