@@ -116,7 +116,8 @@ class Silence:
         """The findings of a plan, those that a waiver covers with it."""
         if self._reads_comments:
             self._read_comments(files, sources)
-        plan = PlanFacts(frozenset(sources), _host_of(evidence))
+        is_live = any(file.role in _LIVE for file in files)
+        plan = PlanFacts(frozenset(sources), _host_of(evidence) if is_live else "")
         self.plans.append(plan)
         waived = [
             self._waived(one, plan) if one.finding.outcome == "fail" else one
