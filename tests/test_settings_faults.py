@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from settings_files import JOB, put, run
+from settings_files import DEEPSPEED, JOB, put, run
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -264,3 +264,15 @@ def test_a_file_above_that_is_wrong_may_hold_a_lock(
     put(repository / "speccheck.toml", "mandatory = = 1\n")
     put(repository / "a" / "speccheck.toml", JOB)
     assert refused(capsys, "a/ds.json").startswith("speccheck.toml:1:13: not TOML")
+
+
+@pytest.mark.parametrize(("use", "code"), [("ci", 0), ("preflight", 3), ("certify", 3)])
+def test_what_is_left_out_is_no_pass_but_for_the_files_of_a_commit(
+    repository: Path, capsys: pytest.CaptureFixture[str], use: str, code: int
+) -> None:
+    put(repository / "speccheck.toml", 'exclude = ["*"]\nforce-exclude = true\n')
+    put(repository / "ds.json", DEEPSPEED)
+    assert run(capsys, "ds.json", "--profile", use)[0] == code
+    put(repository / "speccheck.toml", "skip-unknown = true\n")
+    put(repository / "mkdocs.yml", "site_name: a\n")
+    assert run(capsys, "mkdocs.yml", "--profile", use)[0] == code
