@@ -127,7 +127,7 @@ def _add_node(
     by_type[XidCatalogue] = xid_catalogue()
     by_type[GpuProfiles] = gpu_profiles()
     by_type[InstanceProfile] = instance_profile(plan.value("cluster.instance_type"))
-    _add_conditions(by_type, node)
+    add_conditions(by_type, node)
     scopes: list[Scope] = [] if all(file.role in _LIVE for file in files) else ["plan"]
     if any(file.role == "node" for file in files):
         scopes.append("node")
@@ -136,7 +136,7 @@ def _add_node(
     return (*scopes, *(("measurement",) if node.measured else ())), node.measured
 
 
-def _add_conditions(by_type: dict[type, Any], node: "Node") -> None:
+def add_conditions(by_type: dict[type, Any], node: "Node") -> None:
     """Add what is known of the machines that something was measured on."""
     from speccheck.validator.evidence.measurement.communicator import (  # noqa: PLC0415
         Communicators,

@@ -15,8 +15,9 @@ _OF_NODES = (
 )
 
 
-# Not live, and asked for by itself: after all plans.
+# Asked for by themselves, after all plans and after all nodes.
 OF_WAIVERS: tuple[Scope, ...] = ("waiver",)
+OF_FLEETS: tuple[Scope, ...] = ("fleet",)
 _CERTIFIED: tuple[Scope, ...] = ("node", "environment", "measurement")
 
 
@@ -28,7 +29,7 @@ def asked_of(
     A certificate asks for machine and measurements whether they are at hand or not:
     what is missing is unknown, and never left out.
     """
-    if use != "certify" or scopes == OF_WAIVERS:
+    if use != "certify" or scopes in {OF_WAIVERS, OF_FLEETS}:
         return scopes, at_hand_of(scopes, measured)
     from speccheck.validator.evidence.node.node import MEASURED  # noqa: PLC0415
 
@@ -47,6 +48,8 @@ def at_hand_of(scopes: tuple[Scope, ...], measured: tuple[str, ...]) -> tuple[st
     found: dict[str, None] = dict.fromkeys(_OF_NODES if "node" in scopes else ())
     if scopes == OF_WAIVERS:
         found["waivers"] = None
+    if scopes == OF_FLEETS:
+        found["fleet"] = None
     if measured:
         # Seldom, and the module knows all parts of a node.
         from speccheck.validator.evidence.node.node import MEASURED  # noqa: PLC0415

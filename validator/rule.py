@@ -19,8 +19,8 @@ Outcome = Literal["pass", "fail", "unknown", "not_applicable", "error"]
 Confidence = Literal["exact", "calibrated", "lower_bound", "advisory"]
 # node: what a machine is, by a snapshot. environment: variables, of files or of a node.
 # measurement: what was measured under load, or told by the log of a run. waiver: what
-# came of waivers, after all plans.
-Scope = Literal["plan", "node", "environment", "measurement", "waiver"]
+# came of waivers, after all plans. fleet: all nodes of a job beside each other.
+Scope = Literal["plan", "node", "environment", "measurement", "waiver", "fleet"]
 OF_FILES: tuple[Scope, ...] = ("plan", "environment")
 _OF_THE_ENVIRONMENT = {"Environment", "NcclVariables", "RelatedVariables"}
 Where = Place | Value[Any] | Iterable[Place | Value[Any]]
@@ -31,7 +31,8 @@ class Verdict(Record):
 
     message: what was found, with the number, then what is required, with the
     arithmetic. cost: what it costs the user. remedy: the concrete change, when the rule
-    knows better than its clause. fix: that change as edits of the files.
+    knows better than its clause. fix: that change as edits of the files. hosts: the
+    nodes of a fleet that it is about; none where it is about the fleet.
     """
 
     outcome: Outcome
@@ -45,6 +46,7 @@ class Verdict(Record):
     note: str = ""
     action: Action | None = None
     fix: Fix | None = None
+    hosts: tuple[str, ...] = ()
 
 
 Verdicts = Iterator[Verdict]
@@ -184,8 +186,9 @@ def rule(
 def _scope(evidence: Iterable[type]) -> Scope:
     kinds = tuple(evidence)
     scopes = {getattr(kind, "scope", "") for kind in kinds}
-    if "waiver" in scopes:
-        return "waiver"
+    for one in ("waiver", "fleet"):
+        if one in scopes:
+            return one
     if "measurement" in scopes:
         return "measurement"
     if "node" in scopes:
@@ -195,7 +198,7 @@ def _scope(evidence: Iterable[type]) -> Scope:
     return "plan"
 
 
-def fail(
+def fail(  # noqa: PLR0913 - what a verdict may tell, each by its name
     message: str,
     *,
     at: Where = (),
@@ -205,10 +208,12 @@ def fail(
     remedy: str = "",
     action: Action | None = None,
     fix: Fix | None = None,
+    hosts: tuple[str, ...] = (),
 ) -> Verdict:
     """The clause does not hold; `at` names all places, the one to change first.
 
-    action: what is to be done with a machine. fix: edits that mend it.
+    action: what is to be done with a machine. fix: edits that mend it. hosts: the
+    nodes of a fleet that are to blame; none where that cannot be told.
     """
     return Verdict(
         "fail",
@@ -221,6 +226,7 @@ def fail(
         note=notes(at),
         action=action,
         fix=fix,
+        hosts=hosts,
     )
 
 
@@ -235,9 +241,17 @@ def passed(
     return Verdict("pass", message, places_of(at), measured, required)
 
 
-def unknown(message: str, *, missing: Iterable[str], at: Where = ()) -> Verdict:
+def unknown(
+    message: str,
+    *,
+    missing: Iterable[str],
+    at: Where = (),
+    hosts: tuple[str, ...] = (),
+) -> Verdict:
     """The clause cannot be judged; `missing` names the leaves that would let it be."""
-    return Verdict("unknown", message, places_of(at), missing=tuple(missing))
+    return Verdict(
+        "unknown", message, places_of(at), missing=tuple(missing), hosts=hosts
+    )
 
 
 def places_of(where: Where) -> tuple[Place, ...]:

@@ -21,7 +21,8 @@ class Finding(Record):
     clause was decided without a rule. `note` tells where values come from that no file
     states. `subject` is the part of a node that is judged, such as `GPU 3`, `action`
     what is to be done with it. `waiver` silences a failure, which stays one; `fix` is
-    the change of files that mends it.
+    the change of files that mends it. `hosts` are the
+    nodes that a finding on a fleet is about.
     """
 
     clause: str
@@ -43,3 +44,4 @@ class Finding(Record):
     action: Action | None = None
     waiver: Waiver | None = None
     fix: Fix | None = None
+    hosts: tuple[str, ...] = ()

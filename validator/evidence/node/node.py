@@ -155,9 +155,9 @@ def _parts(
     place = (file.place((kind,)),)
     if found is None:
         reason = file.cut_short.get(kind, NOT_IN_SNAPSHOT)
-        return several((), Value(kind, note=reason))
+        return several((), Value(kind, note=reason), file.reads)
     if isinstance(found, Mapping):
-        return several((), absence(kind, found, place))
+        return several((), absence(kind, found, place), file.reads)
     if not isinstance(found, list) or not all(isinstance(o, Mapping) for o in found):
         raise TypeError(kind)
     items = tuple(
@@ -168,8 +168,8 @@ def _parts(
     )
     if may_lack_some:
         reason = file.cut_short.get(kind, "the list may lack some")
-        return several(items, Value(kind, None, "unknown", place, reason))
-    return several(items, Value(kind, len(items), "measured", place))
+        return several(items, Value(kind, None, "unknown", place, reason), file.reads)
+    return several(items, Value(kind, len(items), "measured", place), file.reads)
 
 
 def _partly_listed(data: Mapping[str, object]) -> frozenset[str]:

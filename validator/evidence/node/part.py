@@ -38,12 +38,15 @@ class SnapshotFile(Record):
     cut_short: by kind, why leaves or parts are missing: the probe that reads them did
         not end, or a capture shows some of them only.
     places: of leaves and lists of captures, which are no snapshots themselves.
+    reads: where it is noted what is read: the path of a leaf, of a list its kind alone.
+        None where nobody asks.
     """
 
     name: str
     sources: Mapping[str, str]
     cut_short: Mapping[str, str]
     places: Mapping[KeyPath, Place] = MappingProxyType({})
+    reads: set[KeyPath] | None = None
 
     def place(self, path: KeyPath) -> Place:
         """Where a leaf or a list stands."""
@@ -98,7 +101,12 @@ class Part:
         if kind is None:
             message = f"{type(self).__name__} has no {field}"
             raise AttributeError(message)
-        leaf = self.__dict__[field] = self._leaf(field, kind.__args__[0])
+        leaf = self._leaf(field, kind.__args__[0])
+        reads = self._file.reads
+        if reads is None:
+            self.__dict__[field] = leaf
+        else:  # not kept: the next one who reads it is to be noted as well
+            reads.add((*self.path, field))
         return leaf
 
     @property
@@ -137,29 +145,41 @@ P_co = TypeVar("P_co", bound=Part, covariant=True)
 
 
 class Parts(Generic[P_co]):
-    """All parts of one kind, and how sure it is that these are all.
+    """All parts of one kind, and how sure it is that these are all."""
 
-    count: how many there are; unknown when they could not be listed.
-    """
-
-    __slots__ = ("_items", "count")
+    __slots__ = ("_count", "_items", "_reads")
     part: type[Part] = Part
     scope = "node"
 
-    def __init__(self, items: tuple[P_co, ...], count: Value[int]) -> None:
-        """Take the parts in their order."""
+    def __init__(
+        self,
+        items: tuple[P_co, ...],
+        count: Value[int],
+        reads: set[KeyPath] | None = None,
+    ) -> None:
+        """Take the parts in their order; reads: as of `SnapshotFile`."""
         self._items = items
-        self.count = count
+        self._count = count
+        self._reads = reads
+
+    @property
+    def count(self) -> Value[int]:
+        """How many there are; unknown when they could not be listed."""
+        if self._reads is not None:
+            self._reads.add((self.part.kind,))
+        return self._count
 
     @property
     def shown(self) -> tuple[P_co, ...]:
         """Those that are known, be it that there are more."""
+        if self._reads is not None:
+            self._reads.add((self.part.kind,))
         return self._items
 
     def each(self) -> tuple[P_co, ...]:
         """The parts; raises MissingEvidence when they could not be listed."""
         if not self.count.is_known:
-            raise MissingEvidence(self.count.name, self.count.note)
+            raise MissingEvidence(self._count.name, self._count.note)
         return self._items
 
 

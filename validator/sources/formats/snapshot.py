@@ -9,7 +9,7 @@ from speccheck.validator.evidence.node.host import Host
 from speccheck.validator.evidence.node.node import KINDS, MEASURED, Node
 from speccheck.validator.evidence.node.part import SnapshotFile
 from speccheck.validator.evidence.node.settings import NodeVariables
-from speccheck.validator.evidence.value import Value
+from speccheck.validator.evidence.value import KeyPath, Value
 from speccheck.validator.sources.context import gpu_facts, instance_facts
 from speccheck.validator.sources.documents.document import Document, ReadError
 from speccheck.validator.sources.facts import FactSheet
@@ -55,8 +55,11 @@ def node_reading(node: Node, sheet: FactSheet) -> Reading:
     return Reading(sheet, variables=_variables(node), node=node)
 
 
-def node_of(data: object, name: str) -> Node:
-    """The node of a snapshot's content; raises ReadError for one that is none."""
+def node_of(data: object, name: str, reads: set[KeyPath] | None = None) -> Node:
+    """The node of a snapshot's content; raises ReadError for one that is none.
+
+    reads: where it is noted what is read of it.
+    """
     if not isinstance(data, Mapping):
         raise _refused(name, "no snapshot: its top is no object")
     told = str(data.get("schema"))
@@ -66,7 +69,9 @@ def node_of(data: object, name: str) -> Node:
     if int(version) > int(_VERSION):
         problem = f"a snapshot of version {version}; this speccheck reads up to"
         raise _refused(name, f"{problem} {_VERSION}", "judge it with a newer speccheck")
-    file = SnapshotFile(name, _texts(data, "sources"), _texts(data, "cut_short"))
+    file = SnapshotFile(
+        name, _texts(data, "sources"), _texts(data, "cut_short"), reads=reads
+    )
     try:
         return Node(data, file, str(data.get("taken", "")))
     except TypeError as error:

@@ -1,0 +1,168 @@
+"""What a snapshot says of the leaves that all nodes of a fleet should share.
+
+One text a leaf, read from the content of a snapshot as it lies there: this runs for
+each of ten thousand nodes.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from speccheck.validator.evidence.fleet.leaves import SHARED, VARIABLES, SharedLeaf
+from speccheck.validator.evidence.node.part import NOT_IN_SNAPSHOT
+
+Content = Mapping[str, Any]
+# What is definitely so, and may differ from node to node like any other value.
+_DEFINITE = {"absent": "absent", "not_supported": "not supported"}
+_VARIABLE_PREFIXES = ("NCCL_", "OFI_", "FI_", "UCX_", "RDMAV_", "MLX5_", "TORCH_NCCL_")
+_MOST_TEXT = 200
+
+
+class Unseen(str):
+    """Why a leaf is not known; no value of it."""
+
+    __slots__ = ()
+
+
+def shared_values(content: Content) -> Iterator[tuple[str, str]]:
+    """Each leaf of the table with its text, or with why it is not known (`Unseen`)."""
+    for leaf, read in _READERS:
+        yield leaf.name, read(content)
+
+
+def told_facts(content: Content) -> dict[str, str]:
+    """The leaves that a result line tells, as far as they are known."""
+    found: dict[str, str] = {}
+    for leaf, read in _READERS:
+        if leaf.is_told and not isinstance(text := read(content), Unseen):
+            found[leaf.name] = text[:_MOST_TEXT]
+    return found
+
+
+def variables(content: Content) -> Iterator[tuple[str, str]]:
+    """The variables of NCCL and of its plugins that a node sets, each with its value.
+
+    Those of the process that took the snapshot win over those of files, as in NCCL.
+    """
+    listed = content.get("variables")
+    if not isinstance(listed, list):
+        return
+    found: dict[str, str] = {}
+    for one in listed:
+        name, value = (
+            (one.get("name"), one.get("value")) if isinstance(one, dict) else ("", "")
+        )
+        if not isinstance(name, str) or not name.startswith(_VARIABLE_PREFIXES):
+            continue
+        is_near = one.get("layer") == "environment"
+        if isinstance(value, str) and (is_near or name not in found):
+            found[name] = value
+    for name, value in found.items():
+        yield f"{VARIABLES}{name}", value[:_MOST_TEXT]
+
+
+def knows_variables(content: Content) -> bool:
+    """Whether it lists the variables of the node: one that is not there is not set."""
+    return isinstance(content.get("variables"), list)
+
+
+def _text(found: object) -> str:
+    """A value as people read it; `Unseen` for one that is not known."""
+    if isinstance(found, str):
+        return found
+    if isinstance(found, bool):
+        return "yes" if found else "no"
+    if isinstance(found, int | float):
+        return f"{found:.12g}"
+    if isinstance(found, list):
+        texts = [_text(one) for one in found]
+        unseen = next((one for one in texts if isinstance(one, Unseen)), None)
+        return ", ".join(texts) if unseen is None else unseen
+    if isinstance(found, dict):
+        status = str(found.get("status"))
+        return _DEFINITE.get(status) or Unseen(status.replace("_", " "))
+    return Unseen("not known")
+
+
+def _missing(content: Content, kind: str) -> Unseen:
+    cut_short = content.get("cut_short")
+    reason = cut_short.get(kind) if isinstance(cut_short, dict) else None
+    return Unseen(str(reason) if reason else NOT_IN_SNAPSHOT)
+
+
+def _one(leaf: SharedLeaf) -> Callable[[Content], str]:
+    kind, field = leaf.kind, leaf.field
+
+    def read(content: Content) -> str:
+        part = content.get(kind)
+        if not isinstance(part, dict) or field not in part:
+            return _missing(content, kind)
+        return _text(part[field])
+
+    return read
+
+
+def _of_all(
+    leaf: SharedLeaf, told: Callable[[list[dict[str, Any]]], str]
+) -> Callable[[Content], str]:
+    kind = leaf.kind
+
+    def read(content: Content) -> str:
+        listed = content.get(kind)
+        if isinstance(listed, dict):
+            return _text(listed)
+        if not isinstance(listed, list):
+            return _missing(content, kind)
+        partly = content.get("partly_listed")
+        if isinstance(partly, list) and kind in partly:
+            return Unseen("the list may lack some")
+        return told(listed)
+
+    return read
+
+
+def _distinct(field: str) -> Callable[[list[dict[str, Any]]], str]:
+    def told(listed: list[dict[str, Any]]) -> str:
+        found = [one.get(field) for one in listed]
+        first = found[:1]
+        if first and found.count(first[0]) == len(found):  # most often, and quickly
+            return _text(first[0])
+        texts = {_text(one): None for one in found}
+        unseen = next((one for one in texts if isinstance(one, Unseen)), None)
+        return " and ".join(sorted(texts)) if unseen is None else unseen
+
+    return told
+
+
+def _in_order(field: str) -> Callable[[list[dict[str, Any]]], str]:
+    return lambda listed: _text([one.get(field) for one in listed])
+
+
+def _keyed(field: str, key: str) -> Callable[[list[dict[str, Any]]], str]:
+    """The values by their keys; where all have the same, that value once."""
+
+    def told(listed: list[dict[str, Any]]) -> str:
+        found = {(_text(one.get(key)), _text(one.get(field))) for one in listed}
+        unseen = next((one for _, one in found if isinstance(one, Unseen)), None)
+        if unseen is not None:
+            return unseen
+        values = {value for _, value in found}
+        if len(values) == 1 and key != "name":
+            return values.pop()
+        return ", ".join(f"{name} {value}" for name, value in sorted(found))
+
+    return told
+
+
+def _reader(leaf: SharedLeaf) -> Callable[[Content], str]:
+    if leaf.form == "one":
+        return _one(leaf)
+    if leaf.form == "count":
+        return _of_all(leaf, lambda listed: str(len(listed)))
+    if leaf.form == "distinct":
+        return _of_all(leaf, _distinct(leaf.field))
+    if leaf.form == "in_order":
+        return _of_all(leaf, _in_order(leaf.field))
+    return _of_all(leaf, _keyed(leaf.field, leaf.key))
+
+
+_READERS = tuple((leaf, _reader(leaf)) for leaf in SHARED)
