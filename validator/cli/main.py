@@ -26,6 +26,7 @@ Commands:
   preflight [FILE ...]       go or no-go: this machine, the files and both together
   baseline FILE|FOLDER ...   write down what fails today: only new failures count then
   bench KIND                 measure collectives, copies or products; find slow nodes
+  simulate --nodes N         snapshots of machines that do not exist, with faults
   explain RULE|CLAUSE        requirement, reason, example and source
   rules                      all rules with clause and area
   spec list                  all clauses of the edition
@@ -117,6 +118,7 @@ _FUNCTIONS = {
     "preflight": ("preflight", "preflight"),
     "bench": ("bench", "bench"),
     "baseline": ("baseline", "baseline"),
+    "simulate": ("simulate", "simulate"),
     "completion": ("completion.command", "completion"),
 }
 
