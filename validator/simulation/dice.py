@@ -60,4 +60,4 @@ class Dice:
     def digest(self) -> str:
         """What a probe writes in the place of a serial number: 16 digits."""
         high, low = (int(self._throw() * 2**_WORD_BITS) for _ in range(2))
-        return f"{high:08x}{low:08x}"
+        return f"hashed:{high:08x}{low:08x}"

@@ -19,11 +19,11 @@ def vary_gpus(
     # Cold aisles differ by some degrees from end to end; plausible.
     inlet = dice.bell(30, 1.6)
     for number, gpu in enumerate(gpus):
-        gpu["uuid"], gpu["serial"] = f"GPU-{dice.digest()}", dice.digest()
+        gpu["uuid"], gpu["serial"] = dice.digest(), dice.digest()
         _vary_heat(gpu, inlet, behind=number * 2 >= len(gpus), dice=dice)
         _vary_memory(gpu, dice)
         # Trained anew at each start, a link replays some packets; plausible.
-        gpu["pcie_replays"] = dice.few(20)
+        gpu["pcie_replays"] = dice.whole(0, 6)
         if cluster and shape.is_registered:
             gpu["fabric_cluster"] = cluster
 
@@ -50,7 +50,7 @@ def _vary_memory(gpu: dict[str, Any], dice: Dice) -> None:
     """
     gpu["ecc_corrected_aggregate"] = dice.few(600)
     gpu[_CORRECTED] = min(gpu["ecc_corrected_aggregate"], dice.few(3))
-    gpu["memory_used_bytes"] = dice.few(3) * 2**20
+    gpu["memory_used_bytes"] = dice.whole(0, 3) * 2**20
     if isinstance(gpu["remap_banks"], list) and dice.happens(_ROW_REPLACED):
         most, some, *rest = gpu["remap_banks"]
         gpu["remapped_rows_correctable"] = 1
