@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from healthy_nodes import healthy_node
 from machine_files import build, healthy
 from nvml_stand_in import StandIn, without_library
 from speccheck.validator.cli.main import main
+from speccheck.validator.simulation.healthy import healthy_node
 
 NEEDS_GPUS = (
     ("--instance", "azure-nd96isr-h100-v5"),

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
-from healthy_nodes import Snapshot, healthy_node
 from speccheck.validator.request import Request
 from speccheck.validator.run import run
+from speccheck.validator.simulation.healthy import Snapshot, healthy_node
 
 Change = Callable[[Snapshot], object]
 Files = dict[str, str]

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from healthy_nodes import Snapshot, healthy_node
 from speccheck.probes.collect import snapshot
 from speccheck.validator.cli.main import main
 from speccheck.validator.evidence.node.job_path import JobPath, local_path
 from speccheck.validator.request import Request
 from speccheck.validator.run import run
 from speccheck.validator.selection import Selection
+from speccheck.validator.simulation.healthy import Snapshot, healthy_node
 
 FOLDER, ROOM, DATA = (
     "checkpoint_folder_not_writable",

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import pytest
 
 from captured import GPU, nvidia_smi
-from healthy_nodes import healthy_node
-from healthy_shapes import profiles
 from judged_nodes import failing, findings
 from machine_files import Files
-from node_changes import Change, Snapshot
 from probed import content, healthy_but
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.node.gpu import Gpus
+from speccheck.validator.simulation.changes import Change, Snapshot
+from speccheck.validator.simulation.healthy import healthy_node
+from speccheck.validator.simulation.shape import profiles
 from speccheck.validator.sources.files import read_file
 from speccheck.validator.sources.formats.snapshot import node_of
 from speccheck.validator.spec.node_profiles import gpu_profiles

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from healthy_nodes import healthy_node
 from speccheck.validator.cli.main import main
+from speccheck.validator.simulation.healthy import healthy_node
 
 ENTRY = """schema: speccheck-waivers/1
 waivers:

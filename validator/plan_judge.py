@@ -1,6 +1,6 @@
 """Judges plan after plan: evidence to findings, with their positions in the files."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from speccheck.validator.assemble import PlanEvidence, assemble
@@ -17,7 +17,7 @@ from speccheck.validator.policy import Policy
 from speccheck.validator.request import Request
 from speccheck.validator.rule import OF_FILES, Scope
 from speccheck.validator.rule_index import RuleEntry, RulesByClause, rule_entries
-from speccheck.validator.sources.files import FileStatus
+from speccheck.validator.sources.files import FileStatus, ReadFile
 from speccheck.validator.sources.joining.grouping import PlanFiles
 from speccheck.validator.sources.source import Source
 from speccheck.validator.spec.compose import ComposedEdition, JudgedClause, compose
@@ -44,6 +44,7 @@ class JudgedPlan(Record):
     grouping: why these files are one plan; empty for a single file.
     measured: what was measured under load; None for nothing. settings: the files that
     it is judged by, the closest first. left_out: what would be judged without them.
+    synthetic: the snapshots of machines that do not exist.
     shown: all values of the plan, where a report asks for them.
     """
 
@@ -56,6 +57,7 @@ class JudgedPlan(Record):
     shown: "ShownPlan | None" = None
     settings: tuple[str, ...] = ()
     left_out: "tuple[LeftOut, ...]" = ()
+    synthetic: tuple[str, ...] = ()
 
 
 class OfAllPlans:
@@ -158,6 +160,7 @@ class PlanJudge:
             left_out=self._silences[judge](evidence.by_type)
             if judge in self._silences
             else (),
+            synthetic=_synthetic(files),
         )
 
     def _shown(self, group: PlanFiles, evidence: PlanEvidence) -> "ShownPlan | None":
@@ -362,6 +365,15 @@ class PlanJudge:
 def _concerns_no_waivers(judged: JudgedClause) -> bool:
     """Whether a selected clause is judged with the plans, not after them."""
     return judged.is_selected and "waivers" not in judged.clause.evidence
+
+
+def _synthetic(files: Iterable[ReadFile]) -> tuple[str, ...]:
+    """The files that say of themselves that they are made up."""
+    return tuple(
+        file.status.path
+        for file in files
+        if any(one.node and one.node.synthetic for one in file.readings)
+    )
 
 
 def _measured(evidence: PlanEvidence) -> "Measured":

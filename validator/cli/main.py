@@ -27,6 +27,7 @@ Commands:
   fleet FOLDER|RESULTS ...   go or no-go for all nodes of a job, side by side
   baseline FILE|FOLDER ...   write down what fails today: only new failures count then
   bench KIND                 measure collectives, copies or products; find slow nodes
+  simulate --nodes N         snapshots of machines that do not exist, with faults
   explain RULE|CLAUSE        requirement, reason, example and source
   rules                      all rules with clause and area
   spec list                  all clauses of the edition
@@ -119,6 +120,7 @@ _FUNCTIONS = {
     "fleet": ("fleet", "fleet"),
     "bench": ("bench", "bench"),
     "baseline": ("baseline", "baseline"),
+    "simulate": ("simulate", "simulate"),
     "completion": ("completion.command", "completion"),
 }
 

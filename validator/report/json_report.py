@@ -180,6 +180,7 @@ def _plan(plan: JudgedPlan) -> dict[str, object]:
         "paths": [
             one._asdict() for one in (plan.measured.paths if plan.measured else ())
         ],
+        "synthetic": list(plan.synthetic),
         "summary": summary_data(summarize((plan,))),
     }
 

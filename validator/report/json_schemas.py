@@ -18,6 +18,8 @@ from speccheck.validator.report.report_model import Report, ReportLine
 from speccheck.validator.report.snapshot_schema import snapshot_schema
 from speccheck.validator.report.waivers_model import Baseline, Waivers
 from speccheck.validator.settings.schema import settings_schema
+from speccheck.validator.simulation.faults import FAULTS
+from speccheck.validator.simulation.plan import FaultPlan
 from speccheck.validator.sources.formats.native import ENVIRONMENT, MARKER, leaf_type
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -119,11 +121,24 @@ def baseline_schema() -> dict[str, Any]:
     return {"$schema": _DRAFT, **Baseline.model_json_schema(by_alias=True)}
 
 
+def faults_schema() -> dict[str, Any]:
+    """The schema of `speccheck-faults/1`."""
+    schema: dict[str, Any] = {
+        "$schema": _DRAFT,
+        **FaultPlan.model_json_schema(by_alias=True),
+    }
+    entry = schema["$defs"]["Planted"]
+    entry["properties"]["fault"]["enum"] = [*FAULTS]
+    entry["oneOf"] = [{"required": [way]} for way in ("nodes", "share", "count")]
+    return schema
+
+
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "baseline": baseline_schema,
     "bench-judgement": bench_judgement_schema,
     "bench-plan": bench_plan_schema,
     "coverage": coverage_schema,
+    "faults": faults_schema,
     "native": native_schema,
     "plan": plan_schema,
     "report": report_schema,

@@ -174,6 +174,7 @@ class Plan(_Part):
     measured: list[Measured]
     rates: list[Rates]
     paths: list[PathTaken]
+    synthetic: list[str]  # snapshots of machines that do not exist: no evidence
     summary: Totals
 
 

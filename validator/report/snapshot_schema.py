@@ -15,6 +15,8 @@ _TYPES: dict[object, str] = {
     str: "string",
     bool: "boolean",
 }
+# What starts one process on each node (validator/launcher.py).
+ENGINES = ("slurm", "mpi", "torchrun", "kubernetes", "ray", "none")
 _TEXTS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": "string"}}
 _DEFINITIONS: dict[str, Any] = {
     "absence": {
@@ -29,6 +31,39 @@ _DEFINITIONS: dict[str, Any] = {
         "required": ["status"],
         "additionalProperties": False,
     }
+}
+
+_WHOLE: dict[str, Any] = {"type": "integer", "minimum": 0}
+_LAUNCH: dict[str, Any] = {
+    "description": "what started the probe on this node; only what is known",
+    "type": "object",
+    "properties": {
+        "engine": {"enum": [*ENGINES]},
+        "node": {
+            "type": "string",
+            "description": "the name by which the engine drains it",
+        },
+        "job": {"type": "string"},
+        "attempt": {**_WHOLE, "description": "how often it was started again"},
+        "rank": {**_WHOLE, "description": "of the process that looked"},
+        "ranks": _WHOLE,
+        "nodes": {**_WHOLE, "description": "of the job"},
+        "node_list": {"type": "string", "description": "of the job: n[1-64]"},
+    },
+    "additionalProperties": False,
+}
+_SYNTHETIC: dict[str, Any] = {
+    "description": "there is no such machine: what made it up, and of what",
+    "type": "object",
+    "properties": {
+        "by": {"type": "string"},
+        "version": {"type": "string"},
+        "seed": {"type": "integer"},
+        "profile": {"type": "string", "description": "type of the machine"},
+        "note": {"type": "string"},
+    },
+    "required": ["by"],
+    "additionalProperties": False,
 }
 
 
@@ -59,6 +94,8 @@ def snapshot_schema() -> dict[str, Any]:
                 **_TEXTS,
                 "description": "by kind.leaf: the path or the call that was read",
             },
+            "launch": _LAUNCH,
+            "synthetic": _SYNTHETIC,
             **kinds,
         },
         "required": ["schema"],

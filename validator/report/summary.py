@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 LEVELS = ("must", "should", "may")
 OUTCOMES = ("pass", "fail", "unknown", "not_applicable", "error", "waived")
+_CERTIFY, _MADE_UP = "certify", "synthetic machines certify nothing"
 _GPUS = "gpus"  # of a machine, as a list
 _WEIGHTS = {"info": 1, "warning": 2, "error": 3}
 
@@ -103,7 +104,7 @@ def _failed(findings: Iterable[Finding]) -> list[Finding]:
 def exit_of(
     run: Run, summary: Summary, fail_on: str, *, skip_unknown: bool = False
 ) -> Exit:
-    """The exit code, and a reason that names what was waived.
+    """The exit code, and a reason that names what was waived or made up.
 
     Args:
         run: what was judged.
@@ -113,9 +114,11 @@ def exit_of(
 
     """
     found = _exit_of(run, summary, fail_on, skip_unknown=skip_unknown)
-    if not summary.waived:
-        return found
-    return found._replace(reason=f"{found.reason}; {summary.waived:,} waived")
+    if summary.waived:
+        found = found._replace(reason=f"{found.reason}; {summary.waived:,} waived")
+    if any(plan.synthetic for plan in run.plans) and found.reason != _MADE_UP:
+        found = found._replace(reason=f"{found.reason}; synthetic")
+    return found
 
 
 def _exit_of(run: Run, summary: Summary, fail_on: str, *, skip_unknown: bool) -> Exit:
@@ -173,6 +176,8 @@ def _findings(summary: Summary, fail_on: str) -> Exit | None:
 def _inconclusive(run: Run, summary: Summary) -> Exit | None:
     if not run.plans:
         return Exit(3, "inconclusive", "nothing to judge")
+    if run.use == _CERTIFY and any(plan.synthetic for plan in run.plans):
+        return Exit(3, "inconclusive", _MADE_UP)
     if any(map(has_unlisted_gpus, run.plans)):
         return Exit(3, "inconclusive", "the GPUs of the machine could not be listed")
     missing = summary.clauses["must"]["unknown"]

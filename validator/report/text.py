@@ -23,6 +23,7 @@ def report(told: Told, style: Style) -> Iterator[str]:
     run, summary, ending, full = told.run, told.summary, told.ending, told.full
     blocks: list[str] = []
     blocks.append("\n".join((header(run, style), *_groups(run, style, full=full))))
+    blocks.append(_synthetic(run, style))
     blocks.append("\n".join(_folded_files(run, full=full)))
     blocks.append("\n".join(_measured(run, style, full=full)))
     many = len(run.plans) > 1
@@ -149,6 +150,17 @@ def _names(plan: JudgedPlan, *, is_only: bool) -> str:
         return ", ".join((first, *others))
     short = [path.rpartition("/")[2] for path in others]
     return ", ".join((first.rpartition("/")[2] if is_only else first, *short))
+
+
+def _synthetic(run: Run, style: Style) -> str:
+    """That machines are made up: nobody may take what holds of them for evidence."""
+    names = [name for plan in run.plans for name in plan.synthetic]
+    if not names:
+        return ""
+    text = f"synthetic: {len(names):,} snapshots show machines that do not exist"
+    if len(names) == 1:
+        text = f"synthetic: {names[0]} shows a machine that does not exist"
+    return wrap(printable(text), style.width, "  ")
 
 
 def _folded_files(run: Run, *, full: bool) -> Iterator[str]:

@@ -42,6 +42,7 @@ def commands() -> tuple[Command, ...]:
             takes_files=True,
         ),
         *_benches(),
+        Command(("simulate",), "a synthetic fleet", _of("simulate")),
         Command(("explain",), "requirement, reason, example", operands=_topics()),
         Command(("rules",), "all rules with their clauses"),
         *_of_the_edition(),
@@ -141,6 +142,12 @@ def _instances() -> Words:
     )
 
 
+def _machines() -> Words:
+    from speccheck.validator.simulation.shape import instances  # noqa: PLC0415
+
+    return tuple(instances())
+
+
 def _formats() -> Words:
     from speccheck.validator.sources.registry import Readers  # noqa: PLC0415
 
@@ -177,7 +184,7 @@ _VALUES: dict[str, Callable[[], Words]] = {
     "--color": lambda: ("auto", "always", "never"),
 }
 _LONG = 20  # words of a list that scripts hold once
-_FILE_WORDS = ("FILE", "DIR", "RESULT", "NODE.JSON", "LIST")
+_FILE_WORDS = ("FILE", "DIR", "RESULT", "NODE.JSON", "LIST", "PLAN.YAML", "PATH")
 
 
 def values_of(command: Command, option: Option) -> Words:
@@ -186,6 +193,8 @@ def values_of(command: Command, option: Option) -> Words:
         return _formats()
     if option.flag == "--output" and command.name[:1] in {("plan",), ("bench",)}:
         return ("text", "json") if command.takes_files else _reports()
+    if option.flag == "--profile" and command.name == ("simulate",):
+        return _machines()
     words = _VALUES.get(option.flag)
     return words() if words else ()
 

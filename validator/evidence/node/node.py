@@ -80,6 +80,7 @@ SPECIMENS: frozenset[str] = frozenset(
     }
 )
 
+_LONGEST_NAME = 100  # of the program that made a machine up
 
 S = TypeVar("S", bound=Part)
 M = TypeVar("M", bound=Parts[Part])
@@ -89,9 +90,10 @@ class Node:
     """The parts of one snapshot, by type.
 
     partly_listed: the kinds of which there may be more than it lists.
+    synthetic: what made it up, where there is no such machine; empty for a real one.
     """
 
-    __slots__ = ("_parts", "data", "file", "partly_listed", "taken")
+    __slots__ = ("_parts", "data", "file", "partly_listed", "synthetic", "taken")
 
     def __init__(
         self, data: Mapping[str, object], file: SnapshotFile, taken: str
@@ -104,6 +106,7 @@ class Node:
         self.partly_listed = _partly_listed(data)
         self.file = file
         self.taken = taken
+        self.synthetic = _synthetic(data)
         self._parts: dict[type, Part | Parts[Part]] = {}
         for single in SINGLES:
             found = data.get(single.kind, {})
@@ -170,6 +173,15 @@ def _parts(
         reason = file.cut_short.get(kind, "the list may lack some")
         return several(items, Value(kind, None, "unknown", place, reason), file.reads)
     return several(items, Value(kind, len(items), "measured", place), file.reads)
+
+
+def _synthetic(data: Mapping[str, object]) -> str:
+    """What says that it is made up counts, whatever else it says of that."""
+    found = data.get("synthetic")
+    if found is None or found is False:
+        return ""
+    by = found.get("by") if isinstance(found, Mapping) else None
+    return by[:_LONGEST_NAME] if isinstance(by, str) and by else "unnamed"
 
 
 def _partly_listed(data: Mapping[str, object]) -> frozenset[str]:

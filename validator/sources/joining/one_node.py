@@ -191,7 +191,9 @@ class _Join:
         name = nodes[0].file.name
         file = SnapshotFile(name, self._sources, self._partial, self._places)
         lists = {"partly_listed": sorted(self._partial)}
-        return Node({**self._data, **lists}, file, taken)
+        by = next((one.synthetic for one in nodes if one.synthetic), "")
+        made_up = {"synthetic": {"by": by}} if by else {}
+        return Node({**self._data, **lists, **made_up}, file, taken)
 
 
 def _merged(known: object, found: object) -> object:

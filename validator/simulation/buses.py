@@ -4,8 +4,8 @@ On bare metal each GPU sits behind a switch that it shares with its adapters. A 
 sees each device by itself, at whatever link its hypervisor shows.
 """
 
-from healthy_networks import adapter_address
-from healthy_shapes import (
+from speccheck.validator.simulation.networks import adapter_address
+from speccheck.validator.simulation.shape import (
     ABSENT,
     NOT_SUPPORTED,
     Leaves,
@@ -18,6 +18,7 @@ from healthy_shapes import (
 _GIGATRANSFERS = {3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0}
 _IDLE = 2.5
 _SWITCHES = {3: 6, 4: 4}  # NVSwitches by generation of NVLink; later ones hide
+_OF_A_BOARD = 8  # GPUs that switches on the board itself join
 _BRIDGE = {"vendor": "0x1000", "device": "0xc030", "pci_class": "0x060400"}
 # Users see the first 64 bytes of the configuration space; this one was privileged.
 _NO_CONTROL = {"status": "not_supported", "source": "config"}
@@ -117,7 +118,7 @@ def _drive(shape: Shape, number: int, above: list[str]) -> list[Leaves]:
 
 
 def _switches(shape: Shape) -> list[Leaves]:
-    if not shape.has_switches or shape.gpus != 8:
+    if not shape.has_switches or shape.gpus != _OF_A_BOARD:
         return []
     count = _SWITCHES.get(shape.gpu["nvlink_generation"], 0)
     return [

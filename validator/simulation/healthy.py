@@ -7,10 +7,10 @@ taken from it; the rest is plausible and the same everywhere.
 
 from typing import Any
 
-from healthy_buses import pci_devices
-from healthy_gpus import healthy_gpu
-from healthy_networks import network
-from healthy_shapes import (
+from speccheck.validator.simulation.buses import pci_devices
+from speccheck.validator.simulation.gpus import healthy_gpu
+from speccheck.validator.simulation.networks import network
+from speccheck.validator.simulation.shape import (
     ABSENT,
     DRIVER,
     GIB,
@@ -18,6 +18,7 @@ from healthy_shapes import (
     Leaves,
     Shape,
     gpu_address,
+    shape_of,
 )
 
 SCHEMA = "speccheck-snapshot/1"
@@ -26,14 +27,14 @@ Snapshot = dict[str, Any]
 
 def healthy_node(name: str) -> Snapshot:
     """A snapshot of a machine of that type with nothing wrong."""
-    shape = Shape(name)
+    shape = shape_of(name)
     return {
         "schema": SCHEMA,
         "tool": {"name": "speccheck", "version": "0"},
         "taken": "2026-11-21T18:00:00Z",
         "seconds": 0.4,
         "cut_short": {},
-        "host": _host(name, shape),
+        "host": _host(shape),
         "driver": _driver(shape),
         "kernel_log": {"lines": 4200, "first_seconds": 0.0, "last_seconds": 90_000.5},
         "gpus": [healthy_gpu(shape, number) for number in range(shape.gpus)],
@@ -86,8 +87,8 @@ def _application_fault(shape: Shape) -> Leaves:
     }
 
 
-def _host(name: str, shape: Shape) -> Leaves:
-    row = shape.instance
+def _host(shape: Shape) -> Leaves:
+    row, name = shape.instance, shape.name
     is_virtual = row.get("is_virtual", False)
     processors = row.get("processors", 192)
     memory = row.get("memory_total_bytes", 1024 * GIB)

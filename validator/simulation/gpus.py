@@ -4,7 +4,7 @@ Links idle at a lower generation, PCIe replays have happened since boot, applica
 clocks are below the maximum, and what a type has not is not supported.
 """
 
-from healthy_shapes import (
+from speccheck.validator.simulation.shape import (
     DRIVER,
     GIB,
     NOT_SUPPORTED,

@@ -3,6 +3,7 @@
 from functools import cache
 from typing import Any
 
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.spec.catalogue_files import read_compiled
 
 DRIVER = "570.133.20"
@@ -47,27 +48,49 @@ def _first(reading: str) -> int:
     return int(reading.split(maxsplit=1)[0])
 
 
-class Shape:
-    """What of an instance type the leaves of its parts depend on."""
+class Shape(Record):
+    """What of an instance type the leaves of its parts depend on.
 
-    def __init__(self, name: str) -> None:
-        """Look the type up."""
-        self.instance = instance_row(name)
-        self.gpu = gpu_row(self.instance["gpu"])
-        self.gpus: int = self.instance["gpus"]
-        self.capability = tuple(
-            int(part) for part in self.gpu["compute_capability"].split(".")
-        )
-        self.driver_name = profiles()["gpus"][self.instance["gpu"]]["names"][0]
-        self.has_links = self.instance["nvlink_domain_size"] > 1
-        self.is_superchip = self.gpu["form_factor"] == "superchip"
-        self.is_by_bridge = bool(self.gpu.get("nvlink_is_by_bridge"))
-        # NVLink switches, in the node or in the rack; boards of V100 have wires.
-        is_wired = (
-            self.is_by_bridge or self.gpu.get("nvlink_generation", 0) <= _NVLINK_2
-        )
-        self.has_switches = self.has_links and not is_wired
-        self.is_registered = self.has_switches and self.capability >= (9, 0)
+    instance, gpu: the leaves of the profiles of both, as bare values.
+    has_switches: of NVLink, in the node or in the rack; boards of V100 have wires.
+    """
+
+    name: str
+    instance: Leaves
+    gpu: Leaves
+    gpus: int
+    capability: tuple[int, ...]
+    driver_name: str
+    has_links: bool
+    is_superchip: bool
+    has_switches: bool
+    is_registered: bool
+
+
+@cache
+def shape_of(name: str) -> Shape:
+    """What the catalogue knows of an instance type; raises KeyError."""
+    instance = instance_row(name)
+    gpu = gpu_row(instance["gpu"])
+    capability = tuple(int(part) for part in gpu["compute_capability"].split("."))
+    has_links = instance["nvlink_domain_size"] > 1
+    is_wired = (
+        bool(gpu.get("nvlink_is_by_bridge"))
+        or gpu.get("nvlink_generation", 0) <= _NVLINK_2
+    )
+    has_switches = has_links and not is_wired
+    return Shape(
+        name=name,
+        instance=instance,
+        gpu=gpu,
+        gpus=instance["gpus"],
+        capability=capability,
+        driver_name=profiles()["gpus"][instance["gpu"]]["names"][0],
+        has_links=has_links,
+        is_superchip=gpu["form_factor"] == "superchip",
+        has_switches=has_switches,
+        is_registered=has_switches and capability >= (9, 0),
+    )
 
 
 def gpu_address(number: int) -> str:
@@ -76,4 +99,5 @@ def gpu_address(number: int) -> str:
 
 
 def numa_node(shape: Shape, number: int) -> int:
+    """The half of the machine to which the GPU of that number belongs."""
     return number * 2 // shape.gpus if shape.gpus > 1 else 0

@@ -1,44 +1,69 @@
 """What may change on a machine when something goes wrong."""
 
 from collections.abc import Callable
-from copy import deepcopy
+from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
+from speccheck.validator.simulation.shape import NOT_SUPPORTED
+from speccheck.validator.spec.xid_catalogue import xid_catalogue
+
 Snapshot = dict[str, Any]
+_LAST_LINK = 17  # of the 18 that a GPU has from Hopper on
 Change = Callable[[Snapshot], object]
 
 
 def gpu_with(number: int, **leaves: object) -> Change:
+    """Other leaves of one GPU."""
     return lambda node: node["gpus"][number].update(leaves)
 
 
 def all_gpus_with(**leaves: object) -> Change:
+    """Other leaves of every GPU."""
     return lambda node: [gpu.update(leaves) for gpu in node["gpus"]]
 
 
 def port_with(number: int, **leaves: object) -> Change:
+    """Other leaves of one port."""
     return lambda node: node["rdma_ports"][number].update(leaves)
 
 
 def interface_with(number: int, **leaves: object) -> Change:
+    """Other leaves of one interface."""
     return lambda node: node["network_interfaces"][number].update(leaves)
 
 
 def part_with(kind: str, **leaves: object) -> Change:
+    """Other leaves of what a node has one of."""
     return lambda node: node[kind].update(leaves)
 
 
 def variable_set(name: str, value: str) -> Change:
+    """A variable in the environment of the node."""
     leaves = {"name": name, "value": value, "layer": "environment"}
     return lambda node: node["variables"].append(leaves)
 
 
 def log_line(node: Snapshot, address: str, **leaves: object) -> None:
-    known = deepcopy(node["kernel_events"][0])
-    node["kernel_events"].append({**known, "pci_address": address, **leaves})
+    """One line more, of a moment in the time that the log covers."""
+    when = round(node["kernel_log"]["last_seconds"] * 0.9, 1)
+    line: Snapshot = {
+        "event": "xid",
+        "code": 31,
+        "pci_address": address,
+        "device": {"status": "absent", "source": "sysfs"},
+        "count": 1,
+        "first_seconds": when,
+        "last_seconds": when,
+        "text": "",
+        "is_fatal": False,
+        "is_of_application": True,
+    }
+    node["kernel_events"].append({**line, **leaves})
 
 
 def fallen_off_the_bus(node: Snapshot) -> None:
+    """A GPU that does not answer, and the line of the driver about it."""
     gpu = node["gpus"][3]
     gpu.update(is_lost=True, recovery_action=2)
     text = f"Xid (PCI:{gpu['pci_address']}): 79, GPU has fallen off the bus."
@@ -53,6 +78,7 @@ def fallen_off_the_bus(node: Snapshot) -> None:
 
 
 def switch_fault(node: Snapshot) -> None:
+    """A fatal line about an NVSwitch; the driver does not tell of recovery."""
     text = "SXid (PCI:0000:c0:00.0): 20034, Fatal, Link 30 LTSSM Fault Up"
     leaves = {"event": "sxid", "code": 20034, "is_fatal": True, "text": text}
     leaves["is_of_application"] = False
@@ -71,11 +97,18 @@ def gpu_gone(node: Snapshot) -> None:
 
 
 def link_down(node: Snapshot) -> None:
+    """The last NVLink of GPU 5 is down."""
     gpu = node["gpus"][5]
-    gpu["nvlink_is_active"][17] = False
+    gpu["nvlink_is_active"][_LAST_LINK] = False
     for leaf, found in gpu.items():
-        if leaf.startswith("nvlink_") and isinstance(found, list) and len(found) > 17:
-            found[17] = None if leaf != "nvlink_is_active" else found[17]
+        if (
+            leaf.startswith("nvlink_")
+            and isinstance(found, list)
+            and len(found) > _LAST_LINK
+        ):
+            found[_LAST_LINK] = (
+                None if leaf != "nvlink_is_active" else found[_LAST_LINK]
+            )
 
 
 def link_with(number: int, link: int, **leaves: object) -> Change:
@@ -96,12 +129,14 @@ def imex_down(node: Snapshot) -> None:
 
 
 def switches_out_of_reach(node: Snapshot) -> None:
+    """Without this module nobody reaches the switches: no GPU is registered."""
     node["driver"]["modules"].remove("ib_umad")
     for gpu in node["gpus"]:
         gpu.update(fabric_state=1)
 
 
 def adapter_gone(node: Snapshot) -> None:
+    """The last adapter is on no list."""
     lost = node["rdma_devices"].pop()["pci_address"]
     node["rdma_ports"].pop()
     by_address = (("network_interfaces", "pci_address"), ("pci_devices", "address"))
@@ -110,11 +145,14 @@ def adapter_gone(node: Snapshot) -> None:
 
 
 def topology_file_of_others(node: Snapshot) -> None:
+    """A file for NCCL that names devices of another machine."""
     node["driver"]["topology_file_addresses"] = ["000b:00:00.0"]
     variable_set("NCCL_TOPO_FILE", node["driver"]["topology_file"])(node)
 
 
 def without_module(name: str) -> Change:
+    """A module that is not loaded, nor what would do its work."""
+
     def change(node: Snapshot) -> None:
         node["driver"]["modules"].remove(name)
         node["driver"]["dma_buf_is_exported"] = False
@@ -143,21 +181,25 @@ def pci_of_class_with(pci_class: str, **leaves: object) -> Change:
 
 
 def all_pci_with(**leaves: object) -> Change:
+    """Other leaves of every device on the bus."""
     return lambda node: [device.update(leaves) for device in node["pci_devices"]]
 
 
 def switch_gone(node: Snapshot) -> None:
+    """One NVSwitch less on the bus."""
     devices = node["pci_devices"]
     devices.remove(next(one for one in devices if one["pci_class"] == "0x068000"))
 
 
 def bus_error(node: Snapshot) -> None:
+    """A line of the kernel about a bridge."""
     text = "pcieport 0000:08:01.0: PCIe Bus Error: severity=Uncorrectable (Fatal)"
     leaves = {"event": "pcie_bus_error", "is_fatal": True, "text": text}
     log_line(node, "0000:08:01.0", **leaves, code={"status": "absent"})
 
 
 def peer_out_of_reach(node: Snapshot) -> None:
+    """GPUs 2 and 6 do not reach each other."""
     node["gpus"][2]["peer_nvlink_status"][6] = 5
     node["gpus"][6]["peer_nvlink_status"][2] = 5
 
@@ -166,16 +208,19 @@ LIBRARIES = ["libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2"]
 
 
 def memory_error(node: Snapshot) -> None:
+    """A line of the kernel about host memory."""
     text = "EDAC MC0: 1 UE memory read error on CPU_SrcID#0_MC#1_Chan#0_DIMM#0"
     leaves = {"event": "memory_error", "code": None, "text": text}
     log_line(node, "0000:00:00.0", **leaves, is_of_application=False)
 
 
 def without_aperture_devices(node: Snapshot) -> None:
+    """The devices that TCPXO asks for are not there."""
     node["driver"]["device_nodes"].remove("aperture_devices")
 
 
 def flapping(node: Snapshot) -> None:
+    """The carrier of one port came and went."""
     name = node["rdma_ports"][2]["network_interface"]
     for one in node["network_interfaces"]:
         if one["name"] == name:
@@ -183,6 +228,7 @@ def flapping(node: Snapshot) -> None:
 
 
 def reduction_without_plugin(node: Snapshot) -> None:
+    """Asked for, and nothing is there to do it."""
     variable_set("NCCL_COLLNET_ENABLE", "1")(node)
     node["driver"].update(nccl_plugins=[], nccl_plugin_releases=[])
 
@@ -202,3 +248,102 @@ def unknown_hardware(node: Snapshot) -> None:
     node["host"]["instance_type"] = "sun-ultra-5"
     for gpu in node["gpus"]:
         gpu.update(name="NVIDIA Graphics Device", pci_device_id="0x777710de")
+
+
+def xid_logged(gpu: int, code: int) -> Change:
+    """A line of the driver about a GPU that answers as before.
+
+    Where it is no program's fault, nobody tells that the GPU has recovered.
+    """
+
+    def change(node: Snapshot) -> None:
+        board = node["gpus"][gpu]
+        is_of_program = _is_of_program(code)
+        if not is_of_program:
+            board["recovery_action"] = NOT_SUPPORTED
+        address = board["pci_address"]
+        text = f"NVRM: Xid (PCI:{address.removesuffix('.0')}): {code}, pid=4242"
+        leaves = {"code": code, "text": text, "is_of_application": is_of_program}
+        log_line(node, address, event="xid", **leaves)
+
+    return change
+
+
+@cache
+def _is_of_program(code: int) -> bool:
+    known = xid_catalogue().xid(code)
+    return known is not None and known.kind == "application"
+
+
+def hot(gpu: int, celsius: int) -> Change:
+    """A GPU that is that hot, its memory as much hotter as before."""
+
+    def change(node: Snapshot) -> None:
+        board = node["gpus"][gpu]
+        before = board["temperature_celsius"]
+        board["temperature_celsius"] = celsius
+        margin, memory = "temperature_margin_celsius", "memory_temperature_celsius"
+        if isinstance(board[margin], int):
+            board[margin] += before - celsius
+        if isinstance(board[memory], int):
+            board[memory] += celsius - before
+
+    return change
+
+
+def of_other_release(version: str) -> Change:
+    """All of the driver is of another release, and fits together."""
+
+    def change(node: Snapshot) -> None:
+        driver = node["driver"]
+        driver.update(
+            version=version,
+            kernel_module_version=version,
+            management_library_version=f"12.{version}",
+        )
+        if isinstance(driver["fabric_manager_version"], str):
+            driver["fabric_manager_version"] = version
+        for gpu in node["gpus"]:
+            gpu["gsp_firmware_version"] = version
+
+    return change
+
+
+def all_adapters_with(**leaves: object) -> Change:
+    """The same of all RDMA devices."""
+
+    def change(node: Snapshot) -> None:
+        if not node["rdma_devices"]:
+            raise LookupError
+        for device in node["rdma_devices"]:
+            device.update(leaves)
+
+    return change
+
+
+def adapters_exchanged(node: Snapshot) -> None:
+    """Two adapters of one half have each other's name: rails are crossed here."""
+    for kind, name in (("rdma_devices", "name"), ("rdma_ports", "device")):
+        found = node[kind]
+        one, other = found[0], found[1]
+        found[0] = {**other, name: one[name]}
+        found[1] = {**one, name: other[name]}
+
+
+def earlier(hours: float) -> Change:
+    """It was taken so much earlier."""
+
+    def change(node: Snapshot) -> None:
+        before = datetime.fromisoformat(node["taken"]) - timedelta(hours=hours)
+        node["taken"] = before.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    return change
+
+
+def of_version(version: int) -> Change:
+    """A program of later years has written it."""
+    return lambda node: node.update(schema=f"speccheck-snapshot/{version}")
+
+
+def unchanged(node: Snapshot) -> None:
+    """Nothing is wrong with the machine itself."""

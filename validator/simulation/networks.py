@@ -1,6 +1,6 @@
 """The network of a healthy machine: RDMA devices, ports and interfaces of each kind."""
 
-from healthy_shapes import ABSENT, Leaves
+from speccheck.validator.simulation.shape import ABSENT, Leaves
 
 _INFINIBAND = (
     "symbol_errors",

@@ -1,0 +1,161 @@
+"""`speccheck simulate`: a synthetic fleet, for tests, demos and capacity planning."""
+
+import os
+import sys
+
+from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
+from speccheck.validator.cli.request import BUG, bug_message, passes_on
+from speccheck.validator.cli.simulated_files import write_fleet
+from speccheck.validator.evidence.nearest import nearest
+from speccheck.validator.options import Kind, Option
+from speccheck.validator.report.style import counted, printable, wrap
+from speccheck.validator.report.write import WriteError, write
+from speccheck.validator.simulation.faults import AREAS
+from speccheck.validator.simulation.fleet import Fleet
+from speccheck.validator.simulation.plan import PlanError, load_plan
+from speccheck.validator.simulation.planting import Planting, plant
+from speccheck.validator.simulation.shape import instances
+
+MOST_NODES = 100_000
+_PROFILE = "dgx-h100"
+_USAGE = 2
+_WIDTH = 88
+_LONGEST_NAME = 100
+
+
+def _option(flag: str, text: str, metavar: str = "", kind: Kind = "text") -> Option:
+    kind = kind if metavar else "switch"
+    return Option(flag, text, kind, metavar, group="Synthetic fleet")
+
+
+OPTIONS: tuple[Option, ...] = (
+    _option("--nodes", "how many", "N", "integer"),
+    _option("--out", "DIR gets a file a node; FILE.jsonl[.gz] a line a node", "PATH"),
+    _option("--faults", "a plan of faults: what is wrong on which nodes", "PLAN.YAML"),
+    _option("--profile", f"type of the machines (default {_PROFILE})", "TYPE"),
+    _option("--seed", "another fleet of the same kind (default 1)", "N", "integer"),
+    _option("--job", "name of the job that the snapshots tell", "NAME"),
+    _option("--list-faults", "all faults with the rules that find them, and stop"),
+    _option("--list-profiles", "all types of machines, and stop"),
+    _option("--quiet", "print no progress and no summary"),
+)
+HELP = f"""\
+usage: speccheck simulate --nodes N --out DIR|FILE.jsonl[.gz] [options]
+
+Writes snapshots of machines that do not exist: healthy ones of one type, which differ
+as machines do, and faults where a plan plants some. The same command writes the same
+bytes, and a node is the same in fleets of any size. Every file says that it is
+synthetic; simulation.json beside them says what is wrong with which node.
+
+  speccheck simulate --nodes 64 --out fleet/ --faults plan.yaml
+  speccheck fleet fleet/
+
+A plan:
+
+  schema: speccheck-faults/1
+  faults:
+    - {{fault: gpu_missing, nodes: [17, 40-45]}}
+    - {{fault: nvlink_down, count: 3}}
+    - {{fault: driver_drift, share: 0.01, version: 570.124.06}}
+
+Exit codes: 0 written; 2 the command line or the plan is wrong, or the files could not
+be written; 4 a bug of speccheck.
+{options_help(OPTIONS)}
+"""
+
+
+def simulate(words: list[str]) -> int:
+    """Write a synthetic fleet; returns the exit code."""
+    if words[:1] in (["-h"], ["--help"]):
+        write(HELP, None)
+        return 0
+    try:
+        return _simulate(parse(words, OPTIONS))
+    except (UsageError, PlanError, WriteError) as error:
+        return _refuse(str(error))
+    except Exception as error:
+        if passes_on(error):
+            raise
+        return _refuse(bug_message(error), BUG)
+
+
+def _refuse(message: str, code: int = _USAGE) -> int:
+    sys.stderr.write(f"speccheck: {printable(message)}\n")
+    return code
+
+
+def _simulate(parsed: Parsed) -> int:
+    if parsed.files:
+        message = f"simulate takes no file: {parsed.files[0]}; see --out and --faults"
+        raise UsageError(message)
+    if "list_faults" in parsed.values:
+        write(faults_text(), None)
+        return 0
+    if "list_profiles" in parsed.values:
+        write("\n".join(instances()) + "\n", None)
+        return 0
+    fleet, out = _fleet(parsed), _text(parsed, "out")
+    if out is None:
+        message = "simulate needs --out DIR, or --out FILE.jsonl"
+        raise UsageError(message)
+    faults = _text(parsed, "faults")
+    planting = Planting() if faults is None else plant(load_plan(faults), fleet)
+    is_quiet = "quiet" in parsed.values
+    manifest = write_fleet(fleet, planting, out, tells=not is_quiet)
+    if not is_quiet:
+        write(_summary(fleet, planting, out, manifest), None)
+    return 0
+
+
+def _fleet(parsed: Parsed) -> Fleet:
+    nodes = parsed.values.get("nodes")
+    if not isinstance(nodes, int):
+        message = "simulate needs --nodes N: how many machines"
+        raise UsageError(message)
+    if nodes > MOST_NODES:
+        message = f"--nodes {nodes}: at most {MOST_NODES:,}"
+        raise UsageError(message)
+    profile = _text(parsed, "profile") or _PROFILE
+    known = instances()
+    if profile not in known:
+        close = nearest(profile[:_LONGEST_NAME], known)
+        hint = f"did you mean {close}?" if close else "see --list-profiles"
+        message = f"--profile {profile[:_LONGEST_NAME]}: no such type: {hint}"
+        raise UsageError(message)
+    job = _text(parsed, "job") or "synthetic"
+    if not job.isprintable() or len(job) > _LONGEST_NAME:
+        message = f"--job: must be a name of at most {_LONGEST_NAME} characters"
+        raise UsageError(message)
+    seed = parsed.values.get("seed", 1)
+    return Fleet(nodes, profile, seed if isinstance(seed, int) else 1, job)
+
+
+def _summary(fleet: Fleet, planting: Planting, out: str, manifest: str) -> str:
+    ill = len(planting.by_node())
+    what = f"{counted(fleet.nodes, 'synthetic node')} of {fleet.profile}"
+    lines = [f"{out}: {what}, seed {fleet.seed}; faults on {counted(ill, 'node')}"]
+    lines += [f"  {len(one.nodes):>6,}  {one.name}" for one in planting.plants]
+    lines.append(f"what is wrong where: {manifest}")
+    return "\n".join(map(printable, lines)) + "\n"
+
+
+def faults_text() -> str:
+    """All faults by area: what is wrong, what a plan may set, what finds it."""
+    lines: list[str] = []
+    for area, faults in AREAS.items():
+        lines.extend([f"Faults of {area}:", ""])
+        for name, fault in faults.items():
+            takes = ", ".join(f"{key}: {value}" for key, value in fault.values.items())
+            found = ", ".join(fault.rules)
+            if fault.is_fleet:
+                found = "the other nodes show it"
+            words = f"{fault.text}{f' ({takes})' if takes else ''}"
+            words += f" -> {found or 'nothing above the level of information'}"
+            lines.extend([f"  {name}", wrap(words, _WIDTH, "      ")])
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _text(parsed: Parsed, name: str) -> str | None:
+    value = parsed.values.get(name)
+    return os.fspath(value) if isinstance(value, str) else None

@@ -1,0 +1,114 @@
+"""How healthy machines of one type differ from each other, and from day to day.
+
+Each spread is stated with its reason. "Plausible" marks those for which no source is
+at hand: they are wide enough to be told apart, and keep off every limit of the edition,
+so that no rule can fail by chance (tests/test_simulate_variety.py).
+"""
+
+from typing import Any
+
+from speccheck.validator.simulation.dice import Dice
+from speccheck.validator.simulation.shape import Shape
+from speccheck.validator.simulation.variety_of_gpus import vary_gpus
+from speccheck.validator.simulation.variety_of_networks import vary_network
+
+Snapshot = dict[str, Any]
+
+_DAY = 86_400
+_MEBIBYTE = 2**20
+# Share of nodes whose log still shows a program that failed; plausible. The codes are
+# those that the catalogue in schemas/catalogues/xid calls the program's.
+_PROGRAM_FAILED = 0.04
+_OF_PROGRAMS = {
+    13: "Graphics SM Warp Exception on (GPC 1, TPC 2, SM 0): Out Of Range Address",
+    31: "pid=4242, name=python, MMU Fault: ENGINE GRAPHICS faulted",
+    43: "pid=4242, name=python, Ch 00000008",
+    45: "pid=4242, name=python, Ch 00000008",
+}
+
+
+def vary(node: Snapshot, shape: Shape, dice: Dice, index: int, cluster: str) -> None:
+    """Make of the machine of a type one specimen of it.
+
+    Args:
+        node: a healthy snapshot, which is changed.
+        shape: its type.
+        dice: of this node alone.
+        index: its number in the fleet, from 0.
+        cluster: the digest of the NVLink domain that it is in, if it is in one.
+
+    """
+    _vary_host(node["host"], dice)
+    _vary_driver(node["driver"], dice)
+    _vary_log(node, dice)
+    vary_gpus(node["gpus"], shape, dice, cluster)
+    for device in node["pci_devices"]:
+        # Links count some while they are trained at each start; plausible.
+        device["correctable_errors"] = dice.few(12)
+    vary_network(node, dice, index)
+
+
+def _vary_host(host: Snapshot, dice: Dice) -> None:
+    """Time since the start, load, memory and clock of an idle node."""
+    total = host["memory_total_bytes"]
+    # Nodes of a fleet are started again after updates and repairs, one by one; from
+    # hours to two months. Plausible.
+    host["uptime_seconds"] = round(dice.between(0.5 * _DAY, 60 * _DAY), 2)
+    # Daemons alone; plausible. The edition allows a tenth of the processors.
+    host["load_one_minute"] = round(
+        min(host["processors"] / 40, dice.bell(0.5, 0.1)), 2
+    )
+    # What page cache that cannot be dropped, and daemons, take; plausible.
+    host["memory_available_bytes"] = _pages(total * dice.between(0.93, 0.97))
+    host["shared_memory_free_bytes"] -= dice.whole(0, 64) * _MEBIBYTE
+    host["free_large_blocks"] = [
+        int(blocks * dice.between(0.6, 1.6)) for blocks in host["free_large_blocks"]
+    ]
+    # Cores at work under the governor of performance run within a few per cent of each
+    # other; plausible.
+    host["processor_mhz"] = round(dice.bell(3200, 40), 3)
+    # What chrony reaches against servers of the same network: tens of microseconds;
+    # plausible.
+    host["clock_offset_milliseconds"] = round(dice.between(0.004, 0.12), 6)
+    host["root_used_share"] = round(dice.between(0.22, 0.48), 4)  # plausible
+    host["zombie_processes"] = dice.few(2)
+
+
+def _pages(number: float) -> int:
+    return int(number) // 4096 * 4096
+
+
+def _vary_driver(driver: Snapshot, dice: Dice) -> None:
+    """The first call of NVML takes the longest; tenths of a second, plausible."""
+    driver["longest_answer_seconds"] = round(dice.between(0.02, 0.4), 3)
+
+
+def _vary_log(node: Snapshot, dice: Dice) -> None:
+    """A log as long as the machine has run, now and then with a program's Xid."""
+    uptime = node["host"]["uptime_seconds"]
+    last = round(uptime - dice.between(1, min(3600, uptime / 2)), 6)
+    node["kernel_log"] = {
+        # The start writes some 3,000 lines on a machine of this size, and each day
+        # some more; plausible.
+        "lines": dice.whole(2600, 3800) + int(uptime / _DAY * dice.between(5, 40)),
+        "first_seconds": 0.0,
+        "last_seconds": last,
+    }
+    (event,) = node["kernel_events"]
+    node["kernel_events"] = []
+    if not dice.happens(_PROGRAM_FAILED):
+        return
+    code = dice.one_of([*_OF_PROGRAMS])
+    address = dice.one_of(node["gpus"])["pci_address"]
+    when = round(dice.between(last / 10, last), 6)
+    short = address.removesuffix(".0")
+    node["kernel_events"] = [
+        {
+            **event,
+            "code": code,
+            "pci_address": address,
+            "first_seconds": when,
+            "last_seconds": when,
+            "text": f"NVRM: Xid (PCI:{short}): {code}, {_OF_PROGRAMS[code]}",
+        }
+    ]
