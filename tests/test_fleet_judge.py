@@ -66,7 +66,7 @@ def _changed(node: dict[str, Any], dice: random.Random) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_asking_what_is_new_gives_what_asking_everything_gives(seed: int) -> None:
     """Whatever differs from node to node, and in whatever type."""
-    dice = random.Random(seed)
+    dice = random.Random(seed)  # noqa: S311 - a test
     base = healthy_node("dgx-h100")
     plans = PlanJudge(_REQUEST, proposes=False)
     judge = _judge(plans)
