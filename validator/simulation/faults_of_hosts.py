@@ -43,12 +43,11 @@ def _other_kernel(version: str) -> Change:
 
 FAULTS: dict[str, Fault] = {
     "memory_short": Fault(
-        "a memory module is lost; of types whose memory no catalogue knows, only the "
-        "other nodes tell it",
+        "a memory module is lost; of types whose memory the edition knows, "
+        "host_part_missing finds it by itself",
         _less_memory,
-        ("host_part_missing",),
-        {"share_left": 0.875},
-        instance="azure-nd96isr-h100-v5",
+        values={"share_left": 0.875},
+        is_fleet=True,
     ),
     "memory_error": fixed(
         memory_error, "a memory error in the log", "hardware_error_logged"

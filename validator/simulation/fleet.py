@@ -9,6 +9,7 @@ from speccheck.validator import VERSION
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.simulation.dice import Dice
 from speccheck.validator.simulation.healthy import healthy_node
+from speccheck.validator.simulation.measurements import measure
 from speccheck.validator.simulation.shape import Shape, shape_of
 from speccheck.validator.simulation.variety import vary
 
@@ -84,6 +85,11 @@ class Maker:
             "synthetic": fleet.synthetic,
         }
         return node
+
+    def measure(self, node: Snapshot, index: int) -> None:
+        """Add what the node of that number reaches under load."""
+        fleet = self._fleet
+        measure(node, self._shape, Dice(fleet.seed, fleet.profile, index, "measured"))
 
     def _rack(self, index: int) -> str:
         """The digest of the NVLink domain, where it is wider than a node."""

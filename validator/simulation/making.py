@@ -1,7 +1,7 @@
 """A synthetic fleet as files: what is written for each node, and the truth about it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.simulation.changes import earlier
@@ -13,6 +13,7 @@ SCHEMA = "speccheck-simulation/1"
 _COMPACT = (",", ":")
 _BETWEEN_TWO = 90 / 3600  # hours
 _DAMAGED, _KILLED = 0.6, 0.4  # shares of a file that are left
+_PROCESS = 4242  # whose temporary file is left
 
 
 class Written(Record):
@@ -28,6 +29,8 @@ def nodes(fleet: Fleet, planting: Planting) -> Iterator[tuple[Written, ...]]:
     by_node = planting.by_node()
     for index in range(fleet.nodes):
         node = maker.healthy(index)
+        if planting.has_measurements:
+            maker.measure(node, index)
         delivery: Delivery = ""
         for plant in by_node.get(index, ()):
             plant.fault.change(plant.values)(node)
@@ -45,7 +48,7 @@ def _delivered(name: str, node: Snapshot, delivery: Delivery) -> tuple[Written, 
     if delivery == "empty":
         return (Written(file, ""),)
     if delivery == "killed":
-        return (Written(f".{file}.part", text[: int(len(text) * _KILLED)]),)
+        return (Written(f".{file}.{_PROCESS}.part", text[: int(len(text) * _KILLED)]),)
     if delivery == "twice":
         earlier(_BETWEEN_TWO)(node)
         first = json.dumps(node, separators=_COMPACT)
@@ -53,23 +56,16 @@ def _delivered(name: str, node: Snapshot, delivery: Delivery) -> tuple[Written, 
     return (Written(file, text),)
 
 
-def file_names(fleet: Fleet, planting: Planting) -> Iterator[str]:
-    """The names of all files of a fleet that is written as a folder."""
-    others = {
-        index: plant.fault.delivery
-        for plant in planting.plants
-        for index in plant.nodes
-        if plant.fault.delivery
-    }
-    for index in range(fleet.nodes):
-        name = name_of(index)
-        delivery = others.get(index, "")
-        if delivery == "killed":
-            yield f".{name}.json.part"
-        elif delivery != "missing":
-            yield f"{name}.json"
-        if delivery == "twice":
-            yield f"{name}-again.json"
+def file_names(nodes: int, ill: Iterable[str]) -> Iterator[str]:
+    """The names of all files that a folder may have of so many nodes.
+
+    ill: the names of the nodes that have a fault.
+    """
+    for index in range(nodes):
+        yield f"{name_of(index)}.json"
+    for name in ill:
+        yield f"{name}-again.json"
+        yield f".{name}.json.{_PROCESS}.part"
 
 
 def manifest(fleet: Fleet, planting: Planting, *, is_complete: bool) -> str:
