@@ -171,7 +171,7 @@ def test_a_straggler_is_slower_than_all_others(tmp_path: Path) -> None:
     [
         ("faults: []\n", ":1: no plan of faults: write schema: speccheck-faults/1"),
         ("- 1\n", ": no plan of faults: write schema: speccheck-faults/1"),
-        ("", "empty"),
+        ("", ": nothing in it; give a file with content"),
         ("schema: [\n", ":2:1: "),
         (f"schema: {SCHEMA}\nfault: []\n", ":2: fault: no field fault: did you mean"),
         (
@@ -312,8 +312,10 @@ def test_drift_is_sound_by_itself(tmp_path: Path) -> None:
         (((ill,)),) = nodes(fleet, planted(text, tmp_path, fleet))
         (((well,)),) = nodes(fleet, Planting(has_measurements=True))
         assert ill.text != well.text, name
-        outcomes = [
-            {(one.rule, one.outcome) for one in findings(json.loads(text))}
-            for text in (ill.text, well.text)
-        ]
-        assert outcomes[0] == outcomes[1], name
+        assert _told(ill.text) == _told(well.text), name
+
+
+def _told(text: str) -> set[tuple[str, str]]:
+    """What a report says of a snapshot."""
+    found = {(one.rule, one.outcome) for one in findings(json.loads(text))}
+    return {one for one in found if one[1] not in {"pass", "not_applicable"}}
