@@ -24,6 +24,7 @@ Commands:
                              they predict; with --what-if tp=4 also what would change
   probe [--out node.json]    a snapshot of this machine, to be judged here or elsewhere
   preflight [FILE ...]       go or no-go: this machine, the files and both together
+  fleet FOLDER|RESULTS ...   go or no-go for all nodes of a job, side by side
   baseline FILE|FOLDER ...   write down what fails today: only new failures count then
   bench KIND                 measure collectives, copies or products; find slow nodes
   simulate --nodes N         snapshots of machines that do not exist, with faults
@@ -116,6 +117,7 @@ _FUNCTIONS = {
     "plan": ("show_plan", "show_plan"),
     "probe": ("take_snapshot", "take_snapshot"),
     "preflight": ("preflight", "preflight"),
+    "fleet": ("fleet", "fleet"),
     "bench": ("bench", "bench"),
     "baseline": ("baseline", "baseline"),
     "simulate": ("simulate", "simulate"),

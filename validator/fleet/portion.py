@@ -8,24 +8,37 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from speccheck.validator.evidence.fleet.fleet import FleetNode, Unread
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.distributions import Distributions
 from speccheck.validator.fleet.found import Found
+from speccheck.validator.fleet.own_result import OwnResult
 from speccheck.validator.fleet.samples import SampleStore
+
+
+class Told(Record):
+    """What the engine of a node says of the run: its job, and who takes part."""
+
+    engine: str = ""
+    job: str = ""
+    nodes: int | None = None
+    node_list: str = ""
 
 
 class Portion:
     """Some nodes.
 
-    told: what engines said of the run, each once. runs: the content of measured
-    collectives with the file that holds them. same: a specimen of a machine, such as a
-    GPU, with the numbers of two nodes that both claim it.
+    results: result lines, whose nodes may have a snapshot as well. told: what engines
+    said of the run, with the number of nodes on which they did. runs: the content of
+    measured collectives with the file that holds them. same: a specimen of a machine,
+    such as a GPU, with the numbers of two nodes that both claim it.
     """
 
     def __init__(self) -> None:
         """Begin without a node."""
         self.nodes: list[FleetNode] = []
         self.unread: list[Unread] = []
-        self.told: dict[tuple[str, str], int] = {}
+        self.results: list[OwnResult] = []
+        self.told: dict[Told, int] = {}
         self.runs: list[tuple[str, Mapping[str, Any]]] = []
         self.same: list[tuple[str, int, int]] = []
         self.distributions = Distributions()
@@ -39,6 +52,7 @@ class Portion:
         self.nodes.append(node)
         self.distributions.add(number, content)
         self.samples.add(number, content)
+        self.add_launch(content.get("launch"))
         runs = content.get("collective_runs")
         if isinstance(runs, list) and runs:
             self.runs.append((node.file, {"collective_runs": runs}))
@@ -46,11 +60,19 @@ class Portion:
             self._add_specimen(specimen, number)
         return number
 
-    def add_told(self, node: FleetNode, facts: Mapping[str, str]) -> int:
-        """Take a node of which a result line tells some facts; returns its number."""
+    def add_launch(self, launch: object) -> None:
+        """Take what the engine of a node says of the run."""
+        told = told_by(launch)
+        if told is not None:
+            self.told[told] = self.told.get(told, 0) + 1
+
+    def add_own(self, own: OwnResult) -> int:
+        """Take a node of which there is a result line alone; returns its number."""
         number = len(self.nodes)
-        self.nodes.append(node)
-        self.distributions.add_facts(number, facts)
+        self.nodes.append(own.node)
+        self.distributions.add_facts(number, dict(own.facts))
+        for finding in own.findings:
+            self.found.note(finding, number)
         return number
 
     def take(self, other: "Portion") -> None:
@@ -58,6 +80,7 @@ class Portion:
         base = len(self.nodes)
         self.nodes += other.nodes
         self.unread += other.unread
+        self.results += other.results
         for key, count in other.told.items():
             self.told[key] = self.told.get(key, 0) + count
         self.runs += other.runs
@@ -72,6 +95,19 @@ class Portion:
         first = self.specimens.setdefault(specimen, number)
         if first != number:
             self.same.append((specimen, first, number))
+
+
+def told_by(launch: object) -> Told | None:
+    """What a snapshot or a result line says of the run, where it says anything."""
+    if not isinstance(launch, dict):
+        return None
+    nodes = launch.get("nodes")
+    engine, job, names = (
+        one if isinstance(one, str) else ""
+        for one in (launch.get(name) for name in ("engine", "job", "node_list"))
+    )
+    is_number = isinstance(nodes, int) and not isinstance(nodes, bool) and nodes > 0
+    return Told(engine, job, nodes if is_number else None, names)
 
 
 def _specimens(content: Mapping[str, Any]) -> Iterator[str]:

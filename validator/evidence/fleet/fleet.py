@@ -106,7 +106,7 @@ class Samples(Record):
 
 
 class Fleet:
-    """All nodes that reported, in order of their names; one for a rule."""
+    """All nodes that reported, in the order in which they were read."""
 
     __slots__ = ("attendance", "nodes", "runs", "samples", "shared", "started")
     is_single = True

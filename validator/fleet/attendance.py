@@ -1,0 +1,108 @@
+"""Who was expected to report, and who did."""
+
+from collections.abc import Mapping, Sequence
+
+from speccheck.validator.evidence.fleet.fleet import (
+    Attendance,
+    FleetNode,
+    Repeated,
+    Unread,
+)
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import Value
+from speccheck.validator.fleet.portion import Portion, Told
+from speccheck.validator.host_names import HostNamesError, natural, unfold
+
+_NAME = "fleet.nodes"
+
+
+class Expected(Record):
+    """How many nodes were expected, or which; told: who says so."""
+
+    number: int | None = None
+    names: tuple[str, ...] = ()
+    told: str = ""
+
+
+def attendance(portion: Portion, asked: Expected) -> Attendance:
+    """Who was expected, by the user or by the engine, and who came.
+
+    Args:
+        portion: all nodes that reported.
+        asked: what the user or the job expects; wins over what engines said.
+
+    """
+    expected = asked if asked.number is not None else _by_engines(portion.told)
+    came = {one.name for one in portion.nodes}
+    names = {*expected.names}
+    missing = tuple(sorted(names - came, key=natural))
+    unexpected = tuple(sorted(came - names, key=natural)) if names else ()
+    count = (
+        Value(_NAME, None, "unknown", note=expected.told)
+        if expected.number is None
+        else Value(_NAME, expected.number, "stated", note=expected.told)
+    )
+    return Attendance(
+        expected=count,
+        names=expected.names,
+        missing=missing,
+        unexpected=unexpected,
+        unread=tuple(sorted(portion.unread)),
+        repeated=(*_twice(portion.nodes), *_same(portion)),
+    )
+
+
+def _by_engines(told: Mapping[Told, int]) -> Expected:
+    """What the engine says of the run, where it says the same on all nodes."""
+    runs = {(one.engine, one.job): one for one in told}
+    if not runs:
+        return Expected(told="no engine says how many nodes there are")
+    if len(runs) > 1:
+        jobs = ", ".join(sorted(f"{engine} {job}" for engine, job in runs)[:3])
+        return Expected(told=f"the nodes are of {len(runs)} runs: {jobs}")
+    counts = {one.nodes for one in told if one.nodes is not None}
+    lists = {one.node_list for one in told if one.node_list}
+    engine = next(iter(told)).engine or "the engine"
+    if len(lists) == 1:
+        try:
+            names = unfold(lists.pop())
+        except HostNamesError:
+            names = ()
+        if names and counts <= {len(names)}:
+            return Expected(len(names), names, f"{engine} says so")
+    if len(counts) == 1:
+        return Expected(counts.pop(), (), f"{engine} says so")
+    return Expected(told=f"{engine} does not say the same on all nodes")
+
+
+def _twice(nodes: Sequence[FleetNode]) -> list[Repeated]:
+    files: dict[str, list[str]] = {}
+    for one in nodes:
+        files.setdefault(one.name, []).append(one.file)
+    return [
+        Repeated(name, tuple(sorted(found)), f"{len(found)} snapshots of one node")
+        for name, found in files.items()
+        if len(found) > 1
+    ]
+
+
+def _same(portion: Portion) -> list[Repeated]:
+    """Two nodes that show the same GPU: one machine under two names, or a copy."""
+    pairs: dict[tuple[int, int], int] = {}
+    for _, first, second in portion.same:
+        if portion.nodes[first].name != portion.nodes[second].name:
+            pair = first, second
+            pairs[pair] = pairs.get(pair, 0) + 1
+    return [
+        Repeated(
+            f"{portion.nodes[first].name} and {portion.nodes[second].name}",
+            (portion.nodes[first].file, portion.nodes[second].file),
+            f"both show the same {count} GPUs",
+        )
+        for (first, second), count in pairs.items()
+    ]
+
+
+def unread_nodes(unread: Sequence[Unread]) -> tuple[str, ...]:
+    """The nodes whose evidence could not be read, as far as files tell."""
+    return tuple(sorted({one.node for one in unread if one.node}, key=natural))

@@ -1,0 +1,175 @@
+"""Reads the evidence of a fleet: one snapshot or result line after another."""
+
+import gzip
+import json
+import os
+import stat
+import zlib
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, BinaryIO
+
+from speccheck.validator.evidence.fleet.fleet import Unread
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.fleet.listing import Chunk, is_result
+from speccheck.validator.sources.documents.reading import MAXIMUM_BYTES
+
+SNAPSHOT = "speccheck-snapshot/"
+RESULT = "speccheck-node-result/"
+_NEWEST = {SNAPSHOT: 1, RESULT: 1}
+_MOST_NAME = 255
+_SUFFIXES = (".gz", ".json", ".result")
+_BOM = b"\xef\xbb\xbf"
+
+
+class Report(Record):
+    """What one node reported: a snapshot or a result line.
+
+    file: where it stands, with the number of its line. name: of the node.
+    """
+
+    file: str
+    name: str
+    content: dict[str, Any]
+    is_result: bool = False
+
+    @property
+    def taken(self) -> float | None:
+        """When it was gathered, in seconds since 1970."""
+        return seconds_of(self.content.get("taken"))
+
+
+def reports(chunk: Chunk) -> Iterator[Report | Unread]:
+    """What each node reported, or why that cannot be read."""
+    if chunk.is_lines:
+        yield from _of_lines(chunk)
+        return
+    for path in chunk.files:
+        try:
+            data = _bytes(path)
+        except (OSError, EOFError, zlib.error) as error:
+            yield Unread(path, _cannot(error), name_in(path))
+            continue
+        yield _report(data, path, name_in(path))
+
+
+def name_in(path: str) -> str:
+    """The name of a node as its file has it."""
+    name = os.path.basename(path)
+    for suffix in _SUFFIXES:
+        name = name.removesuffix(suffix)
+    return name
+
+
+def seconds_of(text: object) -> float | None:
+    """A time of a report in seconds since 1970; None for what is none."""
+    if not isinstance(text, str):
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+        return found.timestamp() if found.tzinfo else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _bytes(path: str) -> bytes:
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError(None, "is no regular file")
+    with _opened(path) as file:
+        return file.read(MAXIMUM_BYTES + 1)
+
+
+def _opened(path: str) -> BinaryIO:
+    if path.endswith(".gz"):
+        packed: Any = gzip.open(path, "rb")  # noqa: SIM115 - the caller closes it
+        opened: BinaryIO = packed
+        return opened
+    return open(path, "rb", buffering=0)
+
+
+def _of_lines(chunk: Chunk) -> Iterator[Report | Unread]:
+    (path,) = chunk.files
+    try:
+        with _opened(path) as file:
+            yield from _lines(chunk, path, file)
+    except (OSError, EOFError, zlib.error) as error:
+        yield Unread(path, _cannot(error))
+
+
+def _lines(chunk: Chunk, path: str, file: BinaryIO) -> Iterator[Report | Unread]:
+    import io  # noqa: PLC0415 - only for files of lines
+
+    raw: Any = file
+    reader = raw if path.endswith(".gz") else io.BufferedReader(raw)
+    number, position = 0, chunk.start
+    if chunk.start:
+        reader.seek(chunk.start - 1)
+        # The line that began before belongs to the chunk before.
+        position += len(reader.readline()) - 1
+    while chunk.end < 0 or position < chunk.end:
+        line = reader.readline(MAXIMUM_BYTES + 1)
+        if not line:
+            return
+        number += 1
+        where = f"{path}:{number}" if not chunk.start else f"{path}@{position}"
+        position += len(line)
+        if len(line) > MAXIMUM_BYTES:
+            yield Unread(where, f"a line of more than {MAXIMUM_BYTES:,} bytes")
+            return
+        if line.strip():
+            yield _report(line, where, "")
+
+
+def _report(data: bytes, file: str, name: str) -> Report | Unread:
+    content = _content(data)
+    if isinstance(content, str):
+        return Unread(file, content, name)
+    schema = content.get("schema")
+    for family, newest in _NEWEST.items():
+        if isinstance(schema, str) and schema.startswith(family):
+            version = schema.removeprefix(family)
+            if not version.isdecimal() or int(version) > newest:
+                problem = f"{schema[:40]}: of a newer speccheck, or of none"
+                return Unread(file, problem, name)
+            told = _name(content, family) or name or file
+            return Report(file, told, content, is_result=family == RESULT)
+    expected = "a result line" if is_result(file) else "a snapshot of speccheck probe"
+    return Unread(file, f"is not {expected}", name)
+
+
+def _content(data: bytes) -> dict[str, Any] | str:
+    """The object that some bytes hold, or what is wrong with them."""
+    if not data.strip():
+        return "is empty: what wrote it was killed, or the disk was full"
+    if len(data) > MAXIMUM_BYTES:
+        return f"holds more than {MAXIMUM_BYTES:,} bytes"
+    try:
+        found = json.loads(data.removeprefix(_BOM))
+    except (ValueError, RecursionError) as error:
+        return _fault(error, data)
+    return found if isinstance(found, dict) else "is no object"
+
+
+def _fault(error: Exception, data: bytes) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        end = len(data.rstrip())
+        if error.pos >= end - 1:
+            return f"ends within its text, after {end:,} bytes: it was half written"
+        return f"is no JSON: {error.msg} at line {error.lineno}"
+    if isinstance(error, UnicodeDecodeError):
+        return "is no text of UTF-8"
+    if isinstance(error, RecursionError):
+        return "nests too deep"
+    return "holds a number that is too long"
+
+
+def _name(content: dict[str, Any], family: str) -> str:
+    """The name by which the engine knows the node."""
+    told = content if family == RESULT else content.get("launch")
+    name = told.get("node") if isinstance(told, dict) else None
+    return name[:_MOST_NAME] if isinstance(name, str) else ""
+
+
+def _cannot(error: Exception) -> str:
+    reason = getattr(error, "strerror", None) or str(error) or "damaged"
+    return f"cannot be read: {reason}"

@@ -1,0 +1,189 @@
+"""A fleet: evidence in, verdicts on nodes and on all of them together out."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from speccheck.validator.assemble import assemble
+from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.evidence.fleet.fleet import Fleet, FleetNode
+from speccheck.validator.evidence.measurement.collective import (
+    CollectiveRun,
+    CollectiveRuns,
+)
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.fleet.attendance import Expected, attendance
+from speccheck.validator.fleet.found import FoundOnNodes
+from speccheck.validator.fleet.listing import Listing
+from speccheck.validator.fleet.own_result import OwnResult
+from speccheck.validator.fleet.portion import Portion, told_by
+from speccheck.validator.fleet.reading import Report, reports
+from speccheck.validator.fleet.work import Work, judged
+from speccheck.validator.gate import plan_size_class
+from speccheck.validator.host_names import natural
+from speccheck.validator.live_evidence import OF_FLEETS
+from speccheck.validator.plan_judge import PlanJudge
+from speccheck.validator.sources.formats.snapshot import SCHEMA, node_of
+from speccheck.validator.spec.edition import Edition
+
+# The worse of two verdicts on a node counts: a node is fit by both or by none.
+_WORST = ("bug", "no-go", "usage", "inconclusive", "go")
+
+
+class FleetRun(Record):
+    """What came of it.
+
+    found: findings of nodes. more: by rule and outcome, nodes with findings that differ
+    from those which are kept. of_fleet: findings of all nodes beside each other.
+    own: nodes whose own pre-flight said worse than their snapshot, with its reason.
+    """
+
+    edition: Edition
+    use: str
+    plan: TrainingPlan
+    fleet: Fleet
+    found: tuple[FoundOnNodes, ...]
+    more: Mapping[tuple[str, str], Sequence[int]]
+    of_fleet: tuple[Finding, ...]
+    listing: Listing
+    own: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> str | None:
+        """The size class of the job."""
+        return plan_size_class(self.plan)
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of all nodes that list them."""
+        shared = self.fleet.shared.get("gpus")
+        groups = shared.groups if shared else ()
+        return sum(
+            int(one.value) * len(one.hosts) for one in groups if one.value.isdecimal()
+        )
+
+    @property
+    def nodes(self) -> tuple[FleetNode, ...]:
+        """The nodes that reported, in the order of the numbers of `found`."""
+        return self.fleet.nodes
+
+
+def judge_fleet(
+    work: Work,
+    found: Listing,
+    expected: Expected,
+    *,
+    now: float,
+    cores: int = 0,
+) -> FleetRun:
+    """Judge all nodes, each by itself and beside the others.
+
+    Args:
+        work: how a node is judged.
+        found: the evidence.
+        expected: what the user or the job expects.
+        now: seconds since 1970.
+        cores: to judge on; 0 for all that there are.
+
+    Raises what `PlanJudge` raises.
+    """
+    work = _sized(work, found, expected)
+    portion = judged(work, found.chunks, found.snapshots, cores)
+    portion.unread += found.unread
+    own = _with_results(portion)
+    fleet = Fleet(
+        tuple(portion.nodes),
+        attendance(portion, expected),
+        shared={one.leaf: one for one in portion.distributions.shared(_names(portion))},
+        samples={one.leaf: one for one in portion.samples.over(_names(portion))},
+        runs=_runs(portion.runs),
+        started=now,
+    )
+    judge = PlanJudge(work.request, proposes=False)
+    evidence = assemble(work.job, work.request.context)
+    by_type: dict[type, object] = {**evidence.by_type, Fleet: fleet}
+    of_fleet = judge.judge_of(evidence.plan, scopes=OF_FLEETS)(by_type)
+    return FleetRun(
+        edition=judge.edition,
+        use=work.request.use,
+        plan=evidence.plan,
+        fleet=fleet,
+        found=tuple(portion.found.each()),
+        more=portion.found.more,
+        of_fleet=tuple(of_fleet),
+        listing=found,
+        own=own,
+        warnings=judge.warnings,
+    )
+
+
+def _sized(work: Work, found: Listing, expected: Expected) -> Work:
+    """The work with the number of nodes, for a job that does not state it.
+
+    Every node is judged as one of so many: what is asked of a job depends on its size.
+    """
+    context = work.request.context
+    stated = assemble(work.job, context).plan.value("cluster.nodes")
+    if stated.is_known:
+        return work
+    count = expected.number or _told_first(found) or found.snapshots
+    if not count:
+        return work
+    request = work.request._replace(context=context._replace(nodes=count))
+    return work._replace(request=request)
+
+
+def _told_first(found: Listing) -> int | None:
+    """How many nodes the run has, by the engine of the first that is read."""
+    for chunk in found.chunks[:1]:
+        for report in reports(chunk):
+            if isinstance(report, Report):
+                launch = report.content.get("launch")
+                told = told_by(report.content if report.is_result else launch)
+                return told.nodes if told else None
+    return None
+
+
+def _names(portion: Portion) -> list[str]:
+    return [one.name for one in portion.nodes]
+
+
+def _with_results(portion: Portion) -> tuple[tuple[str, str], ...]:
+    """Lay result lines beside the snapshots of their nodes.
+
+    A node without a snapshot is known by its line alone. Returns the nodes whose own
+    verdict is the worse one, with what they said of it.
+    """
+    numbers: dict[str, int] = {}
+    for number, node in enumerate(portion.nodes):
+        numbers.setdefault(node.name, number)
+    worse: list[tuple[str, str]] = []
+    for own in sorted(portion.results, key=lambda one: natural(one.node.name)):
+        number = numbers.get(own.node.name, -1)
+        if number < 0:
+            portion.add_own(own)
+            continue
+        node = portion.nodes[number]
+        verdict = min(node.verdict, own.node.verdict, key=_WORST.index)
+        if verdict != node.verdict:
+            portion.nodes[number] = node._replace(verdict=verdict)
+            worse.append((node.name, _said(own)))
+    return tuple(worse)
+
+
+def _said(own: OwnResult) -> str:
+    first = own.findings[0] if own.findings else None
+    told = f"{first.rule}: {first.message}" if first else own.reason
+    return f"its own pre-flight said {own.node.verdict}" + (f": {told}" if told else "")
+
+
+def _runs(found: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[CollectiveRun, ...]:
+    """The runs of collectives that nodes measured."""
+    return tuple(
+        run
+        for file, content in found
+        for run in node_of({**content, "schema": SCHEMA}, file)
+        .several(CollectiveRuns)
+        .shown
+    )

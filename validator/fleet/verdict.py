@@ -1,0 +1,243 @@
+"""Go or no-go for a fleet: which nodes are fit, and whether they are enough."""
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from speccheck.validator.evidence.finding import Action, Finding, Level
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.fleet.run import FleetRun
+from speccheck.validator.host_names import natural
+from speccheck.validator.models.estimate import Estimate
+from speccheck.validator.models.failures import NODE_FAILURES, hot_spares
+
+State = Literal["no-go", "inconclusive", "usage", "bug", "unread", "missing"]
+_WEIGHTS: dict[str, int] = {"info": 1, "warning": 2, "error": 3}
+_REPAIR_DAYS, _QUANTILE = 1, 0.99  # as hot spares are usually sized
+
+
+class Reason(Record):
+    """Why a node is not fit; rule: empty where no rule says so."""
+
+    rule: str
+    message: str
+    action: Action | None = None
+
+
+class Unfit(Record):
+    """A node that must not take part, or of which that is not known."""
+
+    name: str
+    state: State
+    reasons: tuple[Reason, ...] = ()
+
+
+class Spares(Record):
+    """Nodes that stand by for those which break while the job runs.
+
+    at_hand: fit nodes beyond those that the job needs. wanted: as the failure model
+    sizes them, with its bounds.
+    """
+
+    at_hand: int
+    wanted: Estimate
+
+
+class FleetVerdict(Record):
+    """Whether the job may start.
+
+    fit: nodes that may take part. needed: nodes that the job takes; None if unknown.
+    """
+
+    word: str
+    code: int
+    reason: str
+    fit: int
+    needed: int | None
+    unfit: tuple[Unfit, ...]
+    spares: Spares | None = None
+
+    def of(self, *states: State) -> tuple[Unfit, ...]:
+        """The nodes in one of these states."""
+        return tuple(one for one in self.unfit if one.state in states)
+
+
+def fleet_verdict(
+    run: FleetRun, need: int | None = None, fail_on: str = "error"
+) -> FleetVerdict:
+    """Go or no-go.
+
+    Args:
+        run: what was judged.
+        need: nodes that the job takes, if fewer than are expected: the others stand by.
+        fail_on: the level from which on a failure keeps a node out.
+
+    """
+    weight = _WEIGHTS.get(fail_on, len(_WEIGHTS) + 1)
+    unfit = _unfit(run, weight)
+    names = {one.name for one in run.nodes}
+    fit = len(names - unfit.keys())
+    expected = run.fleet.attendance.expected.value
+    needed = need or expected
+    ending = _ending(run, unfit, fit, need, weight)
+    ordered = sorted(unfit.values(), key=lambda one: natural(one.name))
+    word = {0: "go", 1: "no-go", 3: "inconclusive"}.get(ending.code, "not complete")
+    return FleetVerdict(
+        word="no-go" if _lacking(run) else word,  # the job cannot start without them
+        code=ending.code,
+        reason=ending.reason,
+        fit=fit,
+        needed=needed,
+        unfit=tuple(ordered),
+        spares=_spares(fit, needed) if needed else None,
+    )
+
+
+class _Ending(Record):
+    code: int
+    reason: str
+
+
+def _ending(
+    run: FleetRun, unfit: Mapping[str, Unfit], fit: int, need: int | None, weight: int
+) -> _Ending:
+    """The exit code and why; the first that is true counts."""
+    return (
+        _broken(run, unfit)
+        or _absent(run)
+        or _failed_together(run, weight)
+        or _too_few(run, unfit, fit, need)
+        or _complete(run, fit, need)
+    )
+
+
+def _broken(run: FleetRun, unfit: Mapping[str, Unfit]) -> _Ending | None:
+    bugs = sum(one.state == "bug" for one in unfit.values())
+    broken = sum(one.outcome == "error" for one in run.of_fleet)
+    if not bugs and not broken:
+        return None
+    return _Ending(4, f"a bug of speccheck on {bugs:,} nodes" if bugs else "a bug")
+
+
+def _absent(run: FleetRun) -> _Ending | None:
+    if not run.nodes:
+        return _Ending(3, "no node reported anything that could be read")
+    lacking = _lacking(run)
+    if not lacking:
+        return None
+    expected = run.fleet.attendance.expected.need()
+    return _Ending(3, f"{expected - lacking:,} of {expected:,} nodes reported")
+
+
+def _failed_together(run: FleetRun, weight: int) -> _Ending | None:
+    """A failure of the fleet for which no node is to blame."""
+    for one in run.of_fleet:
+        if _is_against(one, weight) and not one.hosts:
+            return _Ending(1, f"{one.rule}: {one.message}")
+    return None
+
+
+def _too_few(
+    run: FleetRun, unfit: Mapping[str, Unfit], fit: int, need: int | None
+) -> _Ending | None:
+    if need is not None:
+        return None if fit >= need else _Ending(1, _of_those_needed(fit, need))
+    blocked = sum(one.state == "no-go" for one in unfit.values())
+    if blocked:
+        return _Ending(1, f"{blocked:,} of {fit + len(unfit):,} nodes are not fit")
+    if unfit:
+        return _Ending(
+            3, f"{len(unfit):,} nodes without the evidence that {run.use} needs"
+        )
+    return None
+
+
+def _of_those_needed(fit: int, need: int) -> str:
+    return f"{fit:,} nodes are fit, {need:,} are needed"
+
+
+def _complete(run: FleetRun, fit: int, need: int | None) -> _Ending:
+    """Go, where it is known that nobody is missing and nothing was left unread."""
+    enough = f"all {fit:,} nodes are fit" if need is None else ""
+    reason = enough or _of_those_needed(fit, need or 0)
+    expected = run.fleet.attendance.expected
+    if not expected.is_known:
+        told = f"how many were expected is not known ({expected.note})"
+        return _Ending(3, f"{reason}, but {told}")
+    for one in run.of_fleet:
+        is_open = one.outcome == "unknown" and one.clause_level == "must"
+        if is_open and one.missing and run.use != "ci":
+            return _Ending(3, f"{reason}, but {one.rule} {one.message}")
+    return _Ending(0, reason)
+
+
+def _lacking(run: FleetRun) -> int:
+    """How many of the expected nodes did not report."""
+    attendance = run.fleet.attendance
+    if attendance.names:
+        return len(attendance.missing)
+    expected = attendance.expected.value or 0
+    return max(0, expected - len({one.name for one in run.nodes}))
+
+
+def _unfit(run: FleetRun, weight: int) -> dict[str, Unfit]:
+    """The nodes that must not take part, or of which that is not known."""
+    found: dict[str, Unfit] = {}
+    own = dict(run.own)
+    for node in run.nodes:
+        if node.verdict == "go":
+            continue
+        reason = Reason("", own[node.name]) if node.name in own else None
+        state: State = node.verdict  # type: ignore[assignment]
+        found[node.name] = Unfit(node.name, state, (reason,) if reason else ())
+    for name, reason in _blamed(run, weight):
+        known = found.get(name) or Unfit(name, "no-go")
+        state = "no-go" if known.state != "bug" else known.state
+        found[name] = known._replace(state=state, reasons=(*known.reasons, reason))
+    attendance = run.fleet.attendance
+    for unread in attendance.unread:
+        if unread.node and unread.node not in found:
+            problem = Reason("", f"{unread.file} {unread.problem}")
+            found[unread.node] = Unfit(unread.node, "unread", (problem,))
+    for name in attendance.missing:
+        found.setdefault(name, Unfit(name, "missing"))
+    return found
+
+
+def _blamed(run: FleetRun, weight: int) -> Iterator[tuple[str, Reason]]:
+    """Nodes with the findings that keep them out, the rules in order."""
+    likes: dict[str, Finding] = {}
+    for one in run.found:
+        if _is_against(one.finding, weight):
+            likes.setdefault(one.finding.rule, one.finding)
+            reason = _reason(one.finding)
+            for number in one.nodes:
+                yield run.nodes[number].name, reason
+    for (rule, outcome), numbers in run.more.items():
+        if outcome == "fail" and rule in likes:
+            reason = Reason(rule, likes[rule].title, likes[rule].action)
+            for number in numbers:
+                yield run.nodes[number].name, reason
+    for finding in run.of_fleet:
+        if _is_against(finding, weight):
+            for name in finding.hosts:
+                yield name, _reason(finding)
+
+
+def _is_against(finding: Finding, weight: int) -> bool:
+    is_failed = finding.outcome == "fail" and finding.waiver is None
+    level: Level = finding.level
+    return is_failed and _WEIGHTS[level] >= weight
+
+
+def _reason(finding: Finding) -> Reason:
+    subject = f"{finding.subject}: " if finding.subject not in {"", "node"} else ""
+    return Reason(finding.rule, f"{subject}{finding.message}", finding.action)
+
+
+def _spares(fit: int, needed: int) -> Spares:
+    usual, low, high = (
+        hot_spares(needed * rate * _REPAIR_DAYS, _QUANTILE).value
+        for rate in (NODE_FAILURES.usual, NODE_FAILURES.low, NODE_FAILURES.high)
+    )
+    wanted = Estimate(usual, low, high, "advisory", NODE_FAILURES.source)
+    return Spares(max(0, fit - needed), wanted)

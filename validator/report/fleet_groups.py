@@ -1,0 +1,86 @@
+"""Findings on a fleet, grouped by rule and by what they say, with their nodes."""
+
+from collections.abc import Iterable
+
+from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.fleet.run import FleetRun
+from speccheck.validator.host_names import natural
+
+LEVELS = ("error", "warning", "info")
+
+
+class FleetValue(Record):
+    """The same said of some nodes; hosts: none for the fleet as a whole."""
+
+    subject: str
+    message: str
+    hosts: tuple[str, ...]
+    finding: Finding
+
+
+class FleetGroup(Record):
+    """All that one rule says, what few nodes have first.
+
+    hosts: all of them. others: those with messages that were not kept.
+    """
+
+    rule: str
+    clause: str
+    title: str
+    level: str
+    outcome: str
+    values: tuple[FleetValue, ...]
+    hosts: tuple[str, ...]
+    others: int = 0
+
+    @property
+    def finding(self) -> Finding:
+        """The finding that stands for the group."""
+        return self.values[0].finding
+
+
+def fleet_groups(run: FleetRun, *outcomes: str) -> list[FleetGroup]:
+    """The groups of these outcomes: errors first, then what few nodes have."""
+    values: dict[tuple[str, str, str, str], list[FleetValue]] = {}
+    for finding, hosts in _each(run):
+        if finding.outcome not in outcomes or finding.waiver is not None:
+            continue
+        key = finding.rule, finding.clause, finding.level, finding.outcome
+        values.setdefault(key, []).append(
+            FleetValue(finding.subject, finding.message, hosts, finding)
+        )
+    groups = [_group(run, key, found) for key, found in values.items()]
+    return sorted(groups, key=_rank)
+
+
+def _each(run: FleetRun) -> Iterable[tuple[Finding, tuple[str, ...]]]:
+    for one in run.found:
+        names = {run.nodes[number].name for number in one.nodes}
+        yield one.finding, tuple(sorted(names, key=natural))
+    for finding in run.of_fleet:
+        yield finding, finding.hosts
+
+
+def _group(
+    run: FleetRun, key: tuple[str, str, str, str], found: list[FleetValue]
+) -> FleetGroup:
+    rule, clause, level, outcome = key
+    more = run.more.get((rule or clause, outcome), ())
+    hosts = {name for one in found for name in one.hosts}
+    others = {run.nodes[number].name for number in more} - hosts
+    titles = (one.finding.title for one in found)
+    return FleetGroup(
+        rule=rule,
+        clause=clause,
+        title=next(filter(None, titles), ""),
+        level=level,
+        outcome=outcome,
+        values=tuple(sorted(found, key=lambda one: (len(one.hosts), one.message))),
+        hosts=tuple(sorted(hosts | others, key=natural)),
+        others=len(others),
+    )
+
+
+def _rank(group: FleetGroup) -> tuple[int, int, str, str]:
+    return LEVELS.index(group.level), len(group.hosts), group.clause, group.rule

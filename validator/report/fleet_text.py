@@ -1,0 +1,172 @@
+"""The report on a fleet: what few nodes have first, on one screen."""
+
+from collections.abc import Iterator, Sequence
+
+from speccheck.validator.fleet.run import FleetRun
+from speccheck.validator.fleet.verdict import FleetVerdict
+from speccheck.validator.host_names import fold
+from speccheck.validator.report.fleet_groups import (
+    FleetGroup,
+    FleetValue,
+    fleet_groups,
+)
+from speccheck.validator.report.fleet_told import FleetTold
+from speccheck.validator.report.style import Style, counted, joined, printable, wrap
+
+_MOST_VALUES = 3  # of one rule
+_MOST_GROUPS = 8  # of one level, and of what is not known
+_MOST_NAMES = 120  # characters of a folded list of nodes
+_INDENT, _DEEPER = "  ", "    "
+_STATES = (
+    ("no-go", "no-go"),
+    ("inconclusive", "inconclusive"),
+    ("usage", "without a verdict"),
+    ("bug", "where speccheck broke"),
+    ("unread", "unread"),
+    ("missing", "missing"),
+)
+
+
+def fleet_text(told: FleetTold, style: Style) -> Iterator[str]:
+    """The report, block by block."""
+    run, verdict = told.run, told.verdict
+    yield _header(told, style)
+    if synthetic := sum(one.is_synthetic for one in run.nodes):
+        text = (
+            f"synthetic: {counted(synthetic, 'node')} made by speccheck simulate; "
+            "this says nothing of any machine"
+        )
+        yield style.paint(wrap(text, style.width, ""), "warning") + "\n"
+    yield f"\n{_verdict(verdict, style)}\n"
+    failed = fleet_groups(run, "error", "fail")
+    for level in ("error", "warning", "info"):
+        groups = [one for one in failed if one.level == level]
+        yield from _level(groups, run, style, full=told.full)
+    yield from _unknowns(fleet_groups(run, "unknown"), style, full=told.full)
+    yield f"\n{_totals(verdict, style)}\n"
+
+
+def _header(told: FleetTold, style: Style) -> str:
+    run = told.run
+    size = f", size {run.size}" if run.size else ""
+    parts = [
+        " ".join(printable(one) for one in told.arguments),
+        counted(len({one.name for one in run.nodes}), "node"),
+        *([f"{run.gpus:,} GPUs"] if run.gpus else []),
+        f"edition {run.edition.id}",
+        f"profile {run.use}{size}",
+    ]
+    return joined(parts, f" {style.dot} ", style.width) + "\n"
+
+
+def _verdict(verdict: FleetVerdict, style: Style) -> str:
+    colour = {"go": "good", "no-go": "error"}.get(verdict.word, "warning")
+    word = style.paint(verdict.word, colour)
+    text = printable(verdict.reason)
+    if verdict.needed is not None and "needed" not in text:
+        text += f"; {verdict.fit:,} fit, {verdict.needed:,} needed"
+    return f"{word}  {wrap(text, style.width - len(verdict.word) - 2, '').lstrip()}"
+
+
+def _level(
+    groups: Sequence[FleetGroup], run: FleetRun, style: Style, *, full: bool
+) -> Iterator[str]:
+    shown = groups if full else groups[:_MOST_GROUPS]
+    for one in shown:
+        yield "\n" + "\n".join(_group(one, run, style, full=full)) + "\n"
+    if len(shown) < len(groups):
+        rest = len(groups) - len(shown)
+        text = f"and {counted(rest, f'{groups[0].level} rule')} more: --full"
+        yield f"\n{style.paint(text, 'dim')}\n"
+
+
+def _group(
+    group: FleetGroup, run: FleetRun, style: Style, *, full: bool
+) -> Iterator[str]:
+    outcome = "bug" if group.outcome == "error" else group.level
+    head = f"{style.paint(outcome, group.level)} {group.clause} {group.rule}"
+    count = len(group.hosts)
+    total = len({one.name for one in run.nodes})
+    of_all = "on all nodes" if count == total else f"on {counted(count, 'node')}"
+    yield f"{head}  {style.paint(of_all, 'dim')}" if count else head
+    shown = group.values if full else group.values[:_MOST_VALUES]
+    for value in shown:
+        is_all = len(value.hosts) == total and total > 1
+        yield from _value(value, style, is_all=is_all, full=full)
+    rest = len(group.values) - len(shown)
+    if rest or group.others:
+        hosts = {name for one in group.values[len(shown) :] for name in one.hosts}
+        many = len(hosts) + group.others
+        text = f"and {rest + group.others:,} more on {counted(many, 'node')}: --full"
+        yield style.paint(f"{_INDENT}{text}", "dim")
+    if remedy := group.finding.remedy:
+        text = wrap(printable(remedy), style.width, "       ").lstrip()
+        yield f"{_INDENT}{style.paint('fix', 'good')}  {text}"
+
+
+def _value(
+    value: FleetValue, style: Style, *, is_all: bool, full: bool
+) -> Iterator[str]:
+    subject = value.subject if value.subject != "node" else ""
+    message = f"{subject}: {value.message}" if subject else value.message
+    yield wrap(printable(message), style.width, _INDENT)
+    if value.hosts and not is_all:
+        names = shown_names(value.hosts, full=full)
+        yield style.paint(wrap(printable(names), style.width, _DEEPER), "bold")
+
+
+def shown_names(hosts: Sequence[str], *, full: bool) -> str:
+    """A folded list of nodes, cut to a line or two where it is long."""
+    names = fold(hosts)
+    if full or len(names) <= _MOST_NAMES:
+        return names
+    cut = names[:_MOST_NAMES].rpartition(",")[0]
+    closing = "]" if cut.count("[") > cut.count("]") else ""
+    return f"{cut},...{closing} ({counted(len(hosts), 'node')})"
+
+
+def _unknowns(
+    groups: Sequence[FleetGroup], style: Style, *, full: bool
+) -> Iterator[str]:
+    """What could not be judged: of musts each, of the others a number."""
+    musts = [one for one in groups if one.finding.clause_level == "must" and one.rule]
+    shown = musts if full else musts[:_MOST_GROUPS]
+    if shown:
+        yield "\n"
+    for one in shown:
+        head = f"{style.paint('unknown', 'unknown')} {one.clause} {one.rule}"
+        names = shown_names(one.hosts, full=full) if one.hosts else ""
+        where = f"  {style.paint(printable(names), 'dim')}" if names else ""
+        message = wrap(printable(one.finding.message), style.width, _INDENT)
+        yield f"{head}{where}\n{message}\n"
+    rest = len(groups) - len(shown)
+    if rest:
+        text = f"{counted(rest, 'more requirement')} not judged for want of evidence"
+        yield style.paint(f"{text}: --full\n" if not full else f"{text}\n", "dim")
+
+
+def _totals(verdict: FleetVerdict, style: Style) -> str:
+    states = [
+        f"{count:,} {words}"
+        for state, words in _STATES
+        if (count := sum(one.state == state for one in verdict.unfit))
+    ]
+    lines = [joined((f"{verdict.fit:,} fit", *states), f" {style.dot} ", style.width)]
+    out = [one.name for one in verdict.unfit if one.state == "no-go"]
+    if out:
+        names = shown_names(out, full=False)
+        lines.append(wrap(f"drain {printable(names)}", style.width, "").lstrip())
+    if verdict.spares is not None:
+        wanted = verdict.spares.wanted
+        lines.append(
+            wrap(
+                f"spares {verdict.spares.at_hand:,}; the failure model wants "
+                f"{wanted.value:.0f} ({wanted.lower:.0f} to {wanted.upper:.0f}) for "
+                f"{verdict.needed:,} nodes and a day of repair",
+                style.width,
+                "",
+            )
+        )
+    colour = {"go": "good", "no-go": "error"}.get(verdict.word, "warning")
+    ending = f"{style.paint(verdict.word, colour)}  exit {verdict.code}"
+    return "\n".join((*lines, ending))
