@@ -17,6 +17,7 @@ SYNTHETIC = {
     "version": VERSION,
     "seed": 7,
     "profile": "dgx-h100",
+    "day": 1,
     "note": "made up: no such machine was looked at",
 }
 
@@ -118,6 +119,31 @@ def test_another_seed_makes_another_fleet(tmp_path: Path) -> None:
     one, other = (content(tmp_path / seed / "node0001.json") for seed in "12")
     assert one["gpus"][0]["uuid"] != other["gpus"][0]["uuid"]
     assert one["host"]["uptime_seconds"] != other["host"]["uptime_seconds"]
+
+
+def test_another_day_shows_the_same_machines_later(tmp_path: Path) -> None:
+    for day in (1, 8):
+        out = tmp_path / str(day)
+        simulate("--nodes", 2, "--out", out, "--day", day, "--quiet")
+    early, late = (content(tmp_path / day / "node0002.json") for day in "18")
+    assert early["taken"].startswith("2026-11-21T18:0")
+    assert late["taken"].startswith("2026-11-28T18:0")
+    uptimes = [one["host"]["uptime_seconds"] for one in (early, late)]
+    assert round(uptimes[1] - uptimes[0]) == 7 * 86_400
+    for kind, leaf in (
+        ("gpus", "uuid"),
+        ("gpus", "remap_banks"),
+        ("rdma_devices", "node_guid"),
+        ("network_interfaces", "carrier_changes"),
+    ):
+        assert [one[leaf] for one in early[kind]] == [one[leaf] for one in late[kind]]
+    assert early["kernel_events"] == late["kernel_events"]
+    assert [one["power_watts"] for one in early["gpus"]] != [
+        one["power_watts"] for one in late["gpus"]
+    ]
+    for one, later in zip(early["gpus"], late["gpus"], strict=True):
+        leaf = "ecc_corrected_aggregate"
+        assert one[leaf] <= later[leaf]
 
 
 def test_lines_hold_the_same_as_files(tmp_path: Path) -> None:
@@ -246,6 +272,10 @@ def test_a_manifest_of_others_opens_nothing(tmp_path: Path, capsys: Output) -> N
         (
             ("--nodes", 1, "--out", "x", "--job", "a\nb"),
             "--job: must be a name of at most 100 characters",
+        ),
+        (
+            ("--nodes", 1, "--out", "x", "--day", 4000),
+            "--day 4000: at most 3,650",
         ),
         (
             ("fleet", "--nodes", 1),

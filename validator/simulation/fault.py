@@ -6,7 +6,7 @@ from typing import Literal
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.simulation.changes import Change, Snapshot, gpu_with
-from speccheck.validator.simulation.dice import Dice
+from speccheck.validator.simulation.dice import Chance, Dice
 from speccheck.validator.simulation.healthy import healthy_node
 from speccheck.validator.simulation.measurements import measure
 from speccheck.validator.simulation.shape import shape_of
@@ -49,7 +49,7 @@ class Fault(Record):
         name = instance or self.instance
         found = healthy_node(name)
         if self.is_measured:
-            measure(found, shape_of(name), Dice(name))
+            measure(found, shape_of(name), Chance(Dice(name), Dice(name)))
         return found
 
     def snapshot(self) -> Snapshot:

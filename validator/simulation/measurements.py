@@ -22,7 +22,7 @@ from typing import Any
 
 from speccheck.validator import VERSION
 from speccheck.validator.models.links import pcie_bytes_per_second
-from speccheck.validator.simulation.dice import Dice
+from speccheck.validator.simulation.dice import Chance
 from speccheck.validator.simulation.shape import ABSENT, Shape
 
 # From a GPU to a GPU; None is the host.
@@ -43,19 +43,19 @@ _RING = 2  # bus bandwidth is 2 (n - 1) / n of the algorithm's
 KINDS = ("copy_tests", "matrix_products", "collective_runs")
 
 
-def measure(node: dict[str, Any], shape: Shape, dice: Dice) -> None:
+def measure(node: dict[str, Any], shape: Shape, chance: Chance) -> None:
     """Add measurements to a healthy snapshot."""
-    well = dice.bell(1, _NODE_SPREAD)
+    well = chance.life.bell(1, _NODE_SPREAD)
     found = {
-        "copy_tests": _copies(node, shape, dice, well),
-        "matrix_products": _products(node, shape, dice, well),
-        "collective_runs": _all_reduce(node, shape, dice, well),
+        "copy_tests": _copies(node, shape, chance, well),
+        "matrix_products": _products(node, shape, chance, well),
+        "collective_runs": _all_reduce(node, shape, chance, well),
     }
     node.update({kind: rows for kind, rows in found.items() if rows})
 
 
 def _copies(
-    node: dict[str, Any], shape: Shape, dice: Dice, well: float
+    node: dict[str, Any], shape: Shape, chance: Chance, well: float
 ) -> list[dict[str, Any]]:
     gpus = range(len(node["gpus"]))
     rows: list[dict[str, Any]] = []
@@ -81,7 +81,7 @@ def _copies(
         ),
     ):
         if ends and rate:
-            rates = [_round(rate * well * dice.bell(1, _GPU_SPREAD)) for _ in ends]
+            rates = [_round(rate * well * _draw(chance, _GPU_SPREAD)) for _ in ends]
             rows.append(_copy(node, direction, ends, rates))
     return rows
 
@@ -110,14 +110,14 @@ def _copy(
 
 
 def _products(
-    node: dict[str, Any], shape: Shape, dice: Dice, well: float
+    node: dict[str, Any], shape: Shape, chance: Chance, well: float
 ) -> list[dict[str, Any]]:
     peak = shape.gpu.get("bfloat16_teraflops")
     if not peak:
         return []
     rows: list[dict[str, Any]] = []
     for number, gpu in enumerate(node["gpus"]):
-        rate = peak * _PRODUCT * _TERA * well * dice.bell(1, _PRODUCT_SPREAD)
+        rate = peak * _PRODUCT * _TERA * well * _draw(chance, _PRODUCT_SPREAD)
         rows.append(
             {
                 "tool": "speccheck",
@@ -130,7 +130,7 @@ def _products(
                 "depth": _SIDE,
                 "iterations": 20,
                 "seconds": round(2 * _SIDE**3 / rate, 9),
-                "spread": round(dice.between(0.002, 0.01), 4),
+                "spread": round(chance.today.between(0.002, 0.01), 4),
                 "flops_per_second": _round(rate),
                 "is_compared": True,
                 "wrong_values": 0,
@@ -142,7 +142,7 @@ def _products(
 
 
 def _all_reduce(
-    node: dict[str, Any], shape: Shape, dice: Dice, well: float
+    node: dict[str, Any], shape: Shape, chance: Chance, well: float
 ) -> list[dict[str, Any]]:
     peak = _ALL_REDUCE.get(shape.gpu.get("nvlink_generation", 0))
     ranks = shape.gpus
@@ -153,7 +153,7 @@ def _all_reduce(
             peak
             * _GIGA
             * well
-            * dice.bell(1, _GPU_SPREAD)
+            * _draw(chance, _GPU_SPREAD)
             * size
             / (size + _HALF_BYTES)
         )
@@ -188,9 +188,14 @@ def _all_reduce(
             "algorithm_bytes_per_second": by_algorithm,
             "bus_bytes_per_second": rates,
             "wrong_values": [0] * len(_SIZES),
-            "spread": [round(dice.between(0.004, 0.02), 4) for _ in _SIZES],
+            "spread": [round(chance.today.between(0.004, 0.02), 4) for _ in _SIZES],
         }
     ]
+
+
+def _draw(chance: Chance, deviation: float) -> float:
+    """A share about one: mostly of the specimen, and some of the day."""
+    return chance.life.bell(1, deviation) * chance.today.bell(1, deviation / 2)
 
 
 def _round(rate: float) -> float:
