@@ -14,6 +14,7 @@ from speccheck.validator.simulation.fault import Fault
 from speccheck.validator.simulation.faults import AREAS, FAULTS
 from speccheck.validator.simulation.fleet import Fleet
 from speccheck.validator.simulation.making import nodes
+from speccheck.validator.simulation.page import PAGE, page
 from speccheck.validator.simulation.plan import SCHEMA, PlanError, load_plan
 from speccheck.validator.simulation.planting import Planting, plant
 from speccheck.validator.simulation.shape import shape_of
@@ -319,3 +320,21 @@ def _told(text: str) -> set[tuple[str, str]]:
     """What a report says of a snapshot."""
     found = {(one.rule, one.outcome) for one in findings(json.loads(text))}
     return {one for one in found if one[1] not in {"pass", "not_applicable"}}
+
+
+def test_the_tables_of_the_page_are_the_generated_ones() -> None:
+    text = PAGE.read_text("utf-8")
+    assert page(text) == text, "run make generate"
+
+
+def test_the_plan_of_the_page_can_be_planted(tmp_path: Path) -> None:
+    _, _, rest = PAGE.read_text("utf-8").partition("```yaml\n")
+    text, _, _ = rest.partition("```")
+    found = where(planted(text, tmp_path, Fleet(200, "dgx-h100", 1)))
+    assert [(name, len(nodes)) for name, nodes in found.items()] == [
+        ("variable", 3),
+        ("pcie_link_down_generation", 2),
+        ("straggler", 2),
+        ("driver_drift", 2),
+        ("missing", 1),
+    ]
