@@ -1,6 +1,8 @@
 """Planted faults are found by their rules and by no other; plans are read with care."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from speccheck.validator.simulation.plan import SCHEMA, PlanError, load_plan
 from speccheck.validator.simulation.planting import Planting, plant
 from speccheck.validator.simulation.shape import shape_of
 
+ROOT = Path(__file__).resolve().parents[1]
 Output = pytest.CaptureFixture[str]
 RULES = {one.name for one in rule_entries()}
 SHOWN = {
@@ -338,3 +341,23 @@ def test_the_plan_of_the_page_can_be_planted(tmp_path: Path) -> None:
         ("driver_drift", 2),
         ("missing", 1),
     ]
+
+
+def test_the_truth_does_not_come_from_the_judge() -> None:
+    """What is planted where is known without any rule."""
+    program = (
+        "import sys\n"
+        "import speccheck.validator.simulation.making\n"
+        "print(*sorted(name for name in sys.modules if name.startswith('speccheck')))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PYTHONPATH": str(ROOT / ".imports")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = ended.stdout.split()
+    assert "speccheck.validator.simulation.faults" in loaded
+    judges = ("speccheck.rules", "speccheck.validator.engine")
+    assert not [one for one in loaded if one.startswith(judges)]
