@@ -5,7 +5,13 @@ from types import MappingProxyType
 from typing import Literal
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.simulation.changes import Change, Snapshot, gpu_with
+from speccheck.validator.simulation.changes import (
+    Change,
+    Snapshot,
+    gpu_with,
+    link_with,
+    port_with,
+)
 from speccheck.validator.simulation.dice import Chance, Dice
 from speccheck.validator.simulation.healthy import healthy_node
 from speccheck.validator.simulation.measurements import measure
@@ -77,3 +83,34 @@ def of_gpu(
         return gpu_with(gpu, **leaves)
 
     return Fault(text, make, rules, {"gpu": number}, instance=instance)
+
+
+def of_link(
+    at: tuple[int, int],
+    text: str,
+    *rules: str,
+    instance: str = _USUAL,
+    **leaves: object,
+) -> Fault:
+    """Other leaves of one link of one GPU; a plan may say of which."""
+
+    def make(gpu: int, link: int) -> Change:
+        return link_with(gpu, link, **leaves)
+
+    values = dict(zip(("gpu", "link"), at, strict=True))
+    return Fault(text, make, rules, values, instance=instance)
+
+
+def of_port(
+    number: int,
+    text: str,
+    *rules: str,
+    instance: str = _USUAL,
+    **leaves: object,
+) -> Fault:
+    """Other leaves of one port; a plan may say of which."""
+
+    def make(port: int) -> Change:
+        return port_with(port, **leaves)
+
+    return Fault(text, make, rules, {"port": number}, instance=instance)

@@ -7,6 +7,7 @@ from speccheck.validator.simulation.changes import (
     fallen_off_the_bus,
     gpu_gone,
     hot,
+    slowed_since_start,
     unknown_hardware,
     xid_logged,
 )
@@ -129,11 +130,11 @@ FAULTS: dict[str, Fault] = {
         "power_brake_active",
         clock_event_reasons=0x80,
     ),
-    "slowed_for_hours": of_gpu(
-        4,
-        "a GPU that heat has slowed for hours",
-        "slowed_for_long",
-        thermal_slowdown_nanoseconds=9 * 10**12,
+    "slowed_for_hours": Fault(
+        "a GPU that heat has slowed for a tenth of its time",
+        slowed_since_start,
+        ("slowed_for_long",),
+        {"gpu": 4},
     ),
     "gpu_power_cap": of_gpu(
         4, "a lowered power limit of one GPU", "power_limited", power_limit_watts=400.0

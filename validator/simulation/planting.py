@@ -127,9 +127,15 @@ def _values(file: PlanFile, one: Planted, fleet: Fleet, index: int) -> Values:
     fault = FAULTS[one.fault]
     values = {**fault.values, **one.values()}
     at = ("faults", index)
-    gpus = shape_of(fleet.profile).gpus
-    if "gpu" in values and one.gpu is None:
-        values["gpu"] = int(str(values["gpu"])) % gpus
+    shape = shape_of(fleet.profile)
+    # The usual one may be beyond those that the type has.
+    for name, told, count in (
+        ("gpu", one.gpu, shape.gpus),
+        ("link", one.link, shape.gpu.get("nvlinks", 0)),
+        ("port", one.port, shape.instance.get("network_adapters", 0)),
+    ):
+        if told is None and name in values and count:
+            values[name] = int(str(values[name])) % count
     if fault.is_measured and not file.plan.measurements:
         message = f"{one.fault} shows in measurements: write measurements: true"
         raise file.fault(at, message)
