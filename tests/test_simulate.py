@@ -80,6 +80,7 @@ def test_a_folder_gets_a_snapshot_a_node_and_the_truth(
                 "text": "one GPU less than its type has",
                 "values": {},
                 "rules": ["gpu_missing"],
+                "rules_of": "dgx-h100",
                 "is_fleet": False,
                 "delivery": "",
                 "nodes": ["node0002"],
@@ -318,7 +319,10 @@ def test_a_terminal_is_told_how_far_it_is(
 def test_lists_of_faults_and_machines(capsys: Output) -> None:
     assert simulate("--list-faults") == 0
     faults = capsys.readouterr().out
-    assert "  nvlink_down\n      17 of 18 NVLinks of GPU 5 are up" in faults
+    assert (
+        "  nvlink_down\n      one NVLink of a GPU is down (gpu: 5, link: 17) ->"
+        in faults
+    )
     assert max(map(len, faults.splitlines())) <= 88
     assert simulate("--list-profiles") == 0
     assert "dgx-h100\n" in capsys.readouterr().out

@@ -210,6 +210,17 @@ def peer_out_of_reach(gpu: int) -> Change:
     return change
 
 
+def peer_lost(gpu: int) -> Change:
+    """A GPU does not reach one of the other half, which reaches it."""
+
+    def change(node: Snapshot) -> None:
+        gpus = node["gpus"]
+        other = (gpu + len(gpus) // 2) % len(gpus)
+        gpus[gpu]["peer_nvlink_status"][other] = 4
+
+    return change
+
+
 def peers_refused(node: Snapshot) -> None:
     """No GPU may read the memory of another one."""
     for number, gpu in enumerate(node["gpus"]):

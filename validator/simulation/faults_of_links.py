@@ -10,6 +10,7 @@ from speccheck.validator.simulation.changes import (
     part_with,
     pci_of_class_with,
     pci_with,
+    peer_lost,
     peer_out_of_reach,
     peers_refused,
     switch_fault,
@@ -86,11 +87,11 @@ FAULTS: dict[str, Fault] = {
         instance=_RACK,
         c2c_is_active=False,
     ),
-    "peer_without_nvlink": of_link(
-        (4, 3),
-        "GPU 4 does not reach GPU 3 over NVLink",
-        "gpus_apart",
-        peer_nvlink_status=4,
+    "peer_without_nvlink": Fault(
+        "a GPU does not reach another one over NVLink, one way",
+        peer_lost,
+        ("gpus_apart",),
+        {"gpu": 4},
     ),
     "peers_without_nvlink": Fault(
         "two GPUs do not reach each other over NVLink",

@@ -173,6 +173,7 @@ def told(planting: Planting) -> list[dict[str, object]]:
             "text": one.fault.text,
             "values": dict(one.values),
             "rules": list(one.fault.rules),
+            "rules_of": one.fault.instance,
             "is_fleet": one.fault.is_fleet,
             "delivery": one.fault.delivery,
             "nodes": [name_of(node) for node in one.nodes],
