@@ -3,6 +3,8 @@
 import gzip
 import hashlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from speccheck.validator import VERSION
 from speccheck.validator.cli.main import main
 
+ROOT = Path(__file__).resolve().parents[1]
 Output = pytest.CaptureFixture[str]
 SYNTHETIC = {
     "by": "speccheck simulate",
@@ -333,3 +336,29 @@ def test_help(capsys: Output) -> None:
     said = capsys.readouterr().out
     assert said.startswith("usage: speccheck simulate --nodes N")
     assert max(map(len, said.splitlines())) <= 88
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_nodes(tmp_path: Path) -> None:
+    faults = plan(tmp_path, "fault: ecc_off, share: 0.5", more="measurements: true\n")
+    program = (
+        "import resource, sys\n"
+        "from speccheck.validator.cli.main import main\n"
+        "code = main(['simulate', *sys.argv[1:]])\n"
+        "print(code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    most: list[int] = []
+    for nodes in ("20", "1500"):
+        out = tmp_path / f"{nodes}.jsonl.gz"
+        words = ("--nodes", nodes, "--out", out, "--faults", faults, "--quiet")
+        ended = subprocess.run(
+            [sys.executable, "-c", program, *map(str, words)],
+            env={"PYTHONPATH": str(ROOT / ".imports")},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        code, kibibytes = map(int, ended.stdout.split())
+        assert code == 0
+        most.append(kibibytes)
+    assert most[1] < most[0] + 3_000

@@ -1,5 +1,6 @@
 """Healthy synthetic machines differ, and no rule fails on any of them."""
 
+import json
 import subprocess
 import sys
 from collections import Counter
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from judged_nodes import failing, findings
+from speccheck.validator.cli.main import main
 from speccheck.validator.simulation.dice import Dice
 from speccheck.validator.simulation.fleet import Fleet, Maker, Snapshot
 from speccheck.validator.simulation.shape import instances
@@ -134,3 +136,22 @@ def test_dice_are_the_same_in_another_process() -> None:
     dice = Dice(7, "dgx-h100", 12)
     here = f"{dice.digest()} {dice.whole(0, 10**6)} {dice.bell(1, 2)!r}"
     assert ended.stdout.strip() == here
+
+
+@pytest.mark.parametrize("profile", ["dgx-h100", "aws-p5", "dgx-gb200"])
+def test_a_healthy_fleet_is_ready(
+    profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The whole way: written, read, and judged as before a job."""
+    words = ("--nodes", "20", "--profile", profile, "--seed", "5", "--quiet")
+    assert main(["simulate", "--out", str(tmp_path), *words]) == 0
+    ended = main([str(tmp_path), "--profile", "preflight", "--output", "json"])
+    found = json.loads(capsys.readouterr().out)
+    failed = [
+        (one["rule"], one["level"])
+        for one in found["findings"]
+        if one["level"] != "info" and one["outcome"] in {"fail", "error"}
+    ]
+    assert (ended, failed, len(found["plans"])) == (0, [], 20)
+    assert found["summary"]["failed"]["error"] == 0
+    assert found["summary"]["failed"]["warning"] == 0
