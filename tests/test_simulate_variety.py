@@ -138,7 +138,7 @@ def test_dice_are_the_same_in_another_process() -> None:
     assert ended.stdout.strip() == here
 
 
-@pytest.mark.parametrize("profile", ["dgx-h100", "aws-p5", "dgx-gb200"])
+@pytest.mark.parametrize("profile", ["dgx-h100", "oci-h100-8", "dgx-gb200"])
 def test_a_healthy_fleet_is_ready(
     profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
