@@ -96,7 +96,7 @@ def _written_before(folder: str) -> set[str]:
 def _names_of(found: dict[str, object]) -> Iterator[str]:
     count = found.get("nodes")
     ill = (one.get("nodes") for one in _rows(found.get("planted")))
-    names = (name for nodes in ill for name in _texts(nodes))
+    names = [name for nodes in ill for name in _texts(nodes)]
     yield from file_names(count if isinstance(count, int) else 0, names)
 
 
