@@ -77,6 +77,7 @@ _NOT_ON_THE_PLAIN_PATH = (
     "pydantic",
     "pynvml",
     "rich",
+    "speccheck.validator.simulation",
     "subprocess",
     "typer",
 )

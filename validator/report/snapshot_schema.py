@@ -60,6 +60,7 @@ _SYNTHETIC: dict[str, Any] = {
         "version": {"type": "string"},
         "seed": {"type": "integer"},
         "profile": {"type": "string", "description": "type of the machine"},
+        "day": {"type": "integer", "description": "the same machines on other days"},
         "note": {"type": "string"},
     },
     "required": ["by"],
