@@ -4,14 +4,24 @@ Go or no-go on one node, before the job begins: what the machine is and how it i
 files as anywhere, and whether they fit each other.
 """
 
+import hashlib
+import sys
+import time
 from collections.abc import Iterable
 
 from speccheck.validator.assemble import assemble
+from speccheck.validator.cli.node_audience import NodeAudience
 from speccheck.validator.cli.options import Parsed, UsageError, options_help
 from speccheck.validator.cli.plain import judge
 from speccheck.validator.cli.request import request_of
-from speccheck.validator.cli.take_snapshot import options, snapshot_text
+from speccheck.validator.cli.take_snapshot import (
+    options,
+    out_file,
+    snapshot_of,
+    snapshot_text,
+)
 from speccheck.validator.evidence.node.job_path import local_path
+from speccheck.validator.node_result import KeptSnapshot
 from speccheck.validator.options import OPTIONS as OF_FILES
 from speccheck.validator.options import Option
 from speccheck.validator.plan_judges import settled
@@ -25,10 +35,28 @@ from speccheck.validator.sources.joining.grouping import PlanFiles
 _NOT_HERE = {"--node", "--what-if", "--show-files", "--show-settings"}
 _BUDGET = "60s"
 _NAME = "this node"
+_GROUP = "One of many nodes"
 _MOST_PATHS = 1000  # those beyond are not looked at, and so not known
 _TOPOLOGY_FILE = "NCCL_TOPO_FILE"
+_OF_ENGINES = (
+    Option(
+        "--result",
+        "write the result in one line; - writes it here, and no report",
+        "text",
+        "PATH",
+        group=_GROUP,
+    ),
+    Option("--nagios", "one line and codes of Nagios", "switch", group=_GROUP),
+    Option(
+        "--every-rank",
+        "look also where another rank of the node does",
+        "switch",
+        group=_GROUP,
+    ),
+)
 OPTIONS: tuple[Option, ...] = (
     *options(_BUDGET),
+    *_OF_ENGINES,
     *(one for one in OF_FILES if one.flag not in _NOT_HERE),
 )
 HELP = f"""\
@@ -51,21 +79,43 @@ def preflight(words: list[str]) -> int:
     if words[:1] in (["-h"], ["--help"]):
         write(HELP, None)
         return 0
-    return judge(words, OPTIONS, _request, _with_machine)
+    audience = NodeAudience(words, time.monotonic())
+    if not audience.launch.is_first_on_node and not audience.is_every_rank:
+        return _leave_to_first(audience)
+
+    def asked(parsed: Parsed) -> Request:
+        audience.verify(words)
+        return request_of(parsed, "preflight")
+
+    def with_machine(request: Request, parsed: Parsed) -> Request:
+        return _with_machine(request, parsed, audience)
+
+    return judge(words, OPTIONS, asked, with_machine, audience)
 
 
-def _request(parsed: Parsed) -> Request:
-    return request_of(parsed, "preflight")
+def _leave_to_first(audience: NodeAudience) -> int:
+    """Say that another process of this node looks at it; the exit code."""
+    launch = audience.launch
+    sys.stderr.write(
+        f"speccheck: rank {launch.rank} leaves {launch.node or 'this node'} to its "
+        f"first rank ({launch.rank_from} tells local rank {launch.local_rank}); "
+        "--every-rank looks at it all the same\n"
+    )
+    return 0
 
 
-def _with_machine(request: Request, parsed: Parsed) -> Request:
+def _with_machine(request: Request, parsed: Parsed, audience: NodeAudience) -> Request:
     """The request with a snapshot of this machine, which `--out` keeps."""
+    out = out_file(parsed, audience.name)
     topology_file, paths = _named_by(request)
-    text = snapshot_text(parsed, _BUDGET, topology_file, paths)
-    out = parsed.values.get("out")
-    if not isinstance(out, str):
+    found = snapshot_of(parsed, _BUDGET, topology_file, paths, audience.launch)
+    audience.content = found
+    text = snapshot_text(found)
+    if out is None:
         return request._replace(node=_NAME, snapshot=text)
     write(text, out)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    audience.kept = KeptSnapshot(out, digest)
     return request._replace(node=out, snapshot=text)
 
 
