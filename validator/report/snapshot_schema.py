@@ -17,7 +17,6 @@ _TYPES: dict[object, str] = {
     bool: "boolean",
 }
 _TEXTS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": "string"}}
-_NUMBER: dict[str, Any] = {"type": ["string", "integer"]}
 _NUMBER: dict[str, Any] = {"type": "integer", "minimum": 0}
 _LAUNCH: dict[str, Any] = {
     "description": "how the process was started that took it: only what is known",
