@@ -15,6 +15,7 @@ from speccheck.validator.cli.node_files import node_file
 from speccheck.validator.cli.options import UsageError
 from speccheck.validator.cli.plain import Audience
 from speccheck.validator.cli.request import Output
+from speccheck.validator.evidence.measurement.cost import TIERS
 from speccheck.validator.launcher import launch_of, name_of
 from speccheck.validator.node_result import KeptSnapshot, NodeResult, result_line
 from speccheck.validator.report.node_result_told import (
@@ -24,6 +25,7 @@ from speccheck.validator.report.node_result_told import (
 )
 from speccheck.validator.report.told import Told
 from speccheck.validator.report.write import WriteError, write
+from speccheck.validator.run import Run
 
 STANDARD_OUTPUT = "-"
 _RESULT, _NAGIOS, _EVERY = "--result", "--nagios", "--every-rank"
@@ -50,9 +52,10 @@ class NodeAudience(Audience):
         self.kept: KeptSnapshot | None = None
         self.content: dict[str, Any] = {}  # of the snapshot
         self._result_path = _value(words, _RESULT)
+        self._is_narrowed = any(one.startswith("--select") for one in words)
         taken = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        number = int(tier) if tier in {"0", "1", "2", "3"} else 0
-        self._situation = Situation(launch, name, taken, number)
+        self.tier = int(tier) if tier in {str(one) for one in TIERS} else 0
+        self._situation = Situation(launch, name, taken, self.tier)
 
     @property
     def takes_standard_output(self) -> str:
@@ -77,6 +80,18 @@ class NodeAudience(Audience):
             raise UsageError(message + "output: leave one out")
         if self._result_path not in {None, STANDARD_OUTPUT}:
             self._result_file()
+
+    def remarks(self, run: Run) -> tuple[str, ...]:
+        """What a higher tier would judge, of a machine with GPUs."""
+        gpus = self.content.get("gpus")
+        if not isinstance(gpus, list) or not gpus or self._is_narrowed:
+            return ()
+        # Of a command that has probed a machine.
+        from speccheck.validator.report.higher_tiers import (  # noqa: PLC0415
+            higher_tiers,
+        )
+
+        return higher_tiers(self.tier, run.plans, run.edition)
 
     def told(self, told: Told) -> int:
         """Write the lines of what was judged; raises WriteError."""

@@ -44,6 +44,10 @@ class Audience:
         """The reports to write, of those that the command line asks for."""
         return outputs
 
+    def remarks(self, run: Run) -> tuple[str, ...]:  # noqa: ARG002 - others use it
+        """What the report says besides, at its end."""
+        return ()
+
     def told(self, told: Told) -> int:
         """Hear what was judged, once the reports are written; returns the exit code."""
         return told.ending.code
@@ -157,6 +161,7 @@ def _judged(
         fail_on=fail_on,
         skips_unknown=request.skip_unknown,
         with_waived="sarif_include_waived" in parsed.values,
+        remarks=audience.remarks(found),
     )
     write_reports(told, outputs if fixes is None else fixes.outputs, parsed)
     if picture is not None:

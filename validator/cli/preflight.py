@@ -11,15 +11,18 @@ from collections.abc import Iterable
 
 from speccheck.validator.assemble import assemble
 from speccheck.validator.cli.node_audience import NodeAudience
-from speccheck.validator.cli.options import Parsed, UsageError, options_help
+from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.plain import judge
 from speccheck.validator.cli.request import request_of
 from speccheck.validator.cli.take_snapshot import (
     options,
     out_file,
+    seconds_of,
     snapshot_of,
     snapshot_text,
 )
+from speccheck.validator.cli.write_reports import refuse
+from speccheck.validator.evidence.measurement.cost import BUDGET_SECONDS, TIERS
 from speccheck.validator.evidence.node.job_path import local_path
 from speccheck.validator.node_result import KeptSnapshot
 from speccheck.validator.options import OPTIONS as OF_FILES
@@ -34,11 +37,23 @@ from speccheck.validator.sources.joining.grouping import PlanFiles
 # It takes the snapshot itself; these belong to other commands.
 _NOT_HERE = {"--node", "--what-if", "--show-files", "--show-settings"}
 _BUDGET = "60s"
+# With measurements, probes may take so much of the budget: a library that hangs must
+# not take all of it.
+_SHARE_OF_PROBES, _PROBES = 0.5, 60.0
+# For judging what was measured.
+_AFTERWARDS_SECONDS, _AFTERWARDS_SHARE = 2.0, 0.2
 _NAME = "this node"
 _GROUP = "One of many nodes"
 _MOST_PATHS = 1000  # those beyond are not looked at, and so not known
 _TOPOLOGY_FILE = "NCCL_TOPO_FILE"
 _OF_ENGINES = (
+    Option(
+        "--tier",
+        "0 (default) reads, 1 to 3 measure, too",
+        "text",
+        "TIER",
+        group=_GROUP,
+    ),
     Option(
         "--result",
         "write the result in one line; - writes it here, and no report",
@@ -68,8 +83,22 @@ CUDA's variables counts as in the job; what none sets, as it is where this is ru
 paths that the files name for checkpoints and data are looked at. The profile is
 preflight unless --profile names another use.
 
+Where an engine starts it on each node - Slurm, Kubernetes, mpirun, torchrun -, the name
+of the node, job and rank are taken from its variables, and of several ranks on a node
+the first one looks at it. `--out` and `--result` take a folder for NODE.json and
+NODE.result.json.
+
+Tiers, and their budget for all probes and measurements together:
+  0  reads, and puts no load on the machine ({BUDGET_SECONDS[0]} s)
+  1  also copies between host and GPUs ({BUDGET_SECONDS[1]} s)
+  2  also products, and all-reduce over the GPUs of the node ({BUDGET_SECONDS[2]} s)
+  3  also all-reduce over all ranks of the engine ({BUDGET_SECONDS[3]} s)
+What is not measured in time is killed, and unknown. `speccheck explain RULE` tells the
+tier of a rule.
+
 Exit codes: 0 go; 1 no-go; 2 the command line or a file is wrong; 3 evidence is missing
 that a must needs; 4 a bug of speccheck; 130 interrupted.
+With --nagios: 0 go; 1 go with warnings; 2 no-go; 3 all others.
 {options_help(OPTIONS)}
 """
 
@@ -81,10 +110,11 @@ def preflight(words: list[str]) -> int:
         return 0
     audience = NodeAudience(words, time.monotonic())
     if not audience.launch.is_first_on_node and not audience.is_every_rank:
-        return _leave_to_first(audience)
+        return _leave_to_first(words, audience)
 
     def asked(parsed: Parsed) -> Request:
         audience.verify(words)
+        _tier_and_budget(parsed)
         return request_of(parsed, "preflight")
 
     def with_machine(request: Request, parsed: Parsed) -> Request:
@@ -93,9 +123,22 @@ def preflight(words: list[str]) -> int:
     return judge(words, OPTIONS, asked, with_machine, audience)
 
 
-def _leave_to_first(audience: NodeAudience) -> int:
-    """Say that another process of this node looks at it; the exit code."""
+def _leave_to_first(words: list[str], audience: NodeAudience) -> int:
+    """Say that another process of this node looks at it; the exit code.
+
+    What all ranks measure together needs this one as well.
+    """
     launch = audience.launch
+    if audience.tier == TIERS[-1]:
+        try:
+            _, seconds = _tier_and_budget(parse(words, OPTIONS))
+        except UsageError as error:
+            return refuse(str(error), [])
+        from speccheck.validator.cli.tiers import join  # noqa: PLC0415 - seldom
+
+        ended = join(time.monotonic() + seconds, seconds)
+        if ended.problem:
+            sys.stderr.write(f"speccheck: rank {launch.rank}: {ended.problem}\n")
     sys.stderr.write(
         f"speccheck: rank {launch.rank} leaves {launch.node or 'this node'} to its "
         f"first rank ({launch.rank_from} tells local rank {launch.local_rank}); "
@@ -104,11 +147,35 @@ def _leave_to_first(audience: NodeAudience) -> int:
     return 0
 
 
+def _tier_and_budget(parsed: Parsed) -> tuple[int, float]:
+    """What may be done, and how long that may take; raises UsageError."""
+    known = [str(one) for one in TIERS]
+    text = _text(parsed, "tier") or known[0]
+    if text not in known:
+        message = f"--tier {text}: must be one of {', '.join(known)}"
+        raise UsageError(message)
+    tier = int(text)
+    if tier and "sysroot" in parsed.values:
+        message = f"--tier {text} measures this machine: leave out --sysroot"
+        raise UsageError(message)
+    budget = _text(parsed, "budget") or f"{BUDGET_SECONDS[tier]}s"
+    return tier, seconds_of(budget)
+
+
 def _with_machine(request: Request, parsed: Parsed, audience: NodeAudience) -> Request:
     """The request with a snapshot of this machine, which `--out` keeps."""
     out = out_file(parsed, audience.name)
     topology_file, paths = _named_by(request)
-    found = snapshot_of(parsed, _BUDGET, topology_file, paths, audience.launch)
+    tier, seconds = _tier_and_budget(parsed)
+    until = time.monotonic() + seconds
+    for_probes = min(seconds * _SHARE_OF_PROBES, _PROBES) if tier else seconds
+    launch = audience.launch
+    found = snapshot_of(parsed, for_probes, topology_file, paths, launch)
+    if tier:
+        from speccheck.validator.cli.tiers import measure  # noqa: PLC0415 - seldom
+
+        end = until - min(_AFTERWARDS_SECONDS, _AFTERWARDS_SHARE * seconds)
+        measure(found, tier, end, launch, seconds)
     audience.content = found
     text = snapshot_text(found)
     if out is None:
@@ -117,6 +184,11 @@ def _with_machine(request: Request, parsed: Parsed, audience: NodeAudience) -> R
     digest = hashlib.sha256(text.encode()).hexdigest()
     audience.kept = KeptSnapshot(out, digest)
     return request._replace(node=out, snapshot=text)
+
+
+def _text(parsed: Parsed, name: str) -> str | None:
+    value = parsed.values.get(name)
+    return value if isinstance(value, str) else None
 
 
 def _named_by(request: Request) -> tuple[str, list[tuple[str, str]]]:

@@ -69,7 +69,8 @@ def take_snapshot(words: list[str]) -> int:
         out = out_file(parsed, name_of(launch, host))
         if _text(parsed, "sysroot"):
             launch = Launch()  # it is another machine that lies there
-        write(snapshot_text(snapshot_of(parsed, _BUDGET, launch=launch)), out)
+        seconds = seconds_of(_text(parsed, "budget") or _BUDGET)
+        write(snapshot_text(snapshot_of(parsed, seconds, launch=launch)), out)
     except (UsageError, WriteError) as error:
         sys.stderr.write(f"speccheck: {error}\n")
         return _USAGE
@@ -105,7 +106,7 @@ def snapshot_text(content: dict[str, Any]) -> str:
 
 def snapshot_of(
     parsed: Parsed,
-    budget: str,
+    seconds: float,
     topology_file: str = "",
     paths: Sequence[tuple[str, str]] = (),
     launch: Launch = _NOT_LAUNCHED,
@@ -114,7 +115,7 @@ def snapshot_of(
 
     Args:
         parsed: the command line.
-        budget: how long it may take, if the command line does not say it.
+        seconds: how long the probes may take.
         topology_file: the file of NCCL_TOPO_FILE that the job names, if it names one.
         paths: role and path of what else the job names: then they are looked at.
         launch: how this process was started.
@@ -143,7 +144,6 @@ def snapshot_of(
     }
     if "imds" in parsed.values:
         arguments["instance"] = (SERVICE,)
-    seconds = seconds_of(_text(parsed, "budget") or budget)
     found = snapshot(
         root=folder,
         budget_seconds=seconds,
