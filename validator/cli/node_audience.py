@@ -29,7 +29,7 @@ from speccheck.validator.run import Run
 
 STANDARD_OUTPUT = "-"
 _RESULT, _NAGIOS, _EVERY = "--result", "--nagios", "--every-rank"
-_TIER = "--tier"
+_TIER, _EXIT_ZERO = "--tier", "--exit-zero"
 _FILE_OF_RESULT = ".result.json"
 
 
@@ -42,13 +42,13 @@ class NodeAudience(Audience):
         host = os.uname().nodename
         launch = launch_of(os.environ, host)
         name = name_of(launch, host)
-        if launch.local_rank:  # with --every-rank: each has files of its own
-            name += f".{launch.local_rank}"
         tier = _value(words, _TIER) or ""
         self.launch = launch
-        self.name = name
+        # With --every-rank each has files of its own.
+        self.file_name = f"{name}.{launch.local_rank}" if launch.local_rank else name
         self.is_nagios = _NAGIOS in words
         self.is_every_rank = _EVERY in words
+        self._exits_zero = _EXIT_ZERO in words
         self.kept: KeptSnapshot | None = None
         self.content: dict[str, Any] = {}  # of the snapshot
         self._result_path = _value(words, _RESULT)
@@ -72,6 +72,9 @@ class NodeAudience(Audience):
 
     def verify(self, words: Sequence[str]) -> None:
         """Raise UsageError where two things are to go to standard output."""
+        if self._exits_zero and (self._result_path is None or self.is_nagios):
+            message = "--exit-zero needs --result, which then alone tells the verdict"
+            raise UsageError(message + (": leave out --nagios" * self.is_nagios))
         if self.is_nagios and self._result_path == STANDARD_OUTPUT:
             message = "--nagios and --result - both take standard output: give a file"
             raise UsageError(message)
@@ -98,16 +101,17 @@ class NodeAudience(Audience):
         facts = self._facts() if self._result_path else {}
         result = told_result(self._situation, told, self._seconds(), self.kept, facts)
         self._write_result(result)
-        code = self._answered(result, told.summary.failed)
-        return told.ending.code if code is None else code
+        return self._answered(result, told.summary.failed, told.ending.code)
 
     def refused(self, message: str, code: int) -> int:
         """Write the lines of a run that judged nothing, as far as that can be done."""
         result = refused_result(self._situation, message, code, self._seconds())
+        is_told = False
         with suppress(WriteError, UsageError):
             self._write_result(result)
-        answered = self._answered(result, {})
-        return code if answered is None else answered
+            is_told = self._result_path is not None
+        self._exits_zero &= is_told  # else nobody would know
+        return self._answered(result, {}, code)
 
     def _facts(self) -> dict[str, str]:
         # Only a result line tells them.
@@ -122,7 +126,7 @@ class NodeAudience(Audience):
 
     def _result_file(self) -> str:
         path = self._result_path or ""
-        return node_file(_RESULT, path, self.name, _FILE_OF_RESULT)
+        return node_file(_RESULT, path, self.file_name, _FILE_OF_RESULT)
 
     def _write_result(self, result: NodeResult) -> None:
         if self._result_path is None:
@@ -132,10 +136,10 @@ class NodeAudience(Audience):
         to_file = self._result_path != STANDARD_OUTPUT
         write(line, self._result_file() if to_file else None)
 
-    def _answered(self, result: NodeResult, failed: dict[str, int]) -> int | None:
-        """The code of Nagios, once its line is printed; None for who asked for none."""
+    def _answered(self, result: NodeResult, failed: dict[str, int], code: int) -> int:
+        """The exit code; that of Nagios where its line is asked for and printed."""
         if not self.is_nagios:
-            return None
+            return 0 if self._exits_zero else code
         from speccheck.validator.report.nagios import (  # noqa: PLC0415 - seldom
             CODES,
             nagios_line,

@@ -63,6 +63,12 @@ _OF_ENGINES = (
     ),
     Option("--nagios", "one line and codes of Nagios", "switch", group=_GROUP),
     Option(
+        "--exit-zero",
+        "0 whatever came of it: where one failure ends all",
+        "switch",
+        group=_GROUP,
+    ),
+    Option(
         "--every-rank",
         "look also where another rank of the node does",
         "switch",
@@ -98,7 +104,8 @@ tier of a rule.
 
 Exit codes: 0 go; 1 no-go; 2 the command line or a file is wrong; 3 evidence is missing
 that a must needs; 4 a bug of speccheck; 130 interrupted.
-With --nagios: 0 go; 1 go with warnings; 2 no-go; 3 all others.
+With --nagios: 0 go; 1 go with warnings; 2 no-go; 3 all others. mpirun and torchrun end
+all processes when one fails: with --exit-zero and --result each node tells its verdict.
 {options_help(OPTIONS)}
 """
 
@@ -164,7 +171,7 @@ def _tier_and_budget(parsed: Parsed) -> tuple[int, float]:
 
 def _with_machine(request: Request, parsed: Parsed, audience: NodeAudience) -> Request:
     """The request with a snapshot of this machine, which `--out` keeps."""
-    out = out_file(parsed, audience.name)
+    out = out_file(parsed, audience.file_name)
     topology_file, paths = _named_by(request)
     tier, seconds = _tier_and_budget(parsed)
     until = time.monotonic() + seconds
