@@ -282,6 +282,31 @@ def test_exit_zero_leaves_the_verdict_to_the_line(
     assert "--exit-zero needs --result" in capsys.readouterr().err
 
 
+@pytest.mark.slow
+def test_a_file_that_nobody_takes_does_not_hold_up_a_node(
+    sysroot: str, tmp_path: Path
+) -> None:
+    """A pipe without a reader, as a file system without its server."""
+    os.mkfifo(tmp_path / "pipe")
+    words = ("--sysroot", sysroot, "--out", str(tmp_path / "pipe"), "--budget", "0.5s")
+    ended = subprocess.run(
+        (
+            *(sys.executable, "-P", "-m", "speccheck", "preflight", *words),
+            *("--result", str(tmp_path / "r.json")),
+        ),
+        env={**os.environ, "PYTHONPATH": str(ROOT / ".imports")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    says = f"ended after 10.5 s while writing {tmp_path}/pipe: probes and measurements"
+    assert (ended.returncode, ended.stdout) == (3, "")
+    assert ended.stderr.startswith(f"speccheck: {says}")
+    result = read_result((tmp_path / "r.json").read_text())
+    assert (result.verdict, result.reason.startswith(says)) == ("inconclusive", True)
+
+
 def test_mpirun_gives_a_line_of_each_node(sysroot: str, tmp_path: Path) -> None:
     """Two processes on this machine, as if it were two, into one pipe."""
     mpirun = shutil.which("mpirun")

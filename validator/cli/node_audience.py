@@ -5,6 +5,7 @@ line was wrong or speccheck has a bug: a node that could not judge itself is cou
 """
 
 import os
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,7 +18,12 @@ from speccheck.validator.cli.plain import Audience
 from speccheck.validator.cli.request import Output
 from speccheck.validator.evidence.measurement.cost import TIERS
 from speccheck.validator.launcher import launch_of, name_of
-from speccheck.validator.node_result import KeptSnapshot, NodeResult, result_line
+from speccheck.validator.node_result import (
+    CODES,
+    KeptSnapshot,
+    NodeResult,
+    result_line,
+)
 from speccheck.validator.report.node_result_told import (
     Situation,
     refused_result,
@@ -51,6 +57,7 @@ class NodeAudience(Audience):
         self._exits_zero = _EXIT_ZERO in words
         self.kept: KeptSnapshot | None = None
         self.content: dict[str, Any] = {}  # of the snapshot
+        self.doing = "reading files"
         self._result_path = _value(words, _RESULT)
         self._is_narrowed = any(one.startswith("--select") for one in words)
         taken = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -112,6 +119,17 @@ class NodeAudience(Audience):
             is_told = self._result_path is not None
         self._exits_zero &= is_told  # else nobody would know
         return self._answered(result, {}, code)
+
+    def overdue(self, seconds: float) -> int:
+        """Say that the run hangs; returns the exit code."""
+        during = f" while {self.doing}" if self.doing else ""
+        message = (
+            f"ended after {seconds:g} s{during}: probes and measurements were over "
+            "long before; a file system may hang"
+        )
+        sys.stderr.write(f"speccheck: {message}\n")
+        sys.stderr.flush()
+        return self.refused(message, CODES["inconclusive"])
 
     def _facts(self) -> dict[str, str]:
         # Only a result line tells them.

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from speccheck.validator.assemble import assemble
 from speccheck.validator.cli.node_audience import NodeAudience
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
+from speccheck.validator.cli.overdue import ended_when_overdue, overdue_after
 from speccheck.validator.cli.plain import judge
 from speccheck.validator.cli.request import request_of
 from speccheck.validator.cli.take_snapshot import (
@@ -127,7 +128,17 @@ def preflight(words: list[str]) -> int:
     def with_machine(request: Request, parsed: Parsed) -> Request:
         return _with_machine(request, parsed, audience)
 
-    return judge(words, OPTIONS, asked, with_machine, audience)
+    with ended_when_overdue(_overdue(words, audience.tier), audience.overdue):
+        return judge(words, OPTIONS, asked, with_machine, audience)
+
+
+def _overdue(words: list[str], tier: int) -> float:
+    """After how long it hangs; of a wrong command line, the default."""
+    try:
+        _, seconds = _tier_and_budget(parse(words, OPTIONS))
+    except UsageError:
+        seconds = float(BUDGET_SECONDS[tier])
+    return overdue_after(seconds)
 
 
 def _leave_to_first(words: list[str], audience: NodeAudience) -> int:
@@ -175,6 +186,7 @@ def _with_machine(request: Request, parsed: Parsed, audience: NodeAudience) -> R
     topology_file, paths = _named_by(request)
     tier, seconds = _tier_and_budget(parsed)
     until = time.monotonic() + seconds
+    audience.doing = "probing"
     for_probes = min(seconds * _SHARE_OF_PROBES, _PROBES) if tier else seconds
     launch = audience.launch
     found = snapshot_of(parsed, for_probes, topology_file, paths, launch)
@@ -182,12 +194,16 @@ def _with_machine(request: Request, parsed: Parsed, audience: NodeAudience) -> R
         from speccheck.validator.cli.tiers import measure  # noqa: PLC0415 - seldom
 
         end = until - min(_AFTERWARDS_SECONDS, _AFTERWARDS_SHARE * seconds)
+        audience.doing = "measuring"
         measure(found, tier, end, launch, seconds)
     audience.content = found
     text = snapshot_text(found)
+    audience.doing = "judging"
     if out is None:
         return request._replace(node=_NAME, snapshot=text)
+    audience.doing = f"writing {out}"
     write(text, out)
+    audience.doing = "judging"
     digest = hashlib.sha256(text.encode()).hexdigest()
     audience.kept = KeptSnapshot(out, digest)
     return request._replace(node=out, snapshot=text)
