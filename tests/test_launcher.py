@@ -40,9 +40,14 @@ BATCH = {
     "SLURM_LOCALID": "0",
     "SLURMD_NODENAME": "n1",
 }
+# As Slurm 22.05.8 gives it to a prolog; other releases call the list by the job.
 PROLOG = {
     "SLURM_JOB_ID": "4711",
-    "SLURM_JOB_NODELIST": "n[1-6]",
+    "SLURM_JOB_NTASKS": "48",
+    "SLURM_JOB_NUM_NODES": "6",
+    "SLURM_JOB_RESTART_COUNT": "0",
+    "SLURM_JOB_USER": "anna",
+    "SLURM_NODELIST": "n[1-6]",
     "SLURM_SCRIPT_CONTEXT": "prolog_slurmd",
     "SLURMD_NODENAME": "n5",
 }
@@ -115,8 +120,14 @@ NO_NODE = "a pod is not told its node: set NODE_NAME from spec.nodeName"
         ),
         pytest.param(
             PROLOG,
-            Launch("slurm", "n5", "4711", node_list="n[1-6]"),
+            Launch("slurm", "n5", "4711", 0, nodes=6, node_list="n[1-6]"),
             id="prolog",
+        ),
+        pytest.param(
+            {"SLURM_JOB_ID": "4711", "SLURM_JOB_NODELIST": "n[1-6]"}
+            | {"SLURMD_NODENAME": "n5"},
+            Launch("slurm", "n5", "4711", node_list="n[1-6]"),
+            id="another prolog",
         ),
         pytest.param(
             {"SLURMD_NODENAME": "n5"}, Launch("slurm", "n5"), id="HealthCheckProgram"

@@ -106,7 +106,7 @@ _JOBS = {
     "ray": ("RAY_JOB_ID",),
 }
 _ATTEMPTS = {
-    "slurm": ("SLURM_RESTART_COUNT",),
+    "slurm": ("SLURM_RESTART_COUNT", "SLURM_JOB_RESTART_COUNT"),
     "torchrun": ("TORCHELASTIC_RESTART_COUNT",),
     "kubernetes": ("JOBSET_RESTART_ATTEMPT",),
 }
@@ -302,7 +302,8 @@ def _attempt(told: _Told, engine: str) -> int | None:
     names = (ATTEMPT, *_ATTEMPTS.get(engine, ()))
     found = told.number("attempt", names)
     if found is None and engine == "slurm" and not told.has(names):
-        # Set from the first restart on, in what a job starts.
+        # A prolog has SLURM_JOB_RESTART_COUNT; what a job starts has the other, and
+        # only from the first restart on.
         return 0 if told.has(("SLURM_PROCID",)) else None
     return found
 
