@@ -1,6 +1,7 @@
 """Engine, node and rank, by the variables of real launchers and of broken ones."""
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -367,6 +368,18 @@ def test_what_was_recognised_is_read_again_from_a_snapshot() -> None:
     for environ in (STEP, BATCH, PROLOG, MPIRUN, TORCHRUN, INDEXED, POD):
         found = launch_of(environ, "box")
         assert read_launch(json.loads(json.dumps(found.content()))) == found
+
+
+def test_whatever_variables_say_nothing_breaks() -> None:
+    chance = random.Random(1)  # noqa: S311 - the same each time
+    names = [*{**STEP, **MPIRUN, **HYDRA, **TORCHRUN, **INDEXED, **PROLOG}]
+    values = ["", "0", "1", "8", "-1", "x", "n1", "n[1-4]", "n[1-", "../x", "\x1b[2J"]
+    for _ in range(3000):
+        some = chance.sample(names, chance.randint(0, len(names)))
+        found = launch_of({name: chance.choice(values) for name in some}, "box")
+        assert read_launch(json.loads(json.dumps(found.content()))) == found
+        assert found.rank is None or found.ranks is None or found.rank < found.ranks
+        assert all(one.isprintable() for one in found.unknown.values())
 
 
 def test_probe_writes_how_it_was_started(

@@ -4,6 +4,7 @@ import hashlib
 import json
 import multiprocessing
 import os
+import random
 from pathlib import Path
 from typing import Any
 
@@ -209,6 +210,45 @@ def test_a_field_that_is_wrong_is_named(
 def test_a_field_of_a_later_release_is_passed_over() -> None:
     data = json.loads(result_line(RESULT))
     assert read_result(json.dumps({**data, "colour": "red"})) == RESULT
+
+
+_JUNK: tuple[object, ...] = (
+    None,
+    True,
+    -1,
+    1.5,
+    "x",
+    "\x1b",
+    "é" * 300,
+    [],
+    {},
+    [[]],
+    {"a": 1},
+    10**40,
+)
+
+
+def test_whatever_a_line_holds_it_is_a_result_or_refused() -> None:
+    chance = random.Random(1)  # noqa: S311 - the same each time
+    line = result_line(RESULT)
+    data = json.loads(line)
+    read, refusals = 0, []
+    for _ in range(3000):
+        if chance.random() < 0.5:
+            changed = {name: chance.choice(_JUNK) for name in chance.sample([*data], 2)}
+            text = json.dumps({**data, **changed})
+        else:
+            at = chance.randrange(len(line))
+            text = line[:at] + chr(chance.choice([0, 10, 34, 91, 233])) + line[at + 1 :]
+        try:
+            result = read_result(text)
+        except ResultLineError as error:
+            refusals.append(str(error))
+        else:
+            read += 1
+            assert len(result_line(result)) <= MOST_BYTES
+    assert read > 100
+    assert all(one.isprintable() for one in refusals)
 
 
 def _write_often(pipe: int, node: str, times: int) -> None:
