@@ -13,6 +13,7 @@ from speccheck.validator.evidence.plan import SECTIONS
 from speccheck.validator.report.bench_model import BenchJudgement, BenchPlan
 from speccheck.validator.report.coverage_model import CoverageDocument
 from speccheck.validator.report.leaf_comments import leaf_comments
+from speccheck.validator.report.node_result_model import NodeResultDocument
 from speccheck.validator.report.plan_model import PlanDocument
 from speccheck.validator.report.report_model import Report, ReportLine
 from speccheck.validator.report.snapshot_schema import snapshot_schema
@@ -98,6 +99,11 @@ def bench_judgement_schema() -> dict[str, Any]:
     return {"$schema": _DRAFT, **BenchJudgement.model_json_schema(by_alias=True)}
 
 
+def node_result_schema() -> dict[str, Any]:
+    """The schema of `speccheck-node-result/1`."""
+    return {"$schema": _DRAFT, **NodeResultDocument.model_json_schema(by_alias=True)}
+
+
 def waivers_schema() -> dict[str, Any]:
     """The schema of `speccheck-waivers/1`."""
     schema: dict[str, Any] = {
@@ -140,6 +146,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "coverage": coverage_schema,
     "faults": faults_schema,
     "native": native_schema,
+    "node-result": node_result_schema,
     "plan": plan_schema,
     "report": report_schema,
     "report-lines": report_lines_schema,

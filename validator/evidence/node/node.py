@@ -17,6 +17,7 @@ from speccheck.validator.evidence.node.gpu import Gpus
 from speccheck.validator.evidence.node.host import Host
 from speccheck.validator.evidence.node.job_path import JobPaths
 from speccheck.validator.evidence.node.kernel_log import KernelEvents, KernelLog
+from speccheck.validator.evidence.node.launch import Launch, read_launch
 from speccheck.validator.evidence.node.part import (
     NOT_IN_SNAPSHOT,
     Part,
@@ -99,7 +100,15 @@ class Node:
     synthetic: what made it up, where there is no such machine; empty for a real one.
     """
 
-    __slots__ = ("_parts", "data", "file", "partly_listed", "synthetic", "taken")
+    __slots__ = (
+        "_launch",
+        "_parts",
+        "data",
+        "file",
+        "partly_listed",
+        "synthetic",
+        "taken",
+    )
 
     def __init__(
         self, data: Mapping[str, object], file: SnapshotFile, taken: str
@@ -113,6 +122,7 @@ class Node:
         self.file = file
         self.taken = taken
         self.synthetic = _synthetic(data)
+        self._launch = data.get("launch")
         self._parts: dict[type, Part | Parts[Part]] = {}
         for kind, found in self.data.items():
             _demand_parts(kind, found)
@@ -151,6 +161,11 @@ class Node:
         """What a rule is given that asks for a kind of part; None for other kinds."""
         kind = ALL.get(kind, kind)
         return self._made(kind) if kind in ALL else None
+
+    @property
+    def launch(self) -> Launch:
+        """How the process was started that took the snapshot."""
+        return read_launch(self._launch)
 
     @property
     def measured(self) -> tuple[str, ...]:
