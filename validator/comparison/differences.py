@@ -1,4 +1,4 @@
-"""Leaves over all nodes of a fleet: who has another value than most, and who tells none.
+"""Leaves over all nodes of a fleet: who has another value than most, who tells none.
 
 Leaves that differ on the same nodes are one difference: of another driver come another
 kernel module, another CUDA and other firmware, and it is still one thing to mend.

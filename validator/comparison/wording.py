@@ -9,6 +9,7 @@ _MOST_NAMED = 4
 _MOST_TEXT = 60
 _MOST_ITEMS = 3
 _GIB = 2**30
+_HOUR = 3600
 
 
 def named(hosts: Iterable[str]) -> str:
@@ -28,6 +29,11 @@ def counted(hosts: Sequence[str]) -> str:
     return f"{len(hosts):,} nodes ({named(hosts)})"
 
 
+def hours(seconds: float) -> float:
+    """A time in hours."""
+    return seconds / _HOUR
+
+
 def gibibytes(text: str) -> str:
     """Bytes as people read them, with both digits that tell two sizes apart."""
     return f"{int(text) / _GIB:,.2f} GiB" if text.isdecimal() else text
@@ -35,6 +41,8 @@ def gibibytes(text: str) -> str:
 
 def short(text: str) -> str:
     """A value that does not fill the line."""
+    if not text:
+        return "none"
     return text if len(text) <= _MOST_TEXT else f"{text[: _MOST_TEXT - 3]}..."
 
 
