@@ -3,8 +3,8 @@
 profile, nodes: as of speccheck simulate (dgx-h100, 8). with: by nodes (node[0003-0004],
 or all), leaves by their path, such as gpus.*.name; a null takes a part away, variables
 are added, earlier_hours makes the report older. parts: by nodes, whole lists of a
-snapshot. absent: nodes that did not report. texts: what stands in a file instead. names:
-how the node of a file calls itself instead. expect: what --expect would say.
+snapshot. absent: nodes that did not report. texts: what stands in a file instead.
+names: how the node of a file calls itself instead. expect: what --expect would say.
 hours_later: when the fleet is judged (1).
 """
 
