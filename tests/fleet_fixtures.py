@@ -3,13 +3,14 @@
 profile, nodes: as of speccheck simulate (dgx-h100, 8). with: by nodes (node[0003-0004],
 or all), leaves by their path, such as gpus.*.name; a null takes a part away, variables
 are added, earlier_hours makes the report older. parts: by nodes, whole lists of a
-snapshot. absent: nodes that did not report. texts: what stands in a file instead.
-names: how the node of a file calls itself instead. expect: what --expect would say.
-hours_later: when the fleet is judged (1).
+snapshot; measured: leaves of those. absent: nodes that did not report. texts: what
+stands in a file instead. names: how the node of a file calls itself instead. expect:
+what --expect would say. hours_later: when the fleet is judged (1).
 """
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,8 @@ from speccheck.validator.simulation.fleet import Fleet, healthy_nodes
 Snapshot = dict[str, Any]
 FIELDS = frozenset(
     {
-        *("profile", "nodes", "with", "parts", "absent", "texts", "names"),
-        *("expect", "hours_later"),
+        *("profile", "nodes", "with", "parts", "measured", "absent", "texts"),
+        *("names", "expect", "hours_later"),
     }
 )
 _HOUR = 3600
@@ -65,18 +66,23 @@ def _write(given: Mapping[str, Any], fleet: Fleet, folder: Path) -> None:
     absent = set(unfold(given["absent"])) if "absent" in given else set()
     for node in healthy_nodes(fleet):
         name = node["launch"]["node"]
-        for who, leaves in given.get("with", {}).items():
-            if who == "all" or name in unfold(who):
-                for path, value in leaves.items():
-                    change(node, path, value)
+        _change(node, name, given.get("with", {}))
         for who, parts in given.get("parts", {}).items():
             if who == "all" or name in unfold(who):
-                node.update(parts)
+                node.update(deepcopy(parts))
+        _change(node, name, given.get("measured", {}))
         node["launch"]["node"] = given.get("names", {}).get(name, name)
         if name not in absent:
             (folder / f"{name}.json").write_text(json.dumps(node), encoding="utf-8")
     for file, text in given.get("texts", {}).items():
         (folder / file).write_text(text, encoding="utf-8")
+
+
+def _change(node: Snapshot, name: str, given: Mapping[str, Any]) -> None:
+    for who, leaves in given.items():
+        if who == "all" or name in unfold(who):
+            for path, value in leaves.items():
+                change(node, path, value)
 
 
 def change(node: Snapshot, path: str, value: object) -> None:

@@ -35,8 +35,8 @@ class RuleFixture:
     """
 
     path: Path
-    expect: list[dict[str, Any]]
     files: dict[str, str] = field(default_factory=dict)
+    expect: list[dict[str, Any]] = field(default_factory=list)
     context: dict[str, Any] = field(default_factory=dict)
     also: tuple[str, ...] = ()
     policy: dict[str, Any] = field(default_factory=dict)
