@@ -54,7 +54,7 @@ def clocks_apart(fleet: Fleet, limit: Offset) -> Verdicts:
     if hosts:
         most = max(far.values(), key=lambda value: abs(value - middle))
         yield fail(
-            f"{counted(hosts)}: the clock is off by up to {most:,.0f} ms, the median "
+            f"the clock is off by up to {most:,.0f} ms, the median "
             f"of {len(samples.values):,} nodes by {middle:,.3g} ms; at most "
             f"{limit.offset_max:g} ms should lie between",
             measured=most,

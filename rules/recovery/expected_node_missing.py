@@ -5,8 +5,9 @@ the job would wait for. What the others reported says nothing of it.
 
 What passes: every expected node reported.
 
-Where it does not apply: nowhere. Where neither the engine nor the user says which nodes
-there should be, the verdict is unknown.
+Where it does not apply: nodes whose report cannot be read, which is told of them. Where
+neither the engine nor the user says which nodes there should be, the verdict is
+unknown.
 
 Source: an engineering default: what was not seen is never a pass.
 
@@ -19,7 +20,6 @@ Good::
     srun -N64 speccheck preflight --out reports/    # 64 files
 """
 
-from speccheck.validator.comparison.wording import counted
 from speccheck.validator.evidence.fleet.fleet import Fleet
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -31,17 +31,20 @@ def expected_node_missing(fleet: Fleet) -> Verdicts:
     """Compare who came with who was expected, by name where names are known."""
     who = fleet.attendance
     expected = who.expected.need()
+    unread = {one.node for one in who.unread}
     came = len({one.name for one in fleet.nodes})
-    if who.missing:
+    missing = tuple(name for name in who.missing if name not in unread)
+    if missing:
+        reported = expected - len(missing)
         yield fail(
-            f"{counted(who.missing)} did not report: {came:,} of {expected:,} expected "
-            "nodes did; all must",
-            measured=expected - len(who.missing),
+            f"{reported:,} of {expected:,} expected nodes reported; all must",
+            measured=reported,
             required=expected,
             cost=_COST,
-            action="ISOLATE",
-            hosts=who.missing,
+            hosts=missing,
         )
+    elif who.missing:
+        return  # of all others there is a report that cannot be read
     elif came < expected:
         yield fail(
             f"{came:,} nodes reported, {expected:,} were expected; {expected - came:,} "

@@ -18,7 +18,6 @@ Good::
     node07: GPU-9f0c... node08: GPU-41ab...
 """
 
-from speccheck.validator.comparison.wording import counted
 from speccheck.validator.evidence.fleet.fleet import Fleet
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -32,7 +31,7 @@ def machine_reported_as_two_nodes(fleet: Fleet) -> Verdicts:
     for one in pairs:
         hosts = tuple(sorted({names.get(file, file) for file in one.files}))
         yield fail(
-            f"{counted(hosts)}: {one.problem}; each machine must be one node",
+            f"{one.problem}; each machine must be one node",
             measured=len(hosts),
             required=1,
             cost="one of them was never looked at",

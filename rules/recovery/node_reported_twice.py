@@ -19,7 +19,6 @@ Good::
     reports/2026-11-22/node07.json
 """
 
-from speccheck.validator.comparison.wording import counted
 from speccheck.validator.evidence.fleet.fleet import Fleet
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -34,8 +33,8 @@ def node_reported_twice(fleet: Fleet) -> Verdicts:
     if hosts:
         files = twice[hosts[0]]
         yield fail(
-            f"{counted(hosts)} reported more than once, as {files[0]} and {files[-1]}; "
-            "one report of each node is required",
+            f"reported more than once, as {files[0]} and {files[-1]}; one report of "
+            "each node is required",
             measured=len(hosts),
             required=0,
             cost="what was found earlier is judged as if it were of today",
@@ -43,8 +42,7 @@ def node_reported_twice(fleet: Fleet) -> Verdicts:
         )
     if who.unexpected:
         yield fail(
-            f"{counted(who.unexpected)} reported and should not take part: "
-            f"{len(who.names):,} nodes are expected, and these are none of them",
+            f"reported, and none of the {len(who.names):,} nodes that are expected",
             measured=len(who.unexpected),
             required=0,
             cost="reports of another run are judged as if they were of this one",

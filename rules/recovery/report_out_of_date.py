@@ -47,7 +47,7 @@ def report_out_of_date(fleet: Fleet, limit: Age) -> Verdicts:
     if old:
         oldest = max(ages.values())
         yield fail(
-            f"{counted(old)}: taken up to {oldest:,.1f} hours ago; a report may be "
+            f"taken up to {oldest:,.1f} hours ago; a report may be "
             f"{limit.report_age:g} hours old",
             measured=round(oldest, 1),
             required=limit.report_age,

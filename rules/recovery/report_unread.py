@@ -19,7 +19,6 @@ Good::
     reports/node07.json    # a whole snapshot
 """
 
-from speccheck.validator.comparison.wording import counted
 from speccheck.validator.evidence.fleet.fleet import Fleet
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
@@ -36,9 +35,8 @@ def report_unread(fleet: Fleet) -> Verdicts:
         hosts = tuple(sorted({node for node, _ in found if node}))
         first = found[0][1]
         more = f" and {len(found) - 1:,} more files" if found[1:] else ""
-        who = f" of {counted(hosts)}" if hosts else ""
         yield fail(
-            f"the report{who} {problem} ({first}{more}); every report must be readable",
+            f"the report {problem} ({first}{more}); every report must be readable",
             measured=len(found),
             required=0,
             cost="nothing is known of these nodes",

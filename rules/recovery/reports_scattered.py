@@ -6,7 +6,7 @@ speccheck may have looked for less.
 
 What passes: reports taken near each other, by one release.
 
-Where it does not apply: a fleet of one node.
+Where it does not apply: a fleet of one node; reports that are out of date altogether.
 
 Source: an engineering default.
 
@@ -21,15 +21,16 @@ Good::
 
 from statistics import median
 
-from speccheck.validator.comparison.wording import counted, hours
+from speccheck.validator.comparison.wording import hours
 from speccheck.validator.evidence.fleet.fleet import Fleet
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 
 class Spread(Numbers):
-    """How far from the median a report may be taken, in hours."""
+    """How far from the median a report may be taken, in hours, and of which age."""
 
     spread_max: float
+    report_age: float
 
 
 @rule(clause="FT-044")
@@ -37,7 +38,13 @@ def reports_scattered(fleet: Fleet, limit: Spread) -> Verdicts:
     """Compare times, then releases."""
     if len(fleet.nodes) <= 1:
         return
-    times = {one.name: one.taken for one in fleet.nodes if one.taken is not None}
+    now = fleet.started
+    times = {
+        one.name: one.taken
+        for one in fleet.nodes
+        if one.taken is not None
+        and (now is None or hours(now - one.taken) <= limit.report_age)
+    }
     middle = median(times.values()) if times else 0.0
     far = tuple(
         sorted(
@@ -49,7 +56,7 @@ def reports_scattered(fleet: Fleet, limit: Spread) -> Verdicts:
     if far:
         most = max(abs(hours(times[name] - middle)) for name in far)
         yield fail(
-            f"{counted(far)}: taken up to {most:,.1f} hours from the median of "
+            f"taken up to {most:,.1f} hours from the median of "
             f"{len(times):,} reports; {limit.spread_max:g} hours are to be expected",
             measured=round(most, 1),
             required=limit.spread_max,
@@ -64,8 +71,7 @@ def reports_scattered(fleet: Fleet, limit: Spread) -> Verdicts:
     if odd:
         told = ", ".join(f"{release} on {len(names):,}" for release, names in ordered)
         yield fail(
-            f"{counted(odd)}: of another release of speccheck ({told}); one is to be "
-            "expected",
+            f"of another release of speccheck ({told}); one is to be expected",
             measured=len(ordered),
             required=1,
             hosts=odd,

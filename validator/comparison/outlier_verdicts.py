@@ -35,7 +35,7 @@ def outlier_verdicts(found: Outliers, advice: OutlierAdvice) -> Verdicts:
     for host in hosts[:_MOST_APART]:
         far = found.by_host[host]
         yield fail(
-            f"{host}: {_told(far)}",
+            _told(far),
             measured=far[0].value,
             required=_limit(far[0]),
             cost=advice.cost,
@@ -45,7 +45,7 @@ def outlier_verdicts(found: Outliers, advice: OutlierAdvice) -> Verdicts:
         )
     rest = hosts[_MOST_APART:]
     if rest:
-        yield _several(rest, found, advice, "are as far off as that, at least")
+        yield _several(rest, found, advice, f"{len(rest):,} nodes more")
     if found.unseen:
         yield unknown(
             f"{counted(found.unseen)}: not all is known that other nodes tell",
@@ -59,7 +59,7 @@ def outlier_verdicts(found: Outliers, advice: OutlierAdvice) -> Verdicts:
 def _together(found: Outliers, advice: OutlierAdvice) -> Verdict:
     hosts = (*found.by_host,)
     share = len(hosts) / found.nodes
-    text = f"are far off, {share:.0%} of all: they share a cause or are another kind"
+    text = f"{share:.0%} of all nodes: they share a cause or are of another kind"
     return _several(hosts, found, advice, text)._replace(action="MONITOR")
 
 
@@ -69,7 +69,7 @@ def _several(
     worst = found.by_host[hosts[0]]
     ordered = tuple(sorted(hosts))
     return fail(
-        f"{counted(ordered)} {text}; {hosts[0]}: {_told(worst[:1])}",
+        f"{text}; {hosts[0]}: {_told(worst[:1])}",
         measured=worst[0].value,
         required=_limit(worst[0]),
         cost=advice.cost,

@@ -70,15 +70,11 @@ def not_told(untold: Untold) -> Verdict:
 
 
 def _odd(found: OddNodes, advice: Advice) -> Verdict:
-    told = [_difference(one) for one in found.leaves[:_MOST_LEAVES]]
-    left = len(found.leaves) - len(told)
-    if left:
-        told.append(f"{left} more")
+    told = _differences(found.leaves)
     first = found.leaves[0]
     usual = len(first.usual.hosts)
     return fail(
-        f"{counted(found.hosts)}: {'; '.join(told)}, as {usual:,} others have; "
-        f"{advice.required}",
+        f"{'; '.join(told)}, as {usual:,} others have; {advice.required}",
         measured=_shown(first.compared, first.value),
         required=_shown(first.compared, first.usual.value),
         cost=advice.cost,
@@ -88,10 +84,16 @@ def _odd(found: OddNodes, advice: Advice) -> Verdict:
     )
 
 
-def _difference(one: Odd) -> str:
-    value = _text(one.compared, one.value)
-    usual = _text(one.compared, one.usual.value)
-    return f"{one.compared.label} {against(value, usual)}"
+def _differences(leaves: Sequence[Odd]) -> list[str]:
+    """Each difference once, with all that differs so: `driver, GSP firmware A...`."""
+    labels: dict[str, list[str]] = {}
+    for one in leaves:
+        value = _text(one.compared, one.value)
+        usual = _text(one.compared, one.usual.value)
+        labels.setdefault(against(value, usual), []).append(one.compared.label)
+    told = [f"{', '.join(found)} {text}" for text, found in labels.items()]
+    left = len(told) - _MOST_LEAVES
+    return told[:_MOST_LEAVES] + ([f"{left} more"] if left > 0 else [])
 
 
 def _divided(found: Division, advice: Advice) -> Verdict:
