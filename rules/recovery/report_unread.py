@@ -19,24 +19,29 @@ Good::
     reports/node07.json    # a whole snapshot
 """
 
-from speccheck.validator.evidence.fleet.fleet import Fleet
+import re
+
+from speccheck.validator.evidence.fleet.fleet import Fleet, Unread
 from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+_DIGITS = re.compile(r"[\d,]+")
 
 
 @rule(clause="FT-041")
 def report_unread(fleet: Fleet) -> Verdicts:
     """Tell the reports by what is wrong with them."""
     known = {one.name for one in fleet.nodes}
-    by_problem: dict[str, list[tuple[str, str]]] = {}
+    by_problem: dict[str, list[Unread]] = {}
     for one in fleet.attendance.unread:
         if one.node not in known:
-            by_problem.setdefault(one.problem, []).append((one.node, one.file))
-    for problem, found in by_problem.items():
-        hosts = tuple(sorted({node for node, _ in found if node}))
-        first = found[0][1]
+            # Where each of them breaks off is no problem of its own.
+            by_problem.setdefault(_DIGITS.sub("", one.problem), []).append(one)
+    for found in by_problem.values():
+        hosts = tuple(sorted({one.node for one in found if one.node}))
+        first = f"{found[0].problem} ({found[0].file}"
         more = f" and {len(found) - 1:,} more files" if found[1:] else ""
         yield fail(
-            f"the report {problem} ({first}{more}); every report must be readable",
+            f"{first}{more}); every report must be readable",
             measured=len(found),
             required=0,
             cost="nothing is known of these nodes",

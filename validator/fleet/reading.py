@@ -158,7 +158,7 @@ def _content(data: bytes) -> dict[str, Any] | str:
 def _fault(error: Exception, data: bytes) -> str:
     if isinstance(error, json.JSONDecodeError):
         end = len(data.rstrip())
-        if error.pos >= end - 1:
+        if error.pos >= end - 1 or error.msg.startswith("Unterminated string"):
             return f"ends within its text, after {end:,} bytes: it was half written"
         return f"is no JSON: {error.msg} at line {error.lineno}"
     if isinstance(error, UnicodeDecodeError):
