@@ -1,4 +1,4 @@
-"""Rules on fleets, over synthetic fleets: what is planted is found, nothing is made up."""
+"""Rules on fleets, over synthetic ones: what is planted is found, nothing made up."""
 
 from copy import deepcopy
 from pathlib import Path

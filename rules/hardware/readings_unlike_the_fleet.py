@@ -38,6 +38,7 @@ class Limits(Numbers):
     deviations: float
     scale: float
     fewest_nodes: int
+    fewest_values: int
     group_share: float
     temperature_over: float
     power_over: float
@@ -77,7 +78,7 @@ def _readings(limit: Limits) -> tuple[Reading, ...]:
 @rule(clause="HW-166", confidence="calibrated")
 def readings_unlike_the_fleet(fleet: Fleet, limit: Limits) -> Verdicts:
     """Compare each reading with its median over all nodes."""
-    noise = Noise(limit.deviations, limit.scale, limit.fewest_nodes)
+    noise = Noise(*(getattr(limit, name) for name in Noise._fields))
     advice = OutlierAdvice(
         remedy="Look at {nodes}: processes that hold the GPU, fans, cables and slots; "
         "run the pre-flight again when it is idle.",

@@ -38,6 +38,7 @@ class Limits(Numbers):
     deviations: float
     scale: float
     fewest_nodes: int
+    fewest_values: int
     group_share: float
     below_median: float
 
@@ -45,7 +46,7 @@ class Limits(Numbers):
 @rule(clause="HW-167", confidence="calibrated")
 def slower_than_the_fleet(fleet: Fleet, limit: Limits) -> Verdicts:
     """Compare each rate with its median over all nodes."""
-    noise = Noise(limit.deviations, limit.scale, limit.fewest_nodes)
+    noise = Noise(*(getattr(limit, name) for name in Noise._fields))
     advice = OutlierAdvice(
         remedy="Measure {nodes} again (speccheck preflight --tier 2); drain it if it "
         "stays slow, and compare links, clocks and temperatures with a peer.",

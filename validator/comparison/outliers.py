@@ -32,11 +32,15 @@ class Reading(Record):
 
 
 class Noise(Record):
-    """What is noise among the nodes of a fleet."""
+    """What is noise among the nodes of a fleet.
+
+    fewest_values: below it the deviation is not known well enough.
+    """
 
     deviations: float
     scale: float
     fewest_nodes: int
+    fewest_values: int
 
 
 class Far(Record):
@@ -85,6 +89,8 @@ def outliers(fleet: Fleet, readings: Iterable[Reading], noise: Noise) -> Outlier
         nodes = len(fleet.nodes) - len(samples.unseen)
         if nodes < noise.fewest_nodes:
             unseen.setdefault(kind, {*samples.unseen})
+            continue
+        if len(samples.values) < noise.fewest_values:
             continue
         looked_at.append(reading)
         most = max(most, nodes)

@@ -21,6 +21,7 @@ from speccheck.validator.comparison.wording import (
 from speccheck.validator.evidence.finding import Action
 from speccheck.validator.evidence.fleet.fleet import Fleet
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.rule import Verdict, Verdicts, fail, passed, unknown
 
 _MOST_GROUPS = 4  # that are told of a fleet of which none is more than half
@@ -125,7 +126,8 @@ def _said(found: Iterator[tuple[Compared, str]]) -> str:
 
 
 def _text(leaf: Compared, value: str) -> str:
-    return gibibytes(value) if leaf.is_size else value
+    """As people read it; a value of a variable may be a credential."""
+    return gibibytes(value) if leaf.is_size else hidden(value)
 
 
 def _shown(leaf: Compared, value: str) -> str:
