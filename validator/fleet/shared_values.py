@@ -89,7 +89,7 @@ def _text(found: object) -> str:
     if isinstance(found, bool):
         return "yes" if found else "no"
     if isinstance(found, int | float):
-        return f"{found:.12g}"
+        return str(found) if isinstance(found, int) else f"{found:.12g}"
     if isinstance(found, list):
         texts = [_text(one) for one in found]
         unseen = next((one for one in texts if isinstance(one, Unseen)), None)
