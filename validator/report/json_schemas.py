@@ -12,6 +12,7 @@ from speccheck.validator.evidence import plan
 from speccheck.validator.evidence.plan import SECTIONS
 from speccheck.validator.report.bench_model import BenchJudgement, BenchPlan
 from speccheck.validator.report.coverage_model import CoverageDocument
+from speccheck.validator.report.diff_model import DiffDocument
 from speccheck.validator.report.leaf_comments import leaf_comments
 from speccheck.validator.report.plan_model import PlanDocument
 from speccheck.validator.report.report_model import Report, ReportLine
@@ -98,6 +99,11 @@ def bench_judgement_schema() -> dict[str, Any]:
     return {"$schema": _DRAFT, **BenchJudgement.model_json_schema(by_alias=True)}
 
 
+def diff_schema() -> dict[str, Any]:
+    """The schema of `speccheck-diff/1`."""
+    return {"$schema": _DRAFT, **DiffDocument.model_json_schema(by_alias=True)}
+
+
 def waivers_schema() -> dict[str, Any]:
     """The schema of `speccheck-waivers/1`."""
     schema: dict[str, Any] = {
@@ -138,6 +144,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "bench-judgement": bench_judgement_schema,
     "bench-plan": bench_plan_schema,
     "coverage": coverage_schema,
+    "diff": diff_schema,
     "faults": faults_schema,
     "native": native_schema,
     "plan": plan_schema,

@@ -41,6 +41,12 @@ def commands() -> tuple[Command, ...]:
             _of("baseline"),
             takes_files=True,
         ),
+        Command(
+            ("diff",),
+            "what differs between two snapshots",
+            _of("diff"),
+            takes_files=True,
+        ),
         *_benches(),
         Command(("simulate",), "a synthetic fleet", _of("simulate")),
         Command(("explain",), "requirement, reason, example", operands=_topics()),
@@ -191,7 +197,11 @@ def values_of(command: Command, option: Option) -> Words:
     """The words that an option of a command may take; none where any text may stand."""
     if option.flag == "--format" and command.name[:1] != ("bench",):
         return _formats()
-    if option.flag == "--output" and command.name[:1] in {("plan",), ("bench",)}:
+    if option.flag == "--output" and command.name[:1] in {
+        ("plan",),
+        ("bench",),
+        ("diff",),
+    }:
         return ("text", "json") if command.takes_files else _reports()
     if option.flag == "--profile" and command.name == ("simulate",):
         return _machines()
