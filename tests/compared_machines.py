@@ -8,8 +8,8 @@ from typing import Any
 
 import jsonschema
 
-from healthy_nodes import healthy_node
 from speccheck.validator.report.json_schemas import SCHEMAS
+from speccheck.validator.simulation.healthy import healthy_node
 
 Snapshot = dict[str, Any]
 Run = Callable[..., tuple[int, str, str]]
