@@ -48,6 +48,12 @@ def commands() -> tuple[Command, ...]:
             takes_files=True,
         ),
         *_benches(),
+        Command(
+            ("fleet",),
+            "go or no-go for all nodes of a job",
+            _of("fleet"),
+            takes_files=True,
+        ),
         Command(("simulate",), "a synthetic fleet", _of("simulate")),
         Command(("explain",), "requirement, reason, example", operands=_topics()),
         Command(("rules",), "all rules with their clauses"),
@@ -191,6 +197,9 @@ _VALUES: dict[str, Callable[[], Words]] = {
 }
 _LONG = 20  # words of a list that scripts hold once
 _FILE_WORDS = ("FILE", "DIR", "RESULT", "NODE.JSON", "LIST", "PLAN.YAML", "PATH")
+
+
+_TEXT_OR_JSON = {("plan",), ("bench",), ("diff",), ("fleet",)}
 
 
 def values_of(command: Command, option: Option) -> Words:
