@@ -12,6 +12,7 @@ from speccheck.validator.cli.fleet_comparisons import (
     changes,
     with_golden,
     without_own,
+    write_profile,
 )
 from speccheck.validator.cli.fleet_progress import Progress
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
@@ -133,6 +134,8 @@ def _judged(words: list[str]) -> int:
         write(_report(output.format, told, style), output.path)
     if drain is not None:
         _write_drain_list(run, verdict, *drain)
+    if asked.profile:
+        write_profile(asked.profile, run, verdict, parsed.files)
     return verdict.code
 
 

@@ -3,7 +3,7 @@
 `speccheck fleet --diff OLD --golden FILE --baseline OUT --history DB`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import time
 
 from speccheck.validator.cli.options import Parsed, UsageError
@@ -13,9 +13,10 @@ from speccheck.validator.fleet.days import Since, day_of, since
 from speccheck.validator.fleet.golden import Golden, against_golden, golden_findings
 from speccheck.validator.fleet.listing import Listing, listing
 from speccheck.validator.fleet.run import FleetRun, judge_fleet
-from speccheck.validator.fleet.verdict import FleetVerdict
+from speccheck.validator.fleet.verdict import FleetVerdict, Unfit
 from speccheck.validator.fleet.work import Work
 from speccheck.validator.options import Option
+from speccheck.validator.report.write import write
 
 _GROUP = "Comparison"
 
@@ -26,7 +27,8 @@ def _option(flag: str, text: str, metavar: str) -> Option:
 
 OPTIONS: tuple[Option, ...] = (
     _option("--diff", "what changed since then: its evidence", "OLD"),
-    _option("--golden", "as each node should be: a snapshot", "FILE"),
+    _option("--golden", "as each node should be: a snapshot, a profile", "FILE"),
+    _option("--baseline", "write the profile of this fleet: what is usual", "FILE"),
 )
 # Other commands have options of these names that mean something else.
 OWN = frozenset(one.name for one in OPTIONS)
@@ -38,6 +40,7 @@ class Asked(Record):
     old: str = ""
     old_listing: Listing | None = None
     golden: Golden | None = None
+    profile: str = ""
 
     @property
     def counts(self) -> bool:
@@ -52,6 +55,7 @@ def asked_of(parsed: Parsed) -> Asked:
         old,
         listing((old,)) if old else None,
         _golden(golden) if golden else None,
+        _path(parsed, "baseline"),
     )
 
 
@@ -110,3 +114,35 @@ def changes(
     before = with_golden(before, asked.golden)
     then = day_of(asked.old, before, verdict_of(before))
     return since(then, day_of("now", run, verdict))
+
+
+def write_profile(
+    path: str, run: FleetRun, verdict: FleetVerdict, evidence: Sequence[str]
+) -> None:
+    """Write the profile of a fleet; raises UsageError where none can be made of it."""
+    from speccheck.validator.fleet.own_profile import (  # noqa: PLC0415 - where asked
+        NoProfile,
+        own_profile,
+    )
+    from speccheck.validator.fleet.own_profile_file import (  # noqa: PLC0415 - pydantic
+        profile_text,
+    )
+
+    try:
+        profile = own_profile(
+            [one.name for one in run.nodes],
+            {one.name: _why(one) for one in verdict.unfit},
+            run.fleet.shared,
+            run.fleet.samples.values(),
+            knows_variables=bool(run.with_variables),
+            synthetic=sum(one.is_synthetic for one in run.nodes),
+        )
+    except NoProfile as error:
+        message = f"--baseline {path}: {error}"
+        raise UsageError(message) from error
+    write("".join(profile_text(profile, evidence, run.fleet.started or time())), path)
+
+
+def _why(node: Unfit) -> str:
+    rules = dict.fromkeys(one.rule or one.message for one in node.reasons)
+    return f"{node.state}: {', '.join(rules)}" if rules else node.state

@@ -36,7 +36,7 @@ class Golden(Record):
 
     name: of the file. values: by leaf. unknown: leaves that it does not know, and why.
     knows_variables: a variable that it does not list is not set. ranges: of numbers.
-    what: how messages call it.
+    what: how messages call it. free: leaves that may be anything.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Golden(Record):
     knows_variables: bool = False
     ranges: Mapping[str, Range] = MappingProxyType({})
     what: str = "the golden snapshot"
+    free: frozenset[str] = frozenset()
 
 
 class Deviation(Record):
@@ -151,7 +152,8 @@ def _wanted(golden: Golden, shared: Mapping[str, Shared]) -> Iterator[tuple[str,
     yield from golden.values.items()
     if golden.knows_variables:
         for leaf in shared:
-            if leaf.startswith(VARIABLES) and leaf not in golden.values:
+            is_held = leaf.startswith(VARIABLES) and leaf not in golden.free
+            if is_held and leaf not in golden.values:
                 yield leaf, NOT_SET
 
 

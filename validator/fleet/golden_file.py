@@ -14,6 +14,18 @@ def golden_file(path: str) -> Golden:
     if isinstance(data, dict) and is_snapshot(data):
         node_of(data, path)  # that its parts are parts
         return golden_of(data, path)
+    if len(documents) == 1 and _says_profile(data):
+        from speccheck.validator.fleet.own_profile_file import (  # noqa: PLC0415 - pydantic
+            golden_profile,
+        )
+
+        return golden_profile(documents[0])
     problem = "neither a snapshot nor a profile of a fleet"
     remedy = "give what speccheck probe --out or speccheck fleet --baseline wrote"
     raise ReadError(path, "syntax", problem, remedy)
+
+
+def _says_profile(data: object) -> bool:
+    """Whether a document says that it is a profile of a fleet, of any version."""
+    told = data.get("schema") if isinstance(data, dict) else None
+    return isinstance(told, str) and told.startswith("speccheck-fleet-profile/")

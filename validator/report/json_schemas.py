@@ -10,6 +10,7 @@ from typing import Any
 
 from speccheck.validator.evidence import plan
 from speccheck.validator.evidence.plan import SECTIONS
+from speccheck.validator.fleet.own_profile_model import FleetProfile
 from speccheck.validator.report.bench_model import BenchJudgement, BenchPlan
 from speccheck.validator.report.coverage_model import CoverageDocument
 from speccheck.validator.report.diff_model import DiffDocument
@@ -104,6 +105,11 @@ def diff_schema() -> dict[str, Any]:
     return {"$schema": _DRAFT, **DiffDocument.model_json_schema(by_alias=True)}
 
 
+def fleet_profile_schema() -> dict[str, Any]:
+    """The schema of `speccheck-fleet-profile/1`."""
+    return {"$schema": _DRAFT, **FleetProfile.model_json_schema(by_alias=True)}
+
+
 def waivers_schema() -> dict[str, Any]:
     """The schema of `speccheck-waivers/1`."""
     schema: dict[str, Any] = {
@@ -146,6 +152,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "coverage": coverage_schema,
     "diff": diff_schema,
     "faults": faults_schema,
+    "fleet-profile": fleet_profile_schema,
     "native": native_schema,
     "plan": plan_schema,
     "report": report_schema,
