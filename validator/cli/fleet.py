@@ -10,6 +10,7 @@ from speccheck.validator.cli.fleet_comparisons import OPTIONS as OF_COMPARISON
 from speccheck.validator.cli.fleet_comparisons import (
     asked_of,
     changes,
+    keep_run,
     with_golden,
     without_own,
     write_profile,
@@ -134,6 +135,8 @@ def _judged(words: list[str]) -> int:
         write(_report(output.format, told, style), output.path)
     if drain is not None:
         _write_drain_list(run, verdict, *drain)
+    if asked.history:
+        keep_run(asked.history, run, verdict)
     if asked.profile:
         write_profile(asked.profile, run, verdict, parsed.files)
     return verdict.code

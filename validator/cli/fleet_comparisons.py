@@ -28,6 +28,7 @@ def _option(flag: str, text: str, metavar: str) -> Option:
 OPTIONS: tuple[Option, ...] = (
     _option("--diff", "what changed since then: its evidence", "OLD"),
     _option("--golden", "as each node should be: a snapshot, a profile", "FILE"),
+    _option("--history", "keep this run in a file, for speccheck history", "FILE"),
     _option("--baseline", "write the profile of this fleet: what is usual", "FILE"),
 )
 # Other commands have options of these names that mean something else.
@@ -41,11 +42,12 @@ class Asked(Record):
     old_listing: Listing | None = None
     golden: Golden | None = None
     profile: str = ""
+    history: str = ""
 
     @property
     def counts(self) -> bool:
         """Whether counters are wanted."""
-        return bool(self.old)
+        return bool(self.old or self.history)
 
 
 def asked_of(parsed: Parsed) -> Asked:
@@ -56,6 +58,7 @@ def asked_of(parsed: Parsed) -> Asked:
         listing((old,)) if old else None,
         _golden(golden) if golden else None,
         _path(parsed, "baseline"),
+        _history(_path(parsed, "history")),
     )
 
 
@@ -141,6 +144,37 @@ def write_profile(
         message = f"--baseline {path}: {error}"
         raise UsageError(message) from error
     write("".join(profile_text(profile, evidence, run.fleet.started or time())), path)
+
+
+def _history(path: str) -> str:
+    """The file of a history; raises UsageError before any work for one that is none."""
+    if path:
+        from speccheck.validator.history.database import (  # noqa: PLC0415 - SQLite
+            HistoryError,
+            demand_history,
+        )
+
+        try:
+            demand_history(path, may_be_new=True)
+        except HistoryError as error:
+            raise UsageError(str(error)) from error
+    return path
+
+
+def keep_run(path: str, run: FleetRun, verdict: FleetVerdict) -> None:
+    """Add the run to a history; raises UsageError where that is not possible."""
+    from speccheck.validator.history.database import (  # noqa: PLC0415 - SQLite
+        HistoryError,
+    )
+    from speccheck.validator.history.recording import (  # noqa: PLC0415
+        history_run,
+    )
+    from speccheck.validator.history.store import add_run  # noqa: PLC0415
+
+    try:
+        add_run(path, history_run(run, verdict), time())
+    except HistoryError as error:
+        raise UsageError(str(error)) from error
 
 
 def _why(node: Unfit) -> str:

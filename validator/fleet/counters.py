@@ -17,6 +17,7 @@ EVENTS = "kernel_events"
 _OF_APPLICATION = "of_application"
 _MOSTEVENTS = 64  # kinds of events of one node, by their names
 _MOST_NAME = 60
+_MOST_COUNT = 2**64  # beyond it is no counter, and no NaN either
 
 
 def _by_kind() -> dict[str, tuple[tuple[str, str], ...]]:
@@ -87,14 +88,11 @@ def _sum(values: list[Any]) -> float | None:
     total = 0.0
     is_told = False
     for value in values:
-        if type(value) is int or type(value) is float:
-            total += value
-            is_told = True
-        elif isinstance(value, list):
-            for one in value:
-                if type(one) is int or type(one) is float:
-                    total += one
-                    is_told = True
+        for one in value if isinstance(value, list) else (value,):
+            is_number = type(one) is int or type(one) is float
+            if is_number and -_MOST_COUNT <= one <= _MOST_COUNT:
+                total += one
+                is_told = True
     return total if is_told else None
 
 
@@ -111,6 +109,8 @@ def _events(found: object) -> Iterator[tuple[str, float]]:
             continue
         event, count = one.get("event"), one.get("count")
         if not isinstance(event, str) or type(count) is not int:
+            continue
+        if not 0 <= count <= _MOST_COUNT:
             continue
         name = f"{EVENTS}.{event[:_MOST_NAME]}"
         if one.get("is_of_application") is True:

@@ -38,7 +38,7 @@ class FleetRun(Record):
     from those which are kept. of_fleet: findings of all nodes beside each other.
     own: nodes whose own pre-flight said worse than their snapshot, with its reason.
     counters: of nodes, where somebody compares days. with_variables: nodes that list
-    their variables.
+    their variables. jobs: that engines started on the nodes, by name.
     """
 
     edition: Edition
@@ -53,6 +53,7 @@ class FleetRun(Record):
     warnings: tuple[str, ...] = ()
     counters: CounterStore = CounterStore()
     with_variables: tuple[str, ...] = ()
+    jobs: tuple[str, ...] = ()
 
     @property
     def size(self) -> str | None:
@@ -122,6 +123,7 @@ def judge_fleet(
         warnings=judge.warnings,
         counters=portion.counters or CounterStore(),
         with_variables=_with_variables(portion),
+        jobs=tuple(sorted({one.job for one in portion.told if one.job})),
     )
 
 

@@ -14,6 +14,7 @@ from speccheck.validator.fleet.own_profile_model import FleetProfile
 from speccheck.validator.report.bench_model import BenchJudgement, BenchPlan
 from speccheck.validator.report.coverage_model import CoverageDocument
 from speccheck.validator.report.diff_model import DiffDocument
+from speccheck.validator.report.history_model import HistoryDocument
 from speccheck.validator.report.leaf_comments import leaf_comments
 from speccheck.validator.report.plan_model import PlanDocument
 from speccheck.validator.report.report_model import Report, ReportLine
@@ -110,6 +111,11 @@ def fleet_profile_schema() -> dict[str, Any]:
     return {"$schema": _DRAFT, **FleetProfile.model_json_schema(by_alias=True)}
 
 
+def history_schema() -> dict[str, Any]:
+    """The schema of `speccheck-history/1`."""
+    return {"$schema": _DRAFT, **HistoryDocument.model_json_schema(by_alias=True)}
+
+
 def waivers_schema() -> dict[str, Any]:
     """The schema of `speccheck-waivers/1`."""
     schema: dict[str, Any] = {
@@ -153,6 +159,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "diff": diff_schema,
     "faults": faults_schema,
     "fleet-profile": fleet_profile_schema,
+    "history": history_schema,
     "native": native_schema,
     "plan": plan_schema,
     "report": report_schema,

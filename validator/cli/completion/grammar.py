@@ -42,6 +42,12 @@ def commands() -> tuple[Command, ...]:
             takes_files=True,
         ),
         Command(
+            ("history",),
+            "what became of a fleet over days",
+            _of("history"),
+            takes_files=True,
+        ),
+        Command(
             ("diff",),
             "what differs between two snapshots",
             _of("diff"),
@@ -199,7 +205,7 @@ _LONG = 20  # words of a list that scripts hold once
 _FILE_WORDS = ("FILE", "DIR", "RESULT", "NODE.JSON", "LIST", "PLAN.YAML", "PATH")
 
 
-_TEXT_OR_JSON = {("plan",), ("bench",), ("diff",), ("fleet",)}
+_TEXT_OR_JSON = {("plan",), ("bench",), ("diff",), ("fleet",), ("history",)}
 
 
 def values_of(command: Command, option: Option) -> Words:
