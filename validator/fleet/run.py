@@ -14,6 +14,7 @@ from speccheck.validator.evidence.measurement.collective import (
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.fleet.attendance import Expected, attendance
+from speccheck.validator.fleet.counters import CounterStore
 from speccheck.validator.fleet.found import FoundOnNodes
 from speccheck.validator.fleet.listing import Listing
 from speccheck.validator.fleet.own_result import OwnResult
@@ -37,6 +38,8 @@ class FleetRun(Record):
     found: findings of nodes. more: by rule and outcome, nodes with findings that differ
     from those which are kept. of_fleet: findings of all nodes beside each other.
     own: nodes whose own pre-flight said worse than their snapshot, with its reason.
+    counters: of nodes, where somebody compares days. with_variables: nodes that list
+    their variables. jobs: that engines started on the nodes, by name.
     """
 
     edition: Edition
@@ -49,6 +52,9 @@ class FleetRun(Record):
     listing: Listing
     own: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
+    counters: CounterStore = CounterStore()
+    with_variables: tuple[str, ...] = ()
+    jobs: tuple[str, ...] = ()
 
     @property
     def size(self) -> str | None:
@@ -116,6 +122,9 @@ def judge_fleet(
         listing=found,
         own=own,
         warnings=judge.warnings,
+        counters=portion.counters or CounterStore(),
+        with_variables=_with_variables(portion),
+        jobs=tuple(sorted({one.job for one in portion.told if one.job})),
     )
 
 
@@ -145,6 +154,11 @@ def _told_first(found: Listing) -> int | None:
                     told = told_by(report.content if report.is_result else launch)
                     return told.nodes if told else None
     return None
+
+
+def _with_variables(portion: Portion) -> tuple[str, ...]:
+    numbers = portion.distributions.with_variables
+    return tuple(sorted({portion.nodes[number].name for number in numbers}))
 
 
 def _names(portion: Portion) -> list[str]:

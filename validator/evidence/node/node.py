@@ -72,6 +72,16 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "communicators": ("log.nccl",),
     "variables_in_force": ("log.nccl",),
 }
+# Leaves by which one part is known again, whichever tool shows it.
+PART_KEYS: dict[str, tuple[str, ...]] = {
+    "gpus": ("pci_address",),
+    "pci_devices": ("address",),
+    "rdma_devices": ("name",),
+    "rdma_ports": ("device", "number"),
+    "network_interfaces": ("name",),
+    "variables": ("layer", "name"),
+    "job_paths": ("role", "name"),
+}
 # Measurements that are called by the GPU they were taken on.
 _OF_ONE_GPU = frozenset({"matrix_products", "diagnostic_results"})
 # Leaves that name one specimen. They are replaced by a salted digest unless the user
