@@ -138,7 +138,9 @@ def _not_ended_before_others(document: Document, at: KeyPath) -> Iterator[Group]
 
     A pre-flight of all nodes, or a download, before the job that trains.
     """
-    jobs = [section(one) for one in items(fields_at(document, at).get("replicatedJobs"))]
+    jobs = [
+        section(one) for one in items(fields_at(document, at).get("replicatedJobs"))
+    ]
     awaited = [
         one.get("name")
         for job in jobs
