@@ -133,7 +133,7 @@ def test_what_it_runs_installs_the_command(tmp_path: Path) -> None:
         "HOME": str(tmp_path),
     }
     ended = subprocess.run(
-        ["sh", "-c", command],
+        ["/bin/sh", "-c", command],
         cwd=source,
         env=own,
         capture_output=True,
