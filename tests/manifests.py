@@ -4,7 +4,6 @@ A pod is played by processes of this machine: its variables, command and argumen
 those that the manifest gives it, with the paths of its volumes led into a folder.
 """
 
-import os
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -21,6 +20,7 @@ FILES = sorted(KUBERNETES.glob("*.yaml"))
 _IN_IMAGE = "/usr/local/lib/speccheck"
 _REFERENCE = re.compile(r"\$\((\w+)\)")
 _PATIENCE_SECONDS = 120
+_OF_PODS = {"KUBERNETES_SERVICE_HOST": "10.96.0.1"}  # the kubelet tells it each pod
 
 Tree = dict[str, Any]
 
@@ -208,7 +208,7 @@ class Cluster:
         mounts = [one["mountPath"] for one in container.get("volumeMounts", ())]
         return subprocess.run(
             [self._led(_expanded(word, own), mounts) for word in words],
-            env=self.environ | own,
+            env=self.environ | _OF_PODS | own,
             capture_output=True,
             text=True,
             check=False,
@@ -243,12 +243,6 @@ class Cluster:
 def _expanded(word: str, variables: Mapping[str, str]) -> str:
     """As the kubelet does it: a name that nobody set stays as it is written."""
     return _REFERENCE.sub(lambda one: variables.get(one[1], one[0]), word)
-
-
-def with_program_folder(environ: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """An environment that finds the programs of a folder first."""
-    path = f"{folder}{os.pathsep}{environ.get('PATH', os.defpath)}"
-    return {**environ, "PATH": path}
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
 #!/bin/sh
-# Pre-flight of hosts that ClusterShell or pdsh reaches: one process a host, result lines
-# on standard output, one verdict on all.
+# Pre-flight of hosts that ClusterShell or pdsh reaches: one process a host, result
+# lines on standard output, one verdict on all.
 #
 #   preflight.sh FILE HOSTS [WORDS OF speccheck preflight ...]
 #
 #   preflight.sh results.jsonl 'node[001-064]' --tier 0
 #
-# FILE gets the result lines, which need no file system that all hosts share; it must not
-# be there yet. Every host of HOSTS is expected, by the name that it gives itself (hostname).
-# Exit codes: those of `speccheck fleet` (0 go, 1 no-go, 2 usage, 3 inconclusive or hosts
-# missing, 4 bug).
+# FILE gets the result lines, which need no file system that all hosts share; it must
+# not be there yet. Every host of HOSTS is expected, by the name that it gives itself
+# (hostname). Exit codes: those of `speccheck fleet` (0 go, 1 no-go, 2 usage, 3
+# inconclusive or hosts missing, 4 bug).
 #
 # Settings, from the environment:
 #   SPECCHECK_RUNNER   clush or pdsh              default: clush where it is, else pdsh
@@ -42,7 +42,7 @@ fi
 command -v "$runner" >/dev/null 2>&1 || usage "$runner is not there"
 
 # The words reach a shell on each host: quoted for it. With `--result=-` standard output
-# is the result line alone; of what a shell of the host prints before it nothing is kept.
+# is the result line alone; what a shell of the host prints before it is not kept.
 words=
 for word in "$@"; do
   words="$words '$(printf '%s' "$word" | sed "s/'/'\\\\''/g")'"

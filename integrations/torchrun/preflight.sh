@@ -39,7 +39,7 @@ judge() {
     shift
     count=$((count - 1))
   done
-  set -- preflight "$@" "--tier=${SPECCHECK_TIER:-0}" --output=concise \
+  set -- preflight "$@" "--tier=${SPECCHECK_TIER:-0}" \
     "--budget=$((SPECCHECK_SECONDS > 10 ? SPECCHECK_SECONDS - 5 : SPECCHECK_SECONDS))"
   if [ -n "${SPECCHECK_RESULTS:-}" ]; then
     set -- "$@" "--out=$SPECCHECK_RESULTS/" "--result=$SPECCHECK_RESULTS/"
