@@ -13,6 +13,7 @@ import pytest
 
 from launched import INTEGRATIONS, REMAP, Site
 
+pytestmark = pytest.mark.slow
 PREFLIGHT = INTEGRATIONS / "clustershell" / "preflight.sh"
 _SSH = """\
 while [ "${1#-}" != "$1" ]; do

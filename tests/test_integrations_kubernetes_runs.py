@@ -10,6 +10,7 @@ import manifests
 from launched import REMAP, SETTINGS, Site
 from manifests import FILES, INTEGRATIONS, Cluster, workloads
 
+pytestmark = pytest.mark.slow
 WORK = workloads(*FILES)
 PREFLIGHT = WORK["Job/speccheck-preflight"]
 COLLECT = WORK["Job/speccheck-collect"]

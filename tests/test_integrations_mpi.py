@@ -25,10 +25,13 @@ mkdir -p "$TMPDIR"
 exec sh -c "$*"
 """
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("mpirun") is None,
-    reason="mpirun is not installed: no rank was started",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        shutil.which("mpirun") is None,
+        reason="mpirun is not installed: no rank was started",
+    ),
+]
 
 
 @pytest.fixture
