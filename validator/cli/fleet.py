@@ -4,7 +4,17 @@ import os
 import sys
 import time
 from collections.abc import Iterable
+from functools import partial
 
+from speccheck.validator.cli.fleet_comparisons import OPTIONS as OF_COMPARISON
+from speccheck.validator.cli.fleet_comparisons import (
+    asked_of,
+    changes,
+    keep_run,
+    with_golden,
+    without_own,
+    write_profile,
+)
 from speccheck.validator.cli.fleet_progress import Progress
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import (
@@ -59,6 +69,7 @@ OPTIONS: tuple[Option, ...] = (
     _option("--drain-list", "slurm, kubernetes or plain", "FORM[=FILE]"),
     _option("--cores", "to judge on (default: all)", "N"),
     _option("--output", "text or json", "FORMAT[=FILE]", several=True),
+    *OF_COMPARISON,
     *(one for one in OF_JUDGING if one.flag not in _NOT_HERE),
 )
 HELP = f"""\
@@ -99,17 +110,24 @@ def _judged(words: list[str]) -> int:
     drain = _drain_list(parsed)
     need, expected = _number(parsed, "need"), _expected(parsed)
     jobs = list_of(parsed, "job")
-    settled = with_settings(parsed._replace(files=(*jobs,) or (".",)), OPTIONS)
+    asked = asked_of(parsed)
+    stated = without_own(parsed)._replace(files=(*jobs,) or (".",))
+    settled = with_settings(stated, OPTIONS)
     request = request_of(settled, "preflight")
     job = _job(request._replace(arguments=tuple(jobs)))
     found = listing(parsed.files)
     progress = Progress(found.snapshots)
-    work = Work(request, job, NodeVerdict(request.use, fail_on), progress.add)
+    verdict_of = NodeVerdict(request.use, fail_on)
+    work = Work(request, job, verdict_of, progress.add, counts=asked.counts)
     cores = _number(parsed, "cores") or 0
     run = judge_fleet(work, found, expected, now=time.time(), cores=cores)
     progress.close()
-    verdict = fleet_verdict(run, need, fail_on)
-    told = FleetTold(run, verdict, parsed.files, full="full" in parsed.values)
+    run = with_golden(run, asked.golden)
+    of_fleet = partial(fleet_verdict, need=need, fail_on=fail_on)
+    verdict = of_fleet(run)
+    since = changes(asked, run, verdict, work, of_fleet, cores)
+    full = "full" in parsed.values
+    told = FleetTold(run, verdict, parsed.files, full=full, since=since)
     for warning in run.warnings:
         sys.stderr.write(f"speccheck: {printable(warning)}\n")
     for output in outputs:
@@ -117,6 +135,10 @@ def _judged(words: list[str]) -> int:
         write(_report(output.format, told, style), output.path)
     if drain is not None:
         _write_drain_list(run, verdict, *drain)
+    if asked.history:
+        keep_run(asked.history, run, verdict)
+    if asked.profile:
+        write_profile(asked.profile, run, verdict, parsed.files)
     return verdict.code
 
 

@@ -26,6 +26,8 @@ Commands:
   preflight [FILE ...]       go or no-go: this machine, the files and both together
   fleet FOLDER|RESULTS ...   go or no-go for all nodes of a job, side by side
   baseline FILE|FOLDER ...   write down what fails today: only new failures count then
+  history FILE               what became of a fleet over days
+  diff A.json B.json         what differs between two machines, or two days
   bench KIND                 measure collectives, copies or products; find slow nodes
   simulate --nodes N         snapshots of machines that do not exist, with faults
   explain RULE|CLAUSE        requirement, reason, example and source
@@ -119,6 +121,8 @@ _FUNCTIONS = {
     "preflight": ("preflight", "preflight"),
     "fleet": ("fleet", "fleet"),
     "bench": ("bench", "bench"),
+    "diff": ("diff", "diff"),
+    "history": ("history", "history"),
     "baseline": ("baseline", "baseline"),
     "simulate": ("simulate", "simulate"),
     "completion": ("completion.command", "completion"),

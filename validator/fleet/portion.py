@@ -9,10 +9,12 @@ from typing import Any
 
 from speccheck.validator.evidence.fleet.fleet import FleetNode, Unread
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.fleet.counters import CounterStore
 from speccheck.validator.fleet.distributions import Distributions
 from speccheck.validator.fleet.found import Found
 from speccheck.validator.fleet.own_result import OwnResult
 from speccheck.validator.fleet.samples import SampleStore
+from speccheck.validator.fleet.shared_values import Profile, shared_profile
 
 
 class Told(Record):
@@ -33,8 +35,9 @@ class Portion:
     such as a GPU, with the numbers of two nodes that both claim it.
     """
 
-    def __init__(self) -> None:
-        """Begin without a node."""
+    def __init__(self, *, counts: bool = False) -> None:
+        """Begin without a node; counts: keep counters, for a comparison of days."""
+        self.counters = CounterStore() if counts else None
         self.nodes: list[FleetNode] = []
         self.unread: list[Unread] = []
         self.results: list[OwnResult] = []
@@ -46,12 +49,22 @@ class Portion:
         self.found = Found()
         self.specimens: dict[str, int] = {}
 
-    def add(self, node: FleetNode, content: Mapping[str, Any]) -> int:
-        """Take a node and the content of its snapshot; returns its number."""
+    def add(
+        self,
+        node: FleetNode,
+        content: Mapping[str, Any],
+        profile: Profile | None = None,
+    ) -> int:
+        """Take a node and the content of its snapshot; returns its number.
+
+        profile: of the content, where it is known already.
+        """
         number = len(self.nodes)
         self.nodes.append(node)
-        self.distributions.add(number, content)
+        self.distributions.add(number, profile or shared_profile(content))
         self.samples.add(number, content)
+        if self.counters is not None:
+            self.counters.add(number, content)
         self.add_launch(content.get("launch"))
         runs = content.get("collective_runs")
         if isinstance(runs, list) and runs:
@@ -86,6 +99,8 @@ class Portion:
         self.runs += other.runs
         self.distributions.take(other.distributions, base)
         self.samples.take(other.samples, base)
+        if self.counters is not None and other.counters is not None:
+            self.counters.take(other.counters, base)
         self.found.take(other.found, base)
         self.same += ((name, a + base, b + base) for name, a, b in other.same)
         for specimen, number in other.specimens.items():

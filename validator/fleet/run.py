@@ -1,6 +1,7 @@
 """A fleet: evidence in, verdicts on nodes and on all of them together out."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 from speccheck.validator.assemble import assemble
@@ -13,6 +14,7 @@ from speccheck.validator.evidence.measurement.collective import (
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.fleet.attendance import Expected, attendance
+from speccheck.validator.fleet.counters import CounterStore
 from speccheck.validator.fleet.found import FoundOnNodes
 from speccheck.validator.fleet.listing import Listing
 from speccheck.validator.fleet.own_result import OwnResult
@@ -36,6 +38,8 @@ class FleetRun(Record):
     found: findings of nodes. more: by rule and outcome, nodes with findings that differ
     from those which are kept. of_fleet: findings of all nodes beside each other.
     own: nodes whose own pre-flight said worse than their snapshot, with its reason.
+    counters: of nodes, where somebody compares days. with_variables: nodes that list
+    their variables. jobs: that engines started on the nodes, by name.
     """
 
     edition: Edition
@@ -48,6 +52,9 @@ class FleetRun(Record):
     listing: Listing
     own: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
+    counters: CounterStore = CounterStore()
+    with_variables: tuple[str, ...] = ()
+    jobs: tuple[str, ...] = ()
 
     @property
     def size(self) -> str | None:
@@ -115,6 +122,9 @@ def judge_fleet(
         listing=found,
         own=own,
         warnings=judge.warnings,
+        counters=portion.counters or CounterStore(),
+        with_variables=_with_variables(portion),
+        jobs=tuple(sorted({one.job for one in portion.told if one.job})),
     )
 
 
@@ -137,12 +147,18 @@ def _sized(work: Work, found: Listing, expected: Expected) -> Work:
 def _told_first(found: Listing) -> int | None:
     """How many nodes the run has, by the engine of the first that is read."""
     for chunk in found.chunks[:1]:
-        for report in reports(chunk):
-            if isinstance(report, Report):
-                launch = report.content.get("launch")
-                told = told_by(report.content if report.is_result else launch)
-                return told.nodes if told else None
+        with closing(reports(chunk)) as some:  # it holds a file of lines open
+            for report in some:
+                if isinstance(report, Report):
+                    launch = report.content.get("launch")
+                    told = told_by(report.content if report.is_result else launch)
+                    return told.nodes if told else None
     return None
+
+
+def _with_variables(portion: Portion) -> tuple[str, ...]:
+    numbers = portion.distributions.with_variables
+    return tuple(sorted({portion.nodes[number].name for number in numbers}))
 
 
 def _names(portion: Portion) -> list[str]:

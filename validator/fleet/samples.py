@@ -11,6 +11,7 @@ from speccheck.validator.fleet.distributions import moved
 Sample = tuple[str, int, float]  # leaf, number of the part, value
 _HOST = tuple(one for one in SAMPLED if one.kind == "host")
 _GPUS = tuple(one for one in SAMPLED if one.kind == "gpus")
+_MOST = 1e300  # beyond it, and where a file says NaN, is no measurement
 
 
 class SampleStore:
@@ -24,6 +25,8 @@ class SampleStore:
         """Take the numbers of the snapshot of a node."""
         kept = self.kept
         for leaf, part, value in sampled(content):
+            if not -_MOST < value < _MOST:
+                continue
             samples = kept.get(leaf)
             if samples is None:
                 samples = kept[leaf] = _empty(leaf)

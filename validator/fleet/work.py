@@ -31,13 +31,15 @@ class Work(Record):
     """How the nodes of a fleet are judged.
 
     job: the files of the job that is to run on them. verdict_of: what the findings of
-    a node come to. progress: told how many nodes more are done.
+    a node come to. progress: told how many nodes more are done. counts: whether
+    counters are kept.
     """
 
     request: Request
     job: tuple[ReadFile, ...]
     verdict_of: "VerdictOf"
     progress: Callable[[int], None] = lambda _: None
+    counts: bool = False
 
 
 def judged(work: Work, chunks: Sequence[Chunk], nodes: int, cores: int = 0) -> Portion:
@@ -51,7 +53,7 @@ def judged(work: Work, chunks: Sequence[Chunk], nodes: int, cores: int = 0) -> P
 
     """
     cores = min(cores or _cores(), _MOST_PROCESSES, len(chunks))
-    whole = Portion()
+    whole = Portion(counts=work.counts)
     if cores < 2 or nodes < FEWEST_FOR_SEVERAL:  # noqa: PLR2004 - one core
         worker = _Worker(work)
         for chunk in chunks:
@@ -69,6 +71,7 @@ class _Worker:
     def __init__(self, work: Work) -> None:
         judge = PlanJudge(work.request, proposes=False)
         self._judge = NodeJudge(judge, work.verdict_of, work.job)
+        self.counts = work.counts
 
     def add(
         self, chunk: Chunk, portion: Portion, progress: Callable[[int], None]
@@ -90,7 +93,8 @@ class _Worker:
         except ReadError as error:
             portion.unread.append(Unread(report.file, error.problem, report.name))
             return
-        number = portion.add(_node(report, found.verdict), report.content)
+        node = _node(report, found.verdict)
+        number = portion.add(node, report.content, found.profile)
         for finding in found.findings:
             portion.found.note(finding, number)
 
@@ -121,7 +125,7 @@ def _begin(work: Work) -> None:
 
 
 def _portion(chunk: Chunk) -> Portion:
-    portion = Portion()
+    portion = Portion(counts=_WORKER[0].counts)
     _WORKER[0].add(chunk, portion, lambda _: None)
     return portion
 

@@ -7,6 +7,7 @@ from typing import Any
 from speccheck.validator import VERSION
 from speccheck.validator.evidence.fleet.fleet import Attendance
 from speccheck.validator.fleet.verdict import FleetVerdict
+from speccheck.validator.report.fleet_days_text import since_data
 from speccheck.validator.report.fleet_groups import FleetGroup, fleet_groups
 from speccheck.validator.report.fleet_told import FleetTold
 
@@ -47,6 +48,7 @@ def fleet_data(told: FleetTold) -> dict[str, Any]:
         "spares": _spares(verdict),
         "findings": [_group(one) for one in fleet_groups(run, "error", "fail")],
         "unknown": [_group(one) for one in fleet_groups(run, "unknown")],
+        "since": None if told.since is None else since_data(told.since),
     }
 
 

@@ -43,7 +43,18 @@ def fleet_text(told: FleetTold, style: Style) -> Iterator[str]:
         groups = [one for one in failed if one.level == level]
         yield from _level(groups, run, style, full=told.full)
     yield from _unknowns(fleet_groups(run, "unknown"), style, full=told.full)
+    if told.since is not None:
+        yield from _since(told, style)
     yield f"\n{_totals(verdict, style)}\n"
+
+
+def _since(told: FleetTold, style: Style) -> Iterator[str]:
+    from speccheck.validator.report.fleet_days_text import (  # noqa: PLC0415 - of few
+        since_text,
+    )
+
+    if told.since is not None:
+        yield from since_text(told.since, style, full=told.full)
 
 
 def _header(told: FleetTold, style: Style) -> str:

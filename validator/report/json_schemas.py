@@ -10,9 +10,13 @@ from typing import Any
 
 from speccheck.validator.evidence import plan
 from speccheck.validator.evidence.plan import SECTIONS
+from speccheck.validator.fleet.own_profile_model import FleetProfile
 from speccheck.validator.report.bench_model import BenchJudgement, BenchPlan
 from speccheck.validator.report.coverage_model import CoverageDocument
+from speccheck.validator.report.diff_model import DiffDocument
+from speccheck.validator.report.history_model import HistoryDocument
 from speccheck.validator.report.leaf_comments import leaf_comments
+from speccheck.validator.report.node_result_model import NodeResultDocument
 from speccheck.validator.report.plan_model import PlanDocument
 from speccheck.validator.report.report_model import Report, ReportLine
 from speccheck.validator.report.snapshot_schema import snapshot_schema
@@ -98,6 +102,26 @@ def bench_judgement_schema() -> dict[str, Any]:
     return {"$schema": _DRAFT, **BenchJudgement.model_json_schema(by_alias=True)}
 
 
+def node_result_schema() -> dict[str, Any]:
+    """The schema of `speccheck-node-result/1`."""
+    return {"$schema": _DRAFT, **NodeResultDocument.model_json_schema(by_alias=True)}
+
+
+def diff_schema() -> dict[str, Any]:
+    """The schema of `speccheck-diff/1`."""
+    return {"$schema": _DRAFT, **DiffDocument.model_json_schema(by_alias=True)}
+
+
+def fleet_profile_schema() -> dict[str, Any]:
+    """The schema of `speccheck-fleet-profile/1`."""
+    return {"$schema": _DRAFT, **FleetProfile.model_json_schema(by_alias=True)}
+
+
+def history_schema() -> dict[str, Any]:
+    """The schema of `speccheck-history/1`."""
+    return {"$schema": _DRAFT, **HistoryDocument.model_json_schema(by_alias=True)}
+
+
 def waivers_schema() -> dict[str, Any]:
     """The schema of `speccheck-waivers/1`."""
     schema: dict[str, Any] = {
@@ -138,8 +162,12 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "bench-judgement": bench_judgement_schema,
     "bench-plan": bench_plan_schema,
     "coverage": coverage_schema,
+    "diff": diff_schema,
     "faults": faults_schema,
+    "fleet-profile": fleet_profile_schema,
+    "history": history_schema,
     "native": native_schema,
+    "node-result": node_result_schema,
     "plan": plan_schema,
     "report": report_schema,
     "report-lines": report_lines_schema,

@@ -41,7 +41,25 @@ def commands() -> tuple[Command, ...]:
             _of("baseline"),
             takes_files=True,
         ),
+        Command(
+            ("history",),
+            "what became of a fleet over days",
+            _of("history"),
+            takes_files=True,
+        ),
+        Command(
+            ("diff",),
+            "what differs between two snapshots",
+            _of("diff"),
+            takes_files=True,
+        ),
         *_benches(),
+        Command(
+            ("fleet",),
+            "go or no-go for all nodes of a job",
+            _of("fleet"),
+            takes_files=True,
+        ),
         Command(("simulate",), "a synthetic fleet", _of("simulate")),
         Command(("explain",), "requirement, reason, example", operands=_topics()),
         Command(("rules",), "all rules with their clauses"),
@@ -182,16 +200,24 @@ _VALUES: dict[str, Callable[[], Words]] = {
     "--select": _names,
     "--ignore": _names,
     "--color": lambda: ("auto", "always", "never"),
+    "--tier": lambda: ("0", "1", "2", "3"),
 }
 _LONG = 20  # words of a list that scripts hold once
 _FILE_WORDS = ("FILE", "DIR", "RESULT", "NODE.JSON", "LIST", "PLAN.YAML", "PATH")
+
+
+_TEXT_OR_JSON = {("plan",), ("bench",), ("diff",), ("fleet",), ("history",)}
 
 
 def values_of(command: Command, option: Option) -> Words:
     """The words that an option of a command may take; none where any text may stand."""
     if option.flag == "--format" and command.name[:1] != ("bench",):
         return _formats()
-    if option.flag == "--output" and command.name[:1] in {("plan",), ("bench",)}:
+    if option.flag == "--output" and command.name[:1] in {
+        ("plan",),
+        ("bench",),
+        ("diff",),
+    }:
         return ("text", "json") if command.takes_files else _reports()
     if option.flag == "--profile" and command.name == ("simulate",):
         return _machines()

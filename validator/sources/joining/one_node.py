@@ -5,6 +5,7 @@ from itertools import combinations
 
 from speccheck.validator.evidence.node.node import (
     MEASURED,
+    PART_KEYS,
     SEVERAL,
     SINGLES,
     SPECIMENS,
@@ -16,16 +17,6 @@ from speccheck.validator.evidence.value import KeyPath, Place
 Leaves = Mapping[str, object]
 Listed = dict[tuple[object, ...], int]
 
-# Leaves by which one part is known again, whichever tool shows it.
-_KEYS: dict[str, tuple[str, ...]] = {
-    "gpus": ("pci_address",),
-    "pci_devices": ("address",),
-    "rdma_devices": ("name",),
-    "rdma_ports": ("device", "number"),
-    "network_interfaces": ("name",),
-    "variables": ("layer", "name"),
-    "job_paths": ("role", "name"),
-}
 # What does not change while a machine is the same.
 _IDENTITY = SPECIMENS | {
     "gpus.name",
@@ -236,7 +227,7 @@ def _by_key(kind: str, listed: Sequence[Leaves]) -> Listed | None:
 
 
 def _key(kind: str, leaves: Leaves) -> tuple[object, ...] | None:
-    names = _KEYS.get(kind, ())
+    names = PART_KEYS.get(kind, ())
     key = tuple(leaves.get(name) for name in names)
     if not key or not all(isinstance(one, str | int) for one in key):
         return None

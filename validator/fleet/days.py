@@ -1,0 +1,243 @@
+"""A fleet on two days: who came and went, what changed, what grew, who flipped."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from statistics import median
+
+from speccheck.validator.evidence.fleet.fleet import Shared
+from speccheck.validator.evidence.fleet.leaves import VARIABLES
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.fleet.counters import EVENTS, CounterStore, is_grave
+from speccheck.validator.fleet.distributions import NOT_SET
+from speccheck.validator.fleet.run import FleetRun
+from speccheck.validator.fleet.verdict import FleetVerdict
+
+_HOUR = 3600.0
+# How far beyond the others a counter grew: so many deviations, or so many events more
+# than chance gives around the usual number. Engineering defaults.
+_DEVIATIONS = 6.0
+_TO_SIGMA = 1.4826  # of the median absolute deviation of a normal distribution
+UNTOLD = "not told"
+
+
+class Day(Record):
+    """A fleet on one day.
+
+    states: by name, fit or why not. taken: by name, in seconds since 1970.
+    with_variables: nodes that list their variables.
+    """
+
+    name: str
+    nodes: tuple[str, ...]
+    states: Mapping[str, str]
+    taken: Mapping[str, float]
+    shared: Mapping[str, Shared]
+    counters: CounterStore
+    with_variables: tuple[str, ...] = ()
+
+
+class Changed(Record):
+    """Nodes on which a leaf changed in the same way."""
+
+    leaf: str
+    before: str
+    now: str
+    hosts: tuple[str, ...]
+
+
+class Flipped(Record):
+    """Nodes whose verdict changed in the same way."""
+
+    before: str
+    now: str
+    hosts: tuple[str, ...]
+
+
+class Growth(Record):
+    """A counter of a node that grew; began_anew: it was lower, as after a restart."""
+
+    node: str
+    by: float
+    per_hour: float | None
+    began_anew: bool
+
+
+class Grown(Record):
+    """A counter that grew beyond the others; usual: growth of most nodes."""
+
+    leaf: str
+    is_grave: bool
+    usual: float
+    of: int
+    nodes: tuple[Growth, ...]
+
+
+class Since(Record):
+    """What came of two days.
+
+    both: how many nodes are in both. hours: the shortest and the longest time between.
+    lost: leaves that are not known any more. untold: leaves that the evidence of a day
+    does not tell, with so many nodes.
+    """
+
+    before: str
+    both: int
+    came: tuple[str, ...]
+    went: tuple[str, ...]
+    hours: tuple[float, float] | None
+    changed: tuple[Changed, ...]
+    lost: tuple[Changed, ...]
+    untold: tuple[tuple[str, int], ...]
+    flipped: tuple[Flipped, ...]
+    grown: tuple[Grown, ...]
+
+    @property
+    def is_backwards(self) -> bool:
+        """Whether what was to be the older fleet is the newer one."""
+        return self.hours is not None and self.hours[1] < 0
+
+
+def since(before: Day, now: Day) -> Since:
+    """Lay two days side by side, node by node, by their names."""
+    both = set(before.nodes) & set(now.nodes)
+    changed: dict[tuple[str, str, str], list[str]] = {}
+    lost: dict[tuple[str, str, str], list[str]] = {}
+    untold: list[tuple[str, int]] = []
+    for leaf in dict.fromkeys(chain(before.shared, now.shared)):
+        then, today = _values(before, leaf), _values(now, leaf)
+        silent = 0
+        for name in both:
+            old, new = then.get(name), today.get(name)
+            if old is None or new is None:
+                silent += old is not new
+            elif old != new and not old.startswith(_UNKNOWN):
+                target = lost if new.startswith(_UNKNOWN) else changed
+                target.setdefault((leaf, old, new), []).append(name)
+        if silent:
+            untold.append((leaf, silent))
+    return Since(
+        before=before.name,
+        both=len(both),
+        came=tuple(sorted(set(now.nodes) - both)),
+        went=tuple(sorted(set(before.nodes) - both)),
+        hours=_hours(before, now, both),
+        changed=_changes(changed),
+        lost=_changes(lost),
+        untold=tuple(untold),
+        flipped=_flipped(before, now, both),
+        grown=tuple(_grown(before, now, both)),
+    )
+
+
+_UNKNOWN = "\0"
+
+
+def _values(day: Day, leaf: str) -> dict[str, str]:
+    """The value of a leaf by node; after a mark, why it is not known."""
+    shared = day.shared.get(leaf)
+    found: dict[str, str] = {}
+    if shared is None and leaf.startswith(VARIABLES):
+        return dict.fromkeys(day.with_variables, NOT_SET)
+    if shared is not None:
+        for group in shared.groups:
+            found.update(dict.fromkeys(group.hosts, group.value))
+        for group in shared.unseen:
+            found.update(dict.fromkeys(group.hosts, _UNKNOWN + group.value))
+    return found
+
+
+def _changes(found: Mapping[tuple[str, str, str], list[str]]) -> tuple[Changed, ...]:
+    """What few nodes have first."""
+    changes = (
+        Changed(leaf, old, new.removeprefix(_UNKNOWN), tuple(sorted(names)))
+        for (leaf, old, new), names in found.items()
+    )
+    return tuple(sorted(changes, key=lambda o: (len(o.hosts), o.leaf, o.before, o.now)))
+
+
+def _hours(before: Day, now: Day, both: set[str]) -> tuple[float, float] | None:
+    found = [
+        (now.taken[name] - before.taken[name]) / _HOUR
+        for name in both
+        if name in now.taken and name in before.taken
+    ]
+    return (min(found), max(found)) if found else None
+
+
+def _flipped(before: Day, now: Day, both: set[str]) -> tuple[Flipped, ...]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for name in both:
+        pair = before.states.get(name, UNTOLD), now.states.get(name, UNTOLD)
+        if pair[0] != pair[1]:
+            found.setdefault(pair, []).append(name)
+    flips = (Flipped(*pair, tuple(sorted(names))) for pair, names in found.items())
+    return tuple(sorted(flips, key=lambda one: (len(one.hosts), one.now, one.before)))
+
+
+def _grown(before: Day, now: Day, both: set[str]) -> Iterator[Grown]:
+    for leaf in now.counters.kept:
+        if leaf == EVENTS:
+            continue
+        old, new = _of_counter(before, leaf), _of_counter(now, leaf)
+        growths = [
+            _growth(before, now, name, old[name], total)
+            for name, total in new.items()
+            if name in both and name in old
+        ]
+        found = _beyond(leaf, growths)
+        if found is not None:
+            yield found
+
+
+def _of_counter(day: Day, leaf: str) -> dict[str, float]:
+    """A counter by the names of the nodes that tell it."""
+    told: dict[str, float] = {}
+    if leaf.startswith(f"{EVENTS}."):  # of an event that is not in the log: none
+        told = dict.fromkeys(_of_counter(day, EVENTS), 0.0)
+    found = day.counters.kept.get(leaf)
+    if found is not None:
+        pairs = zip(found.nodes, found.sums, strict=True)
+        told.update((day.nodes[number], total) for number, total in pairs)
+    return told
+
+
+def _growth(before: Day, now: Day, name: str, old: float, new: float) -> Growth:
+    began_anew = new < old
+    by = new if began_anew else new - old
+    hours = None
+    if name in now.taken and name in before.taken:
+        hours = (now.taken[name] - before.taken[name]) / _HOUR
+    per_hour = by / hours if hours is not None and hours > 0 else None
+    return Growth(name, by, None if began_anew else per_hour, began_anew)
+
+
+def _beyond(leaf: str, growths: Sequence[Growth]) -> Grown | None:
+    """The nodes on which a counter grew beyond the others, the most first."""
+    if not growths:
+        return None
+    usual = median(one.by for one in growths)
+    grave = is_grave(leaf)
+    limit = 0.0
+    if not grave:
+        spread = _TO_SIGMA * median(abs(one.by - usual) for one in growths)
+        limit = usual + _DEVIATIONS * max(spread, max(usual, 1.0) ** 0.5)
+    found = [one for one in growths if one.by > limit]
+    if not found:
+        return None
+    found.sort(key=lambda one: (-one.by, one.node))
+    return Grown(leaf, grave, usual, len(growths), tuple(found))
+
+
+def day_of(name: str, run: FleetRun, verdict: FleetVerdict) -> Day:
+    """A judged fleet as one day."""
+    unfit = {one.name: one.state for one in verdict.unfit}
+    nodes = tuple(one.name for one in run.nodes)
+    return Day(
+        name,
+        nodes,
+        {one: unfit.get(one, "fit") for one in nodes},
+        {one.name: one.taken for one in run.nodes if one.taken is not None},
+        run.fleet.shared,
+        run.counters,
+        run.with_variables,
+    )

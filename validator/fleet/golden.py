@@ -1,0 +1,236 @@
+"""Each node of a fleet against one machine that is as it should be.
+
+Its leaves are those that all nodes share, and the variables; what is another one on
+every machine, such as a serial number, is none of them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.evidence.fleet.fleet import Group, Samples, Shared
+from speccheck.validator.evidence.fleet.leaves import VARIABLES
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.fleet.distributions import NOT_SET
+from speccheck.validator.fleet.shared_values import (
+    Unseen,
+    knows_variables,
+    shared_values,
+    variables,
+)
+
+RULE = "golden"
+_MOST_SHOWN = 80  # characters of a value in a message
+
+
+class Range(Record):
+    """The numbers that are normal; None: no bound on that side."""
+
+    least: float | None
+    most: float | None
+
+
+class Golden(Record):
+    """What every node should be.
+
+    name: of the file. values: by leaf. unknown: leaves that it does not know, and why.
+    knows_variables: a variable that it does not list is not set. ranges: of numbers.
+    what: how messages call it. free: leaves that may be anything.
+    """
+
+    name: str
+    values: Mapping[str, str]
+    unknown: tuple[tuple[str, str], ...] = ()
+    knows_variables: bool = False
+    ranges: Mapping[str, Range] = MappingProxyType({})
+    what: str = "the golden snapshot"
+    free: frozenset[str] = frozenset()
+
+
+class Deviation(Record):
+    """Nodes on which a leaf is another one than it should be."""
+
+    leaf: str
+    wanted: str
+    found: str
+    hosts: tuple[str, ...]
+
+
+class Outside(Record):
+    """Nodes with a number outside of the range that is normal; worst: farthest out."""
+
+    leaf: str
+    normal: Range
+    worst: float
+    hosts: tuple[str, ...]
+
+
+class Against(Record):
+    """What came of it.
+
+    unseen: by leaf and reason, nodes of which it is not known. skipped: leaves that the
+    golden machine does not know. compared: values of nodes that were compared.
+    """
+
+    golden: Golden
+    nodes: int
+    deviations: tuple[Deviation, ...]
+    outside: tuple[Outside, ...]
+    unseen: tuple[tuple[str, Group], ...]
+    skipped: tuple[tuple[str, str], ...]
+    compared: int
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The nodes that are otherwise in anything."""
+        found = {name for one in self.deviations for name in one.hosts}
+        found.update(name for one in self.outside for name in one.hosts)
+        return tuple(sorted(found))
+
+
+def golden_of(content: Mapping[str, Any], name: str) -> Golden:
+    """The golden machine of a snapshot's content."""
+    values: dict[str, str] = {}
+    unknown: list[tuple[str, str]] = []
+    for leaf, text in shared_values(content):
+        if isinstance(text, Unseen):
+            unknown.append((leaf, str(text)))
+        else:
+            values[leaf] = text
+    values.update(variables(content))
+    return Golden(name, values, tuple(unknown), knows_variables(content))
+
+
+def against_golden(
+    golden: Golden,
+    nodes: Sequence[str],
+    shared: Mapping[str, Shared],
+    with_variables: Sequence[str],
+    samples: Iterable[Samples] = (),
+) -> Against:
+    """Lay the nodes of a fleet beside the golden machine.
+
+    Args:
+        golden: as they should be.
+        nodes: the names of all, by number.
+        shared: leaves over all nodes.
+        with_variables: nodes that list their variables.
+        samples: numbers over all nodes.
+
+    """
+    deviations: list[Deviation] = []
+    unseen: list[tuple[str, Group]] = []
+    compared = 0
+    for leaf, wanted in _wanted(golden, shared):
+        one = shared.get(leaf) or _set_nowhere(leaf, with_variables)
+        seen = {name for group in one.groups for name in group.hosts}
+        compared += len(seen)
+        deviations += (
+            Deviation(leaf, wanted, group.value, group.hosts)
+            for group in one.groups
+            if group.value != wanted
+        )
+        unseen += ((leaf, group) for group in one.unseen)
+        seen.update(name for group in one.unseen for name in group.hosts)
+        if untold := tuple(sorted(set(nodes) - seen)):
+            unseen.append((leaf, Group("its evidence does not tell it", untold)))
+    outside = tuple(_outside(golden, samples, nodes))
+    return Against(
+        golden,
+        len(set(nodes)),
+        tuple(sorted(deviations, key=lambda o: (len(o.hosts), o.leaf, o.found))),
+        outside,
+        tuple(unseen),
+        golden.unknown,
+        compared,
+    )
+
+
+def _wanted(golden: Golden, shared: Mapping[str, Shared]) -> Iterator[tuple[str, str]]:
+    """What each leaf should be; a variable that is not listed is not to be set."""
+    yield from golden.values.items()
+    if golden.knows_variables:
+        for leaf in shared:
+            is_held = leaf.startswith(VARIABLES) and leaf not in golden.free
+            if is_held and leaf not in golden.values:
+                yield leaf, NOT_SET
+
+
+def _set_nowhere(leaf: str, with_variables: Sequence[str]) -> Shared:
+    """A leaf that no node tells: of a variable, that it is set on none."""
+    if not leaf.startswith(VARIABLES) or not with_variables:
+        return Shared(leaf, ())
+    return Shared(leaf, (Group(NOT_SET, tuple(sorted(with_variables))),))
+
+
+def _outside(
+    golden: Golden, samples: Iterable[Samples], nodes: Sequence[str]
+) -> Iterator[Outside]:
+    for one in samples:
+        normal = golden.ranges.get(one.leaf)
+        if normal is None:
+            continue
+        low = float("-inf") if normal.least is None else normal.least
+        high = float("inf") if normal.most is None else normal.most
+        found = [
+            (max(low - value, value - high), value, nodes[number])
+            for number, value in zip(one.nodes, one.values, strict=True)
+            if not low <= value <= high
+        ]
+        if found:
+            worst = max(found)[1]
+            hosts = tuple(sorted({name for _, _, name in found}))
+            yield Outside(one.leaf, normal, worst, hosts)
+
+
+def golden_findings(against: Against) -> Iterator[Finding]:
+    """What is otherwise, as warnings: they count with `--fail-on warning`.
+
+    And what could not be compared, as unknown; where nothing could, as a must.
+    """
+    what = against.golden.what
+    for one in against.deviations:
+        text = f"{_shown(one.found)}; should be {_shown(one.wanted)}, as in {what}"
+        pair = one.found, one.wanted
+        yield _finding(one.leaf, text, one.hosts)._replace(
+            measured=pair[0], required=pair[1]
+        )
+    for out in against.outside:
+        text = f"{out.worst:,.6g}; {range_words(out.normal)} is normal by {what}"
+        yield _finding(out.leaf, text, out.hosts)._replace(measured=out.worst)
+    for leaf, group in against.unseen:
+        yield _finding(leaf, f"not compared: {group.value}", group.hosts)._replace(
+            outcome="unknown", missing=(leaf,)
+        )
+    if not against.compared:
+        text = f"no node tells anything that {what} knows"
+        yield _finding("", text, ())._replace(
+            outcome="unknown", clause_level="must", missing=(RULE,)
+        )
+
+
+def range_words(normal: Range) -> str:
+    """`41 to 57`, or the one bound that there is."""
+    if normal.least is None:
+        return f"up to {normal.most:,.6g}"
+    if normal.most is None:
+        return f"{normal.least:,.6g} and more"
+    return f"{normal.least:,.6g} to {normal.most:,.6g}"
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}..."
+
+
+def _finding(leaf: str, message: str, hosts: tuple[str, ...]) -> Finding:
+    return Finding(
+        clause="",
+        title=f"{leaf} is otherwise",
+        clause_level="should",
+        rule=f"{RULE} {leaf}".strip(),
+        level="warning",
+        outcome="fail",
+        message=message,
+        hosts=hosts,
+    )

@@ -1,0 +1,255 @@
+"""The comparison of two snapshots as people read it: `speccheck diff`."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+
+from speccheck.validator.comparison.difference import Comparison, Difference
+from speccheck.validator.comparison.side import NoValue, Side
+from speccheck.validator.evidence.node.changes import Group
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.secrets import hidden
+from speccheck.validator.report.style import Style, counted, printable, wrap
+
+_TITLES: dict[Group, str] = {
+    "identity": "identity and software",
+    "topology": "topology",
+    "health": "health",
+    "settings": "limits and settings",
+    "measurements": "measurements",
+    "varying": "never the same twice",
+}
+_ANSWERS = {"one": "one machine", "two": "two machines", "not_known": "not known"}
+_MOST_VALUE = 48  # characters of a value on a line
+_MOST_ELEMENTS = 4
+_MOST_PARTS = 3
+_MOST_LINES = 8  # of one leaf, without --full
+_MOST_NAMES = 6
+
+
+class _Row(Record):
+    """Differences that are said in the same words, with the parts that have them."""
+
+    leaf: str
+    words: str
+    tail: str
+    paint: str
+    parts: tuple[str, ...]
+
+
+def diff_text(found: Comparison, style: Style, *, full: bool = False) -> str:
+    """The whole report."""
+    lines = [*_head(found, style), *_groups(found, style, full=full)]
+    lines += _rest(found, style, full=full)
+    lines += ["", _last(found, style)]
+    return "\n".join(lines) + "\n"
+
+
+def value_text(value: object) -> str:
+    """A value on one line, without secrets and without what a terminal would obey."""
+    return printable(hidden(_plain(value)))
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, NoValue):
+        return value.reason
+    if value is None or isinstance(value, bool):
+        return {None: "not known", True: "yes", False: "no"}[value]
+    if isinstance(value, int | float):
+        return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+    if isinstance(value, list):
+        return ", ".join(map(_plain, value)) or "none"
+    if isinstance(value, dict):
+        return str(value.get("status", "not known")).replace("_", " ")
+    return str(value) or '""'
+
+
+def _head(found: Comparison, style: Style) -> Iterator[str]:
+    width = max(len(printable(one.file)) for one in (found.a, found.b))
+    yield _side("A", found.a, width)
+    later = "" if found.hours is None else f", {_later(found.hours)}"
+    yield _side("B", found.b, width) + later
+    words = f"{_ANSWERS[found.machine.answer]}: {printable(found.machine.reason)}"
+    if found.machine.answer == "not_known":
+        words = f"whether it is one machine is {words}"
+    if found.was_restarted:
+        words += "; restarted in between"
+    yield wrap(words, style.width, "")
+    if found.hours is not None and found.hours < 0:
+        yield "B is the older one: give it first, and counters show how they grew"
+
+
+def _side(letter: str, side: Side, width: int) -> str:
+    words = [f"{letter}  {printable(side.file):<{width}}", printable(side.name)]
+    if side.taken is not None:
+        words.append(f"taken {_moment(side.taken)}")
+    if side.is_synthetic:
+        words.append("SYNTHETIC: no machine")
+    if side.release:
+        words.append(f"by speccheck {printable(side.release)}")
+    return "  ".join(words)
+
+
+def _moment(seconds: float) -> str:
+    try:
+        moment = datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, ValueError, OSError):
+        return "at no time"
+    return f"{moment:%Y-%m-%d %H:%M} UTC"
+
+
+def _later(hours: float) -> str:
+    word = "later" if hours >= 0 else "EARLIER"
+    size = abs(hours)
+    if size < 1:
+        return f"{size * 60:.0f} min {word}"
+    return f"{size:.0f} h {word}" if size < 72 else f"{size / 24:.0f} days {word}"  # noqa: PLR2004
+
+
+def _groups(found: Comparison, style: Style, *, full: bool) -> Iterator[str]:
+    groups: dict[Group, list[Difference]] = {}
+    for one in found.notable:
+        groups.setdefault(one.group, []).append(one)
+    for group, differences in groups.items():
+        yield ""
+        yield style.paint(_TITLES[group], "bold")
+        yield from _lines(differences, style, full=full)
+
+
+def _lines(
+    differences: Sequence[Difference], style: Style, *, full: bool
+) -> Iterator[str]:
+    rows = _rows(differences)
+    width = min(max(len(one.leaf) for one in rows), 40)
+    by_leaf: dict[str, list[_Row]] = {}
+    for row in rows:
+        by_leaf.setdefault(row.leaf, []).append(row)
+    for leaf, several in by_leaf.items():
+        shown = several if full else several[:_MOST_LINES]
+        for row in shown:
+            yield _line(row, leaf, width, style)
+        if left := sum(len(one.parts) for one in several[len(shown) :]):
+            yield f"  {'':<{width}}  and {counted(left, 'part')} more: --full"
+
+
+def _line(row: _Row, leaf: str, width: int, style: Style) -> str:
+    words = style.paint(row.words, row.paint)
+    texts = [f"  {printable(leaf):<{width}}", words]
+    if row.tail:
+        texts.append(row.tail)
+    if any(row.parts):
+        known = [printable(one) for one in row.parts if one]
+        shown = ", ".join(known[:_MOST_PARTS])
+        if len(known) > _MOST_PARTS:
+            shown = f"{known[0]} and {len(known) - 1} more"
+        texts.append(style.paint(f"({shown})", "dim"))
+    return "  ".join(texts)
+
+
+def _rows(differences: Iterable[Difference]) -> list[_Row]:
+    """Differences with the same words as one; counters that grew most come first."""
+    by_words: dict[tuple[str, str, str, str], list[str]] = {}
+    for one in sorted(differences, key=_weight):
+        words, tail = _words(one)
+        key = one.leaf, words, tail, _PAINTS[one.change]
+        by_words.setdefault(key, []).append(one.part)
+    return [_Row(*key, tuple(parts)) for key, parts in by_words.items()]
+
+
+_PAINTS = {
+    "changed": "warning",
+    "came": "warning",
+    "went": "error",
+    "grew": "error",
+    "fell": "info",
+    "not_known": "unknown",
+}
+
+
+def _weight(one: Difference) -> tuple[bool, float]:
+    return one.change != "grew", -(one.by or 0.0)
+
+
+def _words(one: Difference) -> tuple[str, str]:
+    """What is said of a difference, and what follows it."""
+    tail = one.note
+    if one.change in {"came", "went"}:
+        told = one.b if one.change == "came" else one.a
+        if one.group == "health" and isinstance(told, int):
+            return f"{one.change}, {counted(told, 'time')}", tail
+        return one.change, tail
+    if isinstance(one.a, list) and isinstance(one.b, list):
+        words = _of_lists(one.a, one.b)
+    else:
+        words = f"{_short(one.a)} -> {_short(one.b)}"
+    if one.change in {"grew", "fell"} and one.by is not None:
+        words = f"{words}  {one.by:+,.6g}"
+        if one.per_hour:
+            tail = f"{one.per_hour:,.3g} an hour"
+    elif one.by is not None:
+        tail = f"{one.by:+.1%}"
+    if one.change == "not_known":
+        words += "  (compared with nothing)"
+    return words, printable(tail)
+
+
+def _short(value: object) -> str:
+    text = value_text(value)
+    return text if len(text) <= _MOST_VALUE else f"{text[: _MOST_VALUE - 3]}..."
+
+
+def _of_lists(a: list[object], b: list[object]) -> str:
+    """What differs between two lists, by number or, of texts, by what is new."""
+    if all(isinstance(one, str) for one in (*a, *b)):
+        words = [f"+{_short(one)}" for one in b if one not in a]
+        words += [f"-{_short(one)}" for one in a if one not in b]
+        return _few(words) if words else "in another order"
+    if len(a) != len(b):
+        return f"{len(a)} -> {len(b)} of them"
+    pairs = enumerate(zip(a, b, strict=True))
+    words = [
+        f"[{number}] {_short(one)} -> {_short(other)}"
+        for number, (one, other) in pairs
+        if one != other and one is not None and other is not None
+    ]
+    return _few(words)
+
+
+def _few(words: Sequence[str]) -> str:
+    more = len(words) - _MOST_ELEMENTS
+    text = ", ".join(words[:_MOST_ELEMENTS])
+    return f"{text}, {more} more" if more > 0 else text
+
+
+def _rest(found: Comparison, style: Style, *, full: bool) -> Iterator[str]:
+    """What is never the same twice, and what could not be compared."""
+    varying = found.varying
+    if varying and full:
+        yield ""
+        yield style.paint(_TITLES["varying"], "bold")
+        yield from _lines(varying, style, full=full)
+    elif varying:
+        leaves = [*dict.fromkeys(one.leaf.rpartition(".")[2] for one in varying)]
+        names = ", ".join(printable(one) for one in leaves[:_MOST_NAMES])
+        more = ", ..." if len(leaves) > _MOST_NAMES else ""
+        yield ""
+        number = "1 leaf" if len(varying) == 1 else f"{len(varying):,} leaves"
+        text = f"never the same twice: {number} ({names}{more}); --full"
+        yield wrap(text, style.width, "")
+    if found.not_compared:
+        yield ""
+        by_reason: dict[str, list[str]] = {}
+        for one in found.not_compared:
+            by_reason.setdefault(one.reason, []).append(f"{one.leaf} ({one.parts})")
+        for reason, leaves in by_reason.items():
+            yield wrap(f"not compared: {', '.join(leaves)}: {reason}", style.width, "")
+
+
+def _last(found: Comparison, style: Style) -> str:
+    of = f"of {found.compared:,} leaves that both tell"
+    if found.verdict == "nothing_compared":
+        return style.paint("NOTHING COMPARED: no leaf has a value in both", "unknown")
+    if found.verdict == "same":
+        return style.paint(f"the same: none {of} differs, but what always does", "good")
+    number = len(found.notable)
+    words = "one difference" if number == 1 else f"{number:,} differences"
+    return style.paint(f"{words}, {of}", "warning")

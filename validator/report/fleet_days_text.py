@@ -1,0 +1,178 @@
+"""What changed in a fleet since another day: the part of a report that says so."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from speccheck.validator.evidence.secrets import hidden
+from speccheck.validator.fleet.days import Changed, Grown, Growth, Since
+from speccheck.validator.report.fleet_text import shown_names
+from speccheck.validator.report.style import Style, counted, printable, wrap
+
+_MOST_CHANGES = 8
+_MOST_COUNTERS = 6
+_MOST_NODES = 3
+_MOST_VALUE = 60
+_INDENT = "  "
+_DEEPER = "    "
+T = TypeVar("T")
+
+
+def since_text(since: Since, style: Style, *, full: bool = False) -> Iterator[str]:
+    """The part, line by line."""
+    title = f"since {printable(since.before)}{_between(since)}"
+    yield f"\n{style.paint(title, 'bold')}\n"
+    if not since.both:
+        text = "no node is in both: nothing could be compared"
+        yield style.paint(f"{_INDENT}{text}", "unknown") + "\n"
+    yield from _names("came", since.came, "info", style, full=full)
+    yield from _names("went", since.went, "error", style, full=full)
+    for one in since.flipped:
+        paint = "good" if one.now == "fit" else "error"
+        words = style.paint(f"{one.before} -> {one.now}", paint)
+        yield _on(words, one.hosts, style, full=full)
+    yield from _cut(_alike(since.changed), _MOST_CHANGES, _changed, style, full=full)
+    yield from _cut(_alike(since.lost), _MOST_CHANGES, _lost, style, full=full)
+    yield from _cut(since.grown, _MOST_COUNTERS, _grown, style, full=full)
+    if since.untold:
+        leaves = "leaf" if len(since.untold) == 1 else "leaves"
+        text = f"{len(since.untold)} {leaves} not compared on some nodes: one of the "
+        text += "days has result lines, or variables were not read"
+        yield style.paint(wrap(text, style.width, _INDENT), "dim") + "\n"
+    if since.both and not any((since.flipped, since.changed, since.lost, since.grown)):
+        yield f"{_INDENT}nothing else changed on {counted(since.both, 'node')}\n"
+
+
+def _between(since: Since) -> str:
+    if since.hours is None:
+        return ""
+    low, high = since.hours
+    if since.is_backwards:
+        return ", which is the NEWER one"
+    text = f"{low:.0f} h" if high - low < 1 else f"{low:.0f} to {high:.0f} h"
+    return f", {text} ago"
+
+
+def _names(
+    word: str, names: tuple[str, ...], paint: str, style: Style, *, full: bool
+) -> Iterator[str]:
+    if names:
+        text = f"{counted(len(names), 'node')} {word}"
+        yield _on(style.paint(text, paint), names, style, full=full)
+
+
+def _on(words: str, hosts: Sequence[str], style: Style, *, full: bool) -> str:
+    """Some words and the nodes that they are about."""
+    names = printable(shown_names(hosts, full=full))
+    return (
+        f"{_INDENT}{words}\n{style.paint(wrap(names, style.width, _DEEPER), 'dim')}\n"
+    )
+
+
+def _cut(
+    found: Sequence[T],
+    most: int,
+    lines: Callable[..., Iterator[str]],
+    style: Style,
+    *,
+    full: bool,
+) -> Iterator[str]:
+    shown = found if full else found[:most]
+    for one in shown:
+        yield from lines(one, style, full=full)
+    if len(shown) < len(found):
+        text = f"{_INDENT}and {len(found) - len(shown):,} more: --full"
+        yield style.paint(text, "dim") + "\n"
+
+
+def _alike(found: Sequence[Changed]) -> list[Changed]:
+    """Leaves that changed in the same way on the same nodes, as one."""
+    leaves: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for one in found:
+        leaves.setdefault((one.before, one.now, one.hosts), []).append(one.leaf)
+    return [
+        Changed(", ".join(names), before, now, hosts)
+        for (before, now, hosts), names in leaves.items()
+    ]
+
+
+def _value(text: str) -> str:
+    shown = printable(hidden(text))
+    return shown if len(shown) <= _MOST_VALUE else f"{shown[: _MOST_VALUE - 3]}..."
+
+
+def _changed(one: Changed, style: Style, *, full: bool) -> Iterator[str]:
+    words = f"{printable(one.leaf)}  {_value(one.before)} -> "
+    yield _on(
+        words + style.paint(_value(one.now), "warning"), one.hosts, style, full=full
+    )
+
+
+def _leaves(one: Changed, style: Style) -> str:
+    return wrap(printable(one.leaf), style.width, _INDENT).lstrip()
+
+
+def _lost(one: Changed, style: Style, *, full: bool) -> Iterator[str]:
+    why = style.paint(f"not known now: {_value(one.now)}", "unknown")
+    words = f"{_leaves(one, style)}  {_value(one.before)} -> {why}"
+    yield _on(words, one.hosts, style, full=full)
+
+
+def _grown(one: Grown, style: Style, *, full: bool) -> Iterator[str]:
+    paint = "error" if one.is_grave else "warning"
+    usual = f"+{one.usual:,.6g} is usual"
+    number = counted(len(one.nodes), "node")
+    words = style.paint(f"grew on {number} of {one.of:,}", paint)
+    yield f"{_INDENT}{printable(one.leaf)}  {words}; {usual}\n"
+    shown = one.nodes if full else one.nodes[:_MOST_NODES]
+    for node in shown:
+        yield f"{_DEEPER}{_growth(node)}\n"
+    if len(shown) < len(one.nodes):
+        names = shown_names([o.node for o in one.nodes[len(shown) :]], full=False)
+        text = f"and {printable(names)}"
+        yield style.paint(wrap(text, style.width, _DEEPER), "dim") + "\n"
+
+
+def _growth(one: Growth) -> str:
+    text = f"{printable(one.node)}  +{one.by:,.6g}"
+    if one.per_hour:
+        text += f"  {one.per_hour:,.3g} an hour"
+    return text + ("  counts anew" if one.began_anew else "")
+
+
+def since_data(since: Since) -> dict[str, Any]:
+    """The same for JSON: names are listed one by one."""
+    return {
+        "before": since.before,
+        "nodes_in_both": since.both,
+        "hours": None if since.hours is None else list(since.hours),
+        "came": list(since.came),
+        "went": list(since.went),
+        "flipped": [
+            {"before": one.before, "now": one.now, "nodes": list(one.hosts)}
+            for one in since.flipped
+        ],
+        "changed": [_change_data(one) for one in since.changed],
+        "not_known_now": [_change_data(one) for one in since.lost],
+        "grown": [
+            {
+                "leaf": one.leaf,
+                "is_grave": one.is_grave,
+                "usual": one.usual,
+                "of_nodes": one.of,
+                "nodes": [node._asdict() for node in one.nodes],
+            }
+            for one in since.grown
+        ],
+        "not_compared": [
+            {"leaf": leaf, "nodes": number} for leaf, number in since.untold
+        ],
+    }
+
+
+def _change_data(one: Changed) -> dict[str, Any]:
+    return {
+        "leaf": one.leaf,
+        "before": hidden(one.before),
+        "now": hidden(one.now),
+        "nodes": list(one.hosts),
+    }
