@@ -38,14 +38,22 @@ class Distributions:
         for profile, numbers in other.alike.items():
             self.alike.setdefault(profile, array("I")).extend(moved(numbers, base))
 
+    @property
+    def with_variables(self) -> list[int]:
+        """The nodes that list their variables: one that is not there is not set."""
+        return [
+            number
+            for (_, knows_variables), numbers in self.alike.items()
+            if knows_variables
+            for number in numbers
+        ]
+
     def shared(self, names: Sequence[str]) -> Iterator[Shared]:
         """Each leaf over all nodes, whose names these are."""
         known: dict[str, _ByText] = {}
         unseen: dict[str, _ByText] = {}
-        with_variables: list[int] = []
-        for (leaves, knows_variables), numbers in self.alike.items():
-            if knows_variables:
-                with_variables += numbers
+        with_variables = self.with_variables
+        for (leaves, _), numbers in self.alike.items():
             for leaf, text, is_known in leaves:
                 values = (known if is_known else unseen).setdefault(leaf, {})
                 values.setdefault(text, array("I")).extend(numbers)
