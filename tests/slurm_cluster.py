@@ -129,7 +129,7 @@ class Cluster:
         """Run a command of Slurm, or a script that calls them, to its end."""
         return subprocess.run(
             [_program(words[0]), *words[1:]],
-            env=self.environ | environ,
+            env={**self.environ, **environ},
             cwd=self.folder,
             capture_output=True,
             text=True,
@@ -159,7 +159,8 @@ class Cluster:
     def job(self, number: str) -> dict[str, str]:
         """What the controller knows of a job."""
         told = self.ask("scontrol", "-o", "show", "job", number)
-        return dict(word.partition("=")[::2] for word in told.split() if "=" in word)
+        words = (word.partition("=") for word in told.split() if "=" in word)
+        return {name: value for name, _, value in words}
 
     def job_state(self, number: str) -> str:
         """Such as PENDING, RUNNING, COMPLETED."""

@@ -4,7 +4,7 @@
 #   drain.sh [--dry-run] [--most N] [FILE|-]
 #
 # A line names nodes and why:
-#   scontrol update NodeName=n[3,7] State=DRAIN Reason="GPU 5 has a row to remap"
+#   scontrol update NodeName=n[3,7] State=DRAIN Reason='GPU 5 has a row to remap'
 #   n[3,7] GPU 5 has a row to remap
 # Lines are read, never run; empty ones and those that begin with # are nothing. What is
 # drained or down already keeps its state and its reason, so the same list twice is the
@@ -56,21 +56,30 @@ timeout -k 1 "$limit" sinfo -h -N -o '%N|%T|%E' 2>/dev/null | LC_ALL=C sort -u \
   >"$folder/nodes"
 [ -s "$folder/nodes" ] || refuse "sinfo told of no node: is the controller there?"
 
-# Lines of the list as "nodes|reason"; of one that is neither form, its number.
+# Lines of the list as "nodes|reason"; of one that is neither form, its number. The
+# reason comes last in a line, quoted as a shell would quote it or not at all.
 cat -- "$list" | awk '
-  /^[ \t]*(#|$)/ { next }
-  { line = $0; lower = tolower($0) }
-  lower ~ /^[ \t]*scontrol[ \t]+update[ \t]/ {
-    nodes = line; at = match(lower, /nodename=[^ \t]*/)
-    nodes = at ? substr(line, at + 9, RLENGTH - 9) : ""
-    at = match(lower, /reason="[^"]*"/)
-    if (at) why = substr(line, at + 8, RLENGTH - 9)
-    else { at = match(lower, /reason=[^ \t]*/)
-           why = at ? substr(line, at + 7, RLENGTH - 7) : "" }
-    if (nodes == "" || lower !~ /state=drain/) { print "?" NR; next }
-    print nodes "|" why; next
+  function unquoted(text, quote) {
+    quote = substr(text, 1, 1)
+    if (length(text) > 1 && (quote == "\047" || quote == "\"") &&
+        substr(text, length(text)) == quote) text = substr(text, 2, length(text) - 2)
+    gsub(/\047"\047"\047/, "\047", text)
+    return text
   }
-  { nodes = $1; sub(/^[ \t]*[^ \t]+[ \t]*/, "", line); print nodes "|" line }
+  { sub(/[ \t\r]+$/, ""); sub(/^[ \t]+/, ""); line = $0; lower = tolower($0) }
+  line == "" || line ~ /^#/ { next }
+  lower ~ /^scontrol[ \t]+update[ \t]/ {
+    nodes = ""; why = ""
+    if (match(lower, /nodename=[^ \t\047"]*/))
+      nodes = substr(line, RSTART + 9, RLENGTH - 9)
+    if (at = match(lower, /[ \t]reason=/)) {
+      why = unquoted(substr(line, at + 8)); lower = substr(lower, 1, at)
+    }
+    if (nodes == "" || lower !~ /[ \t]state=drain([ \t]|$)/) print "?" NR
+    else print nodes "|" why
+    next
+  }
+  { nodes = $1; sub(/^[^ \t]+[ \t]*/, "", line); print nodes "|" line }
 ' >"$folder/list"
 
 # Each node once: "node|reason", after Slurm has unfolded the names.
@@ -83,7 +92,9 @@ while IFS='|' read -r nodes why; do
   names=$(timeout -k 1 "$limit" scontrol show hostnames "$nodes" 2>/dev/null)
   [ -n "$names" ] || refuse "no list of nodes: $nodes"
   why=$(printf '%s\n' "$why" | one_line 200)
-  case $why in speccheck*) ;; *) why="speccheck fleet: ${why:-no-go}" ;; esac
+  # By this beginning a health check knows that what it sees alone does not end this.
+  why=${why#speccheck: }
+  why="speccheck fleet: ${why#speccheck fleet: }"
   for name in $names; do
     printf '%s|%s\n' "$name" "$why" >>"$folder/wanted"
   done
@@ -91,7 +102,10 @@ done <"$folder/list"
 
 # What is to be done with each, and whether that is too much.
 awk -F '|' '
-  NR == FNR { if (!($1 in state)) { state[$1] = $2; stated[$1] = $3 }; next }
+  NR == FNR {
+    if (!($1 in state)) { sub(/[^a-z]+$/, "", $2); state[$1] = $2; stated[$1] = $3 }
+    next
+  }
   seen[$1]++ { next }
   !($1 in state) { print "unknown|" $1; next }
   state[$1] ~ /^(drain|drng|down|fail)/ { print "out|" $1 "|" state[$1] ", " stated[$1]; next }

@@ -71,6 +71,7 @@ ask_state() {
   told=$(slurm sinfo -h -n "$node" -o '%T|%E' 2>/dev/null | sed -n 1p)
   case $told in *'|'*) ;; *) return 1 ;; esac
   state=${told%%'|'*}
+  state=${state%%[!a-z]*} # without a mark, such as that of no answer
   stated_reason=${told#*'|'}
   [ "$stated_reason" != none ] || stated_reason=
 }
