@@ -7,13 +7,14 @@ written. All commands are bounded: srun waits for ever where a node never comes.
 
 import ctypes
 import os
+import random
 import shutil
 import signal
 import socket
 import subprocess
 import time
 from collections.abc import Callable, Generator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 
@@ -43,23 +44,34 @@ def skip_without_slurm() -> None:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on at the moment."""
-    with ExitStack() as held:
-        found = [
-            held.enter_context(socket.create_server(("127.0.0.1", 0)))
-            for _ in range(count)
-        ]
-        return [int(one.getsockname()[1]) for one in found]
+    """Ports that nobody listens on, and that no outgoing connection takes either."""
+    least, most = 12_000, 32_000
+    with suppress(OSError):
+        told = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text("utf-8")
+        most = max(int(told.split()[0]), least + 10 * count)
+    found: list[int] = []
+    for port in random.sample(range(least, most), k=most - least):
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            found.append(port)
+        if len(found) == count:
+            return found
+    pytest.fail(f"no {count} free ports below {most}")
 
 
 def until(
-    holds: Callable[[], bool], what: str, seconds: float = _PATIENCE_SECONDS
+    holds: Callable[[], bool],
+    what: str,
+    seconds: float = _PATIENCE_SECONDS,
+    told: Callable[[], str] = str,
 ) -> float:
-    """Ask until it holds; returns how long that took. Fails the test after a while."""
+    """Ask until it holds; returns how long that took. Fails the test after a while.
+
+    told: what to say of it then.
+    """
     began = time.monotonic()
     while not holds():
         if time.monotonic() - began > seconds:
-            pytest.fail(f"not within {seconds:g} s: {what}")
+            pytest.fail(f"not within {seconds:g} s: {what} {told()}")
         time.sleep(_POLL_SECONDS)
     return time.monotonic() - began
 
@@ -197,7 +209,8 @@ class Cluster:
         began = time.monotonic()
         for node in self.nodes:
             self._daemon("slurmd", "-D", "-N", node, log=f"slurmd.{node}")
-        until(lambda: self._idle() == count, f"{count} nodes are idle")
+        idle = f"{count} nodes are idle"
+        until(lambda: self._idle() == count, idle, told=self._troubles)
         self.ready_seconds = time.monotonic() - began
 
     def _start_munge(self, key: Path) -> None:
@@ -217,6 +230,13 @@ class Cluster:
 
     def _answers(self) -> bool:
         return self.run("scontrol", "ping").returncode == 0
+
+    def _troubles(self) -> str:
+        """Which nodes are not idle, and the daemons that have ended."""
+        nodes = self.run("sinfo", "-h", "-N", "-o", "%N %T %E").stdout
+        ended = [str(one.args) for one in self._daemons if one.poll() is not None]
+        rows = [row for row in nodes.splitlines() if " idle none" not in row]
+        return "\n".join([*rows, *ended])
 
     def _idle(self) -> int:
         told = self.run("sinfo", "-h", "-t", "idle", "-o", "%D").stdout.split()
