@@ -78,7 +78,7 @@ def until(
 
 def processes_of(folder: Path) -> list[int]:
     """The processes that were started with a configuration below the folder."""
-    mark = f"SLURM_CONF={folder}".encode()
+    mark = f"SLURM_CONF={folder}/".encode()
     found = []
     for entry in os.listdir("/proc"):
         if entry.isdigit() and int(entry) != os.getpid():
@@ -178,9 +178,11 @@ class Cluster:
         """Such as PENDING, RUNNING, COMPLETED."""
         return self.job(number).get("JobState", "")
 
-    def submit(self, *words: str) -> str:
+    def submit(self, *words: str, environ: Mapping[str, str] = _NOTHING) -> str:
         """Submit a batch job; returns its number."""
-        return self.ask("sbatch", "--parsable", *words)
+        ended = self.run("sbatch", "--parsable", *words, environ=environ)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout.strip()
 
     def start(self, settings: str) -> None:
         """Start everything and wait until every node is idle."""
@@ -199,7 +201,7 @@ class Cluster:
         self._configuration.write_text(
             _SETTINGS.format(folder=folder, host=host, port=controller)
             + "\n".join(rows)
-            + f"\nPartitionName=all Nodes=n[1-{count}] Default=YES MaxTime=10\n"
+            + f"\nPartitionName=all Nodes=n[1-{count}] Default=YES MaxTime=60\n"
             + settings,
             encoding="utf-8",
         )
@@ -297,7 +299,7 @@ TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
 MpiDefault=none
 SelectType=select/cons_tres
-SchedulerParameters=batch_sched_delay=0,sched_interval=1
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=100000
 SwitchType=switch/none
 ReturnToService=2
 SlurmdTimeout=300

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adapter_runs import ADAPTER, INTEGRATIONS, SHELLS, Adapter, adapter_under
+from adapter_runs import INTEGRATIONS, SHELLS, Adapter, adapter_under
 from nvml_stand_in import ROOT, StandIn
 
 NO_GO = """\
@@ -197,13 +197,56 @@ def test_without_a_program_that_limits_nothing_is_run(adapter: Adapter) -> None:
     assert "there is no program timeout" in ended.told
 
 
-def test_a_copy_without_its_other_half_blocks_nobody(tmp_path: Path) -> None:
-    copied = shutil.copy(ADAPTER, tmp_path)
+# What becomes of the other half of a script; it is to block nobody.
+SLIPS = {
+    "gone": None,
+    "a slip": "say() {\n",
+    "a command of POSIX that may end a shell": "shift 99\n: >/nowhere/file\nexit 1\n",
+    "ends with 1": "exit 1\n",
+    "ends with 2": "exit 2\n",
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+@pytest.mark.parametrize(
+    ("script", "half"),
+    [
+        ("adapter.sh", "site.sh"),
+        ("slurm/prolog.sh", "site.sh"),
+        ("slurm/prolog.sh", "slurm/node.sh"),
+        ("slurm/prolog.sh", "adapter.sh"),
+        ("slurm/epilog.sh", "slurm/node.sh"),
+        ("slurm/health_check.sh", "slurm/node.sh"),
+    ],
+)
+def test_a_broken_half_of_a_script_blocks_nobody(
+    adapter: Adapter, script: str, half: str, slip: str
+) -> None:
+    copied = adapter.folder / "copied"
+    shutil.copytree(INTEGRATIONS, copied)
+    text = SLIPS[slip]
+    if text is None:
+        (copied / half).unlink()
+    else:
+        if half == "adapter.sh":  # whose 1 is the word that blocks
+            text = text.replace("exit 1", "exit 3")
+        (copied / half).write_text(f"#!/bin/sh\n{text}", encoding="utf-8")
+    environ = {
+        "PATH": os.environ["PATH"],
+        "SPECCHECK": str(adapter.program(NO_GO)),
+        "SPECCHECK_STATE": str(adapter.folder / "kept"),
+        "SPECCHECK_SITE_FILE": "/dev/null",
+    }
     found = subprocess.run(
-        ["/bin/sh", copied], capture_output=True, text=True, check=False, timeout=30
+        [*adapter.shell, str(copied / script)],
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
     )
-    assert found.returncode == 0
-    assert "site.sh is not there: nothing was judged" in found.stderr
+    assert found.returncode == 0, found.stderr
+    assert found.stderr
 
 
 def test_the_real_speccheck_gives_the_reason(

@@ -1,5 +1,7 @@
 """`integrations/slurm` under a real slurmctld with several slurmd on this machine."""
 
+import json
+import os
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -85,6 +87,13 @@ def test_exit_codes_of_nodes_arrive_through_srun(slurm: Starting) -> None:
         assert found.drained() == {}
 
 
+def has_begun_again(found: Cluster, number: str) -> bool:
+    """Whether a requeued job has run; Slurm would let two minutes pass before."""
+    if found.job(number)["Reason"] == "BeginTime":
+        found.run("scontrol", "update", f"JobId={number}", "StartTime=now")
+    return found.job_state(number) == "COMPLETED"
+
+
 def test_a_faulty_node_is_drained_by_the_prolog_and_the_job_goes_on_elsewhere(
     slurm: Starting,
 ) -> None:
@@ -100,15 +109,16 @@ def test_a_faulty_node_is_drained_by_the_prolog_and_the_job_goes_on_elsewhere(
         number = batch(found, "-N2", "--exclude=n4", text="srun hostname")
         until(lambda: found.job(number)["Restarts"] == "1", "the job is requeued")
         until(lambda: found.job(number)["Reason"] == "BeginTime", "and not held")
-        # Slurm lets two minutes pass before it starts it again.
-        found.ask("scontrol", "update", f"JobId={number}", "StartTime=now")
-        until(lambda: found.job_state(number) == "COMPLETED", "the job ran elsewhere")
+        until(partial(has_begun_again, found, number), "the job ran elsewhere")
         assert found.job(number)["NodeList"] == "n[1,3]"
         until(lambda: found.job_state(other) == "COMPLETED", "the other job ran")
         (node, reason), *rest = found.drained().items()
         assert (node, rest) == ("n2", [])
         assert reason.startswith("speccheck: HW-")
         assert f"{RULE} GPU 5: " in reason
+        result = json.loads((site.kept / "n2.result.json").read_text("utf-8"))
+        told = [result[name] for name in ("engine", "node", "job", "verdict")]
+        assert told == ["slurm", "n2", number, "no-go"]
 
 
 def test_by_default_the_prolog_calls_nothing_of_slurm_and_the_job_is_held(
@@ -156,6 +166,35 @@ def has_said(site: Site, hook: str, text: str) -> bool:
 def has_run(site: Site, hook: str) -> bool:
     """Whether a hook has begun on the second node."""
     return site.runs(hook, "n2") > 0
+
+
+@pytest.mark.parametrize("state", ["/proc/nowhere", "/dev/null"])
+def test_a_verdict_counts_also_where_nothing_can_be_kept(
+    slurm: Starting, state: str
+) -> None:
+    with slurm("prolog") as (found, site):
+        site.settings(f"SPECCHECK_STATE={state}", "SPECCHECK_REASON=scontrol")
+        site.node("n2", NO_GO)
+        assert found.run("srun", "-w", "n1", "true").returncode == 0
+        assert found.drained() == {}
+        found.run("srun", "-w", "n2", "-t", "1", "true", seconds=30)
+        until(lambda: "n2" in found.drained(), "n2 is drained")
+        assert "no reason could be kept in" in found.drained()["n2"]
+
+
+def test_jobs_that_share_a_node_have_a_prolog_each(slurm: Starting) -> None:
+    more = "PrologFlags=Alloc\n"
+    with slurm("prolog", "epilog", settings=more) as (found, site):
+        site.every_node(f"sleep 0.$(($$ % 5))\n{GO}")
+        jobs = [batch(found, "-w", "n1", "-n", "1", text="true") for _ in range(6)]
+        for number in jobs:
+            until(partial(is_done, found, number), f"job {number} is done")
+        assert found.drained() == {}
+        assert not [name for name in os.listdir(site.kept) if name.startswith(".")]
+
+
+def is_done(found: Cluster, number: str) -> bool:
+    return found.job_state(number) == "COMPLETED"
 
 
 BROKEN = {
@@ -262,6 +301,8 @@ def test_the_example_of_a_slurm_conf_is_one(tmp_path: Path) -> None:
         for hook in hooks:
             until(partial(has_run, site, hook), f"{hook} ran")
         told = found.ask("scontrol", "show", "config")
+        number = batch(found, text="exit 65")  # the no-go of a pre-flight
+        until(lambda: found.job_state(number) == "SPECIAL_EXIT", "the job is held")
     stated = [" ".join(line.split()) for line in told.splitlines()]
     assert "HealthCheckNodeState = CYCLE,ANY" in stated
     assert "RequeueExitHold = 65" in stated

@@ -87,7 +87,9 @@ cat -- "$list" | awk '
 while IFS='|' read -r nodes why; do
   case $nodes in
     \?*) refuse "line ${nodes#\?} drains nothing: $list" ;;
-    *[!A-Za-z0-9_.,:[\]-]*) refuse "no list of nodes: $(printf '%s' "$nodes" | one_line 60)" ;;
+    *[!A-Za-z0-9_.,:[\]-]*)
+      refuse "no list of nodes: $(printf '%s\n' "$nodes" | one_line 60)"
+      ;;
   esac
   names=$(timeout -k 1 "$limit" scontrol show hostnames "$nodes" 2>/dev/null)
   [ -n "$names" ] || refuse "no list of nodes: $nodes"
@@ -108,7 +110,9 @@ awk -F '|' '
   }
   seen[$1]++ { next }
   !($1 in state) { print "unknown|" $1; next }
-  state[$1] ~ /^(drain|drng|down|fail)/ { print "out|" $1 "|" state[$1] ", " stated[$1]; next }
+  state[$1] ~ /^(drain|drng|down|fail)/ {
+    print "out|" $1 "|" state[$1] ", " stated[$1]; next
+  }
   { print "drain|" $1 "|" $2 }
 ' "$folder/nodes" "$folder/wanted" >"$folder/plan"
 

@@ -25,9 +25,6 @@ if [ ! -r "$here/node.sh" ] || [ ! -r "$here/../site.sh" ]; then
   echo "speccheck health check: $here/node.sh or ../site.sh is not there" >&2
   exit 0
 fi
-# shellcheck source=integrations/slurm/node.sh
-. "$here/node.sh"
-
 # too_many: whether the limit of drained nodes is reached; sets counted.
 too_many() {
   counted=$(slurm sinfo -h -N -o '%N|%T|%E' 2>/dev/null | sort -u |
@@ -83,17 +80,26 @@ bring_back() {
   esac
 }
 
-SPECCHECK_ROLE=health
-read_site_settings
-judge health "${SPECCHECK_HEALTH_SECONDS:-40}" "${SPECCHECK_HEALTH_OPTIONS:-}"
+# In a shell of its own: whatever ends it early, Slurm gets 0.
+(
+  # shellcheck source=integrations/slurm/node.sh
+  . "$here/node.sh" || exit 91
+  SPECCHECK_ROLE=health
+  read_site_settings
+  judge health "${SPECCHECK_HEALTH_SECONDS:-40}" "${SPECCHECK_HEALTH_OPTIONS:-}"
+  answer=$?
+  if ! ask_state; then
+    [ "$answer" = 0 ] || say err "no-go, and the controller does not answer: $reason"
+  elif explain; then
+    :
+  else
+    case $answer in
+      0) bring_back ;;
+      1) take_out ;;
+    esac
+  fi
+  exit 0
+)
 answer=$?
-if ! ask_state; then
-  [ "$answer" = 0 ] || say err "no-go, and the controller does not answer: $reason"
-elif explain; then
-  :
-elif [ "$answer" = 1 ]; then
-  take_out
-else
-  bring_back
-fi
+[ "$answer" = 0 ] || echo "speccheck health: ended with $answer: not judged" >&2
 exit 0

@@ -5,13 +5,13 @@
 # Nothing in it may end the shell: what a prolog ends with drains the node.
 
 # shellcheck source=integrations/site.sh
-. "$here/../site.sh"
+. "$here/../site.sh" || return 91
 
 # The beginning of a reason of these scripts; one of another's never begins so.
 ours="speccheck: "
 
 # judge ROLE SECONDS OPTIONS: judges this node; 1 only for an answer against it.
-# Sets node, note, verdict and reason. Report and snapshot stay beside the note.
+# Sets node, note, verdict and reason. Report, snapshot and result line stay there.
 judge() {
   SPECCHECK_ROLE=$1
   node=${SLURMD_NODENAME:-$(hostname -s 2>/dev/null || uname -n)}
@@ -19,21 +19,29 @@ judge() {
   note=$kept/$node.note
   verdict='' reason=''
   mkdir -p "$kept" 2>/dev/null
-  report=$kept/$node.$1.report
-  { : >"$report"; } 2>/dev/null || report=/dev/null
+  # Jobs that share a node have their prologs at the same time.
+  own=$kept/.$node.$1.$$
+  files="--out $kept/ --result $kept/"
+  # Not with `:`, which POSIX lets end the shell when it cannot write.
+  { printf '' >"$own.report"; } 2>/dev/null || own='' files=''
   seconds=$(whole_seconds "$2" 8 "the limit of the $1")
   # It is to end by itself before it is ended: then it can say what it has not seen.
   budget=$((seconds > 3 ? seconds - 2 : 1))
-  rm -f "$kept/$node.$1.verdict"
   SPECCHECK_ROLE=$1 SPECCHECK_SECONDS=$seconds \
-    SPECCHECK_VERDICT_FILE=$kept/$node.$1.verdict \
-    SPECCHECK_OPTIONS="${SPECCHECK_OPTIONS:-} $3" \
-    "$here/../adapter.sh" preflight --budget "${budget}s" >"$report"
+    SPECCHECK_VERDICT_FILE=${own:+$own.verdict} \
+    SPECCHECK_OPTIONS="$files ${SPECCHECK_OPTIONS:-} $3" \
+    "$here/../adapter.sh" preflight --tier 0 --budget "${budget}s" \
+    >"${own:-/dev/null}${own:+.report}"
   answer=$?
-  {
-    IFS= read -r verdict
-    IFS= read -r reason
-  } 2>/dev/null <"$kept/$node.$1.verdict"
+  if [ -n "$own" ]; then
+    {
+      IFS= read -r verdict
+      IFS= read -r reason
+    } 2>/dev/null <"$own.verdict"
+    mv -f "$own.report" "$kept/$node.$1.report"
+    mv -f "$own.verdict" "$kept/$node.$1.verdict" 2>/dev/null
+  fi
+  : "${reason:=no reason could be kept in $kept}"
   case $answer in
     0 | 1) return "$answer" ;;
     *)
@@ -53,8 +61,8 @@ keep_note() {
 
 # slurm COMMAND ...: asks the controller, and does not wait for it for ever.
 slurm() {
-  timeout -k 1 "$(whole_seconds "${SPECCHECK_SLURM_SECONDS:-}" 5 SPECCHECK_SLURM_SECONDS)" \
-    "$@"
+  patience=$(whole_seconds "${SPECCHECK_SLURM_SECONDS:-}" 5 SPECCHECK_SLURM_SECONDS)
+  timeout -k 1 "$patience" "$@"
 }
 
 # drain REASON: takes this node out of service.
