@@ -299,7 +299,7 @@ TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
 MpiDefault=none
 SelectType=select/cons_tres
-SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=100000
+SchedulerParameters=batch_sched_delay=0,sched_interval=1
 SwitchType=switch/none
 ReturnToService=2
 SlurmdTimeout=300
