@@ -51,8 +51,10 @@ DRAIN_FORMS = ("slurm", "kubernetes", "plain")
 _USAGE = 2
 _MOST_NODES = 1_000_000
 # Of files: a fleet has others of that name, or none of it.
-_NOT_HERE = {"--baseline", "--waivers", "--no-inline-ignores", "--plot", "--nodes"}
-_NOT_HERE |= {"--output", "--sarif-include-waived", "--statistics"}
+_NOT_HERE = {
+    *("--baseline", "--waivers", "--no-inline-ignores", "--plot", "--nodes"),
+    *("--output", "--sarif-include-waived", "--statistics"),
+}
 
 
 def _option(

@@ -115,13 +115,14 @@ class _Kind:
 
     def _parts_like(self, found: object) -> list[Leaves] | None:
         """The parts to compare, where they are as many and have the same leaves."""
-        parts = [found] if self._is_single else found
+        parts: Any = [found] if self._is_single else found
         if not isinstance(parts, list) or len(parts) != len(self._parts):
             return None
         for mine, other in zip(self._parts, parts, strict=True):
             if not isinstance(other, dict) or mine.keys() != other.keys():
                 return None
-        return parts
+        like: list[Leaves] = parts
+        return like
 
     def _all(self, found: object) -> Iterator[KeyPath]:
         """Every watched leaf: the parts cannot be told one from the other."""

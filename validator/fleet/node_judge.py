@@ -136,7 +136,7 @@ class NodeJudge:
         self._job = tuple(job)
         self._kinds: dict[tuple[object, ...], dict[object, _Kind]] = {}
         self._count = 0
-        self._of_job = of_job(judge) if job else lambda _: False
+        self._of_job = of_job(judge)
 
     def __call__(self, content: Content) -> JudgedNode:
         """Judge a node by the content of its snapshot; raises ReadError for none."""

@@ -203,12 +203,13 @@ def _number(
 ) -> UsualNumber:
     """The range of a number; what lies outside of it makes no part of it."""
     inside = list(pairs)
-    for _ in range(_MOST_ROUNDS):
-        centre, deviation, width = _spread([value for _, value in inside], judged)
+    centre, deviation, width = _spread([value for _, value in inside], judged)
+    for _ in range(_MOST_ROUNDS - 1):
         left = [pair for pair in inside if abs(pair[1] - centre) <= width]
         if len(left) == len(inside):
             break
         inside = left
+        centre, deviation, width = _spread([value for _, value in inside], judged)
     least = None if judged.bad == "high" else centre - width
     most = None if judged.bad == "low" else centre + width
     names = {name for name, _ in inside}

@@ -79,7 +79,8 @@ def _readings(content: Content, paths: Iterable[KeyPath], part: int) -> _Reading
         if len(path) > 2:  # noqa: PLR2004 - of a list, by number
             at: Any = part if path[1] == _OWN else path[1]
             value = value[at] if isinstance(value, list) else None
-        leaf = value.get(path[-1], _NOTHING) if isinstance(value, dict) else _NOTHING
+        name = path[len(path) - 1]
+        leaf = value.get(name, _NOTHING) if isinstance(value, dict) else _NOTHING
         is_plain = type(leaf) in _PLAIN or leaf is _NOTHING
         found.append(leaf if is_plain else fingerprint(leaf))
     return tuple(found)
