@@ -105,7 +105,7 @@ def judge_fleet(
         shared={one.leaf: one for one in portion.distributions.shared(_names(portion))},
         samples={one.leaf: one for one in portion.samples.over(_names(portion))},
         runs=_runs(portion.runs),
-        started=now,
+        started=_judged_at(portion.nodes, now),
     )
     judge = PlanJudge(work.request, proposes=False)
     evidence = assemble(work.job, work.request.context)
@@ -126,6 +126,17 @@ def judge_fleet(
         with_variables=_with_variables(portion),
         jobs=tuple(sorted({one.job for one in portion.told if one.job})),
     )
+
+
+def _judged_at(nodes: Sequence[FleetNode], now: float) -> float:
+    """When nodes are judged: now; made-up ones as soon as the last was made up.
+
+    Synthetic fleets tell a day of their own: the same command writes the same bytes.
+    """
+    taken = [one.taken for one in nodes if one.taken is not None]
+    if taken and all(one.is_synthetic for one in nodes):
+        return max(taken)
+    return now
 
 
 def _sized(work: Work, found: Listing, expected: Expected) -> Work:
