@@ -17,7 +17,20 @@ from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.documents.document import ReadError
 
 _REQUEST = Request((), use="preflight", context=Context(nodes=64))
-_OTHERS = (None, True, 0, 1, 1.0, -1, 3, 10**12, "other", [], [0, 1], {})
+_OTHERS: tuple[object, ...] = (
+    None,
+    True,
+    0,
+    1,
+    1.0,
+    -1,
+    3,
+    10**12,
+    "other",
+    [],
+    [0, 1],
+    {},
+)
 _NODES = 120
 
 

@@ -36,6 +36,8 @@ OF_FLEETS = {
     "vbios_drift": {"gpu_firmware_differs_across_nodes"},
     "firmware_drift": {"adapter_firmware_differs_across_nodes"},
     "hca_order": {"adapters_differ_across_nodes"},
+    "memory_short": {"host_shape_differs_across_nodes"},
+    "straggler": {"slower_than_the_fleet"},
     "missing": {"expected_node_missing"},
     "killed_rank": {"expected_node_missing"},
     "damaged": {"report_unread"},
@@ -53,7 +55,6 @@ SHOWN_BY_OTHERS = {
     "pcie_link_down_generation": {"gpu_settings_differ_across_nodes"},
     "power_cap": {"power_limit_differs_across_nodes"},
     "gpu_power_cap": {"power_limit_differs_across_nodes"},
-    "memory_short": {"host_shape_differs_across_nodes"},
     "governor": {"host_settings_differ_across_nodes"},
     "clock_offset": {"clocks_apart"},
     "thermal": {"readings_unlike_the_fleet"},
@@ -71,7 +72,8 @@ def of_fleet(
     fleet: Fleet, folder: Path, plants: tuple[Plant, ...] = ()
 ) -> tuple[Finding, ...]:
     """What the rules of fleets say of synthetic nodes, as files of a folder."""
-    for written in nodes(fleet, Planting(plants)):
+    is_measured = any(one.fault.is_measured for one in plants)
+    for written in nodes(fleet, Planting(plants, is_measured)):
         for one in written:
             (folder / one.file).write_text(one.text, encoding="utf-8")
     request = Request(

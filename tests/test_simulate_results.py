@@ -97,3 +97,22 @@ def test_the_fleet_reads_them(tmp_path: Path) -> None:
     assert ended.returncode == 1, ended.stderr
     assert "node[0003,0040-0041]" in ended.stdout
     assert "synthetic: 60 nodes" in ended.stdout
+
+
+def test_a_made_up_fleet_grows_no_older(tmp_path: Path) -> None:
+    """Its day is a fixed one; what is older than the rest of it is out of date."""
+    words = ["--nodes", "12", "--quiet", "--out", str(tmp_path / "fleet")]
+    faults = plan(tmp_path, "fault: stale, nodes: [5]")
+    assert main(["simulate", *words, "--faults", str(faults)]) == 0
+    ended = subprocess.run(
+        [*(sys.executable, "-m", "speccheck", "fleet", tmp_path / "fleet"), "--full"],
+        env={"PYTHONPATH": str(ROOT / ".imports")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    before, _, after = ended.stdout.partition("report_out_of_date  on 1 node\n")
+    assert "report_out_of_date" not in before
+    told = " ".join(after.split())
+    assert told.startswith("taken up to 49.0 hours ago; a report may be 24 hours old")
+    assert " node0005 " in told.partition(" fix ")[0] + " "

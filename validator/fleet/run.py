@@ -125,7 +125,7 @@ def judge_fleet(
         shared={one.leaf: one for one in portion.distributions.shared(_names(portion))},
         samples={one.leaf: one for one in portion.samples.over(_names(portion))},
         runs=_runs(portion.runs),
-        started=now,
+        started=_judged_at(portion.nodes, now),
     )
     judge = PlanJudge(work.request, proposes=False)
     evidence = assemble(work.job, work.request.context)
@@ -149,6 +149,17 @@ def judge_fleet(
         of_job=frozenset(portion.of_job - {""}),
         job_rules=frozenset(o.name for o in judge.entries if o.scope in OF_FILES),
     )
+
+
+def _judged_at(nodes: Sequence[FleetNode], now: float) -> float:
+    """When nodes are judged: now; made-up ones as soon as the last was made up.
+
+    Synthetic fleets tell a day of their own: the same command writes the same bytes.
+    """
+    taken = [one.taken for one in nodes if one.taken is not None]
+    if taken and all(one.is_synthetic for one in nodes):
+        return max(taken)
+    return now
 
 
 def _sized(work: Work, found: Listing, expected: Expected) -> Work:

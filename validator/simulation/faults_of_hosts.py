@@ -211,7 +211,7 @@ FAULTS: dict[str, Fault] = {
     "environment_drift": Fault(
         "a variable that the other nodes do not set, sound by itself",
         variable_set,
-        values={"name": "NCCL_BUFFSIZE", "value": "8388608"},
+        values={"name": "NCCL_CROSS_NIC", "value": "2"},
         is_fleet=True,
     ),
 }
