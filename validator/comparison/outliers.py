@@ -4,6 +4,7 @@ What is odd about a node is one finding, however many of its parts and numbers a
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from statistics import median
 
 from speccheck.validator.evidence.fleet.fleet import Fleet, Samples
 from speccheck.validator.evidence.record import Record
@@ -115,7 +116,20 @@ def _far(samples: Samples, reading: Reading, noise: Noise) -> Iterator[tuple[int
     end = max(values) if reading.is_high_worse else min(values)
     if not distance.is_beyond(end, is_high_worse=reading.is_high_worse):
         return
+    usual = _usual_of_parts(samples)
     for position, value in enumerate(values):
         if distance.is_beyond(value, is_high_worse=reading.is_high_worse):
-            far = Far(reading, samples.parts[position], value, distance, len(values))
-            yield samples.nodes[position], far
+            part = samples.parts[position]
+            # The last GPU of every node may be the warmest, or far from the memory.
+            own = value - usual[part] + distance.median
+            if distance.is_beyond(own, is_high_worse=reading.is_high_worse):
+                far = Far(reading, part, value, distance, len(values))
+                yield samples.nodes[position], far
+
+
+def _usual_of_parts(samples: Samples) -> dict[int, float]:
+    """The median of each part over all nodes."""
+    values: dict[int, list[float]] = {}
+    for part, value in zip(samples.parts, samples.values, strict=True):
+        values.setdefault(part, []).append(value)
+    return {part: median(found) for part, found in values.items()}
