@@ -3,7 +3,7 @@
 What is odd about a node is one finding, however many of its parts and numbers are.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from statistics import median
 
 from speccheck.validator.evidence.fleet.fleet import Fleet, Samples
@@ -71,6 +71,18 @@ class Outliers(Record):
     looked_at: tuple[Reading, ...]
     nodes: int
     unseen: tuple[str, ...]
+
+    def without(self, leaf: str, hosts: Container[str]) -> "Outliers":
+        """The same, but for one reading of nodes of which it says nothing."""
+        left = {
+            host: found if host not in hosts else _but(found, leaf)
+            for host, found in self.by_host.items()
+        }
+        return self._replace(by_host={host: far for host, far in left.items() if far})
+
+
+def _but(found: Iterable[Far], leaf: str) -> tuple[Far, ...]:
+    return tuple(one for one in found if one.reading.leaf != leaf)
 
 
 def outliers(fleet: Fleet, readings: Iterable[Reading], noise: Noise) -> Outliers:
