@@ -32,7 +32,9 @@ OF_FLEETS = {
     "driver_drift": {"driver_differs_across_nodes"},
     "nccl_drift": {"nccl_differs_across_nodes"},
     "kernel_drift": {"host_software_differs_across_nodes"},
-    "environment_drift": {"variable_differs_across_nodes"},
+    "environment_drift": {"ranks_choose_otherwise_on_some_nodes"},
+    "memory_short": {"host_shape_differs_across_nodes"},
+    "straggler": {"slower_than_the_fleet"},
     "vbios_drift": {"gpu_firmware_differs_across_nodes"},
     "firmware_drift": {"adapter_firmware_differs_across_nodes"},
     "hca_order": {"adapters_differ_across_nodes"},
@@ -51,12 +53,11 @@ SHOWN_BY_OTHERS = {
     "gpu_missing": {"gpu_inventory_differs_across_nodes"},
     "gpu_of_other_model": {"gpu_inventory_differs_across_nodes"},
     "mig_on": {"gpu_inventory_differs_across_nodes"},
-    "ecc_off": {"gpu_settings_differ_across_nodes"},
-    "pcie_link_down_generation": {"gpu_settings_differ_across_nodes"},
+    "gpu_of_slower_bin": {"gpu_settings_differ_across_nodes"},
     "power_cap": {"power_limit_differs_across_nodes"},
     "gpu_power_cap": {"power_limit_differs_across_nodes"},
+    "slow_gpu": {"slower_than_the_fleet"},
     "governor": {"host_settings_differ_across_nodes"},
-    "clock_offset": {"clocks_apart"},
     "thermal": {"readings_unlike_the_fleet"},
     "adapter_missing": {"adapters_differ_across_nodes"},
     "port_rate": {"adapters_differ_across_nodes"},
@@ -69,11 +70,15 @@ ODD = (3, 7)
 
 
 def of_fleet(
-    fleet: Fleet, folder: Path, plants: tuple[Plant, ...] = ()
+    fleet: Fleet,
+    folder: Path,
+    plants: tuple[Plant, ...] = (),
+    *,
+    is_measured: bool = False,
 ) -> tuple[Finding, ...]:
     """What the rules of fleets say of synthetic nodes, as files of a folder."""
-    is_measured = any(one.fault.is_measured for one in plants)
-    for written in nodes(fleet, Planting(plants, is_measured)):
+    has_measurements = is_measured or any(one.fault.is_measured for one in plants)
+    for written in nodes(fleet, Planting(plants, has_measurements)):
         for one in written:
             (folder / one.file).write_text(one.text, encoding="utf-8")
     request = Request(
@@ -122,6 +127,16 @@ def test_a_healthy_fleet_of_any_size_has_no_failure(
     assert failures(found) == []
     unknown = {one.rule or one.clause for one in found if one.outcome == "unknown"}
     assert unknown <= {"reports_scattered"}, unknown
+
+
+@pytest.mark.parametrize("profile", ["dgx-h100", "dgx-a100", "aws-p5", "dgx-gb200"])
+def test_healthy_nodes_that_measured_are_no_outliers(
+    profile: str, tmp_path: Path
+) -> None:
+    found = of_fleet(Fleet(40, profile, 8), tmp_path, is_measured=True)
+    assert failures(found) == [], [one.message for one in found if one.hosts]
+    (rates,) = (one for one in found if one.rule == "slower_than_the_fleet")
+    assert rates.outcome == "pass"
 
 
 @pytest.mark.parametrize("name", sorted({**OF_FLEETS, **SHOWN_BY_OTHERS}))

@@ -6,8 +6,9 @@ older one become the stragglers that nobody can explain.
 What passes: one VBIOS on all nodes. Its GSP firmware comes with the driver, which is
 compared by itself.
 
-Where it does not apply: a fleet of one node. Fleets of several models or batches have
-several by right: then the groups are told, and no node is called odd.
+Where it does not apply: a fleet of one node; nodes whose own GPUs differ, which rules
+on each node find. Fleets of several models or batches have several by right: then the
+groups are told, and no node is called odd.
 
 Source: Azure/azurehpc-health-checks, check of the VBIOS.
 
@@ -26,8 +27,10 @@ from speccheck.validator.evidence.fleet.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule
 
 _LEAVES = (
-    Compared("gpus.vbios_version", "VBIOS"),
-    Compared("gpus.board_part_number", "part number", is_needed=False),
+    Compared("gpus.vbios_version", "VBIOS", is_of_parts=True),
+    Compared(
+        "gpus.board_part_number", "part number", is_needed=False, is_of_parts=True
+    ),
 )
 _ADVICE = Advice(
     required="GPUs of one name should have one",

@@ -4,11 +4,10 @@ Why it hurts: a collective waits for the slowest GPU of all. Clocks that somebod
 for a measurement, or a link that comes up a generation lower, slow every node, and a
 node without error correction is the one whose results nobody can trust.
 
-What passes: error correction, persistence, compute mode, clocks and PCIe generation
-alike on all nodes.
+What passes: error correction, clocks and PCIe generation alike on all nodes.
 
-Where it does not apply: a fleet of one node. What each of them should be is for the
-rules on each node.
+Where it does not apply: a fleet of one node. What each of them should be, and nodes
+whose own GPUs differ, are for the rules on each node.
 
 Source: Azure/azurehpc-health-checks; facebookresearch/gcm.
 
@@ -27,13 +26,14 @@ from speccheck.validator.evidence.fleet.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule
 
 _LEAVES = (
-    Compared("gpus.ecc_is_on", "error correction"),
-    Compared("gpus.persistence_is_on", "persistence"),
-    Compared("gpus.compute_mode", "compute mode"),
-    Compared("gpus.pcie_generation_maximum", "PCIe generation"),
-    Compared("gpus.sm_clock_maximum_mhz", "highest SM clock (MHz)"),
+    Compared("gpus.ecc_is_on", "error correction", is_of_parts=True),
+    Compared("gpus.pcie_generation_maximum", "PCIe generation", is_of_parts=True),
+    Compared("gpus.sm_clock_maximum_mhz", "highest SM clock (MHz)", is_of_parts=True),
     Compared(
-        "gpus.application_sm_clock_mhz", "applications' SM clock (MHz)", is_needed=False
+        "gpus.application_sm_clock_mhz",
+        "applications' SM clock (MHz)",
+        is_needed=False,
+        is_of_parts=True,
     ),
 )
 _ADVICE = Advice(
@@ -47,5 +47,5 @@ _ADVICE = Advice(
 
 @rule(clause="HW-161")
 def gpu_settings_differ_across_nodes(fleet: Fleet) -> Verdicts:
-    """Compare modes, clocks and generation."""
+    """Compare error correction, clocks and generation."""
     yield from uniform(fleet, _LEAVES, _ADVICE)

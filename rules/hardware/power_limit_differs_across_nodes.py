@@ -5,7 +5,8 @@ them in each step: one capped node takes its share of speed from all.
 
 What passes: one limit of power over the GPUs of all nodes.
 
-Where it does not apply: a fleet of one node.
+Where it does not apply: a fleet of one node; nodes whose own GPUs differ, which rules
+on each node find.
 
 Source: an engineering default; nvidia-smi -pl sets it.
 
@@ -23,7 +24,7 @@ from speccheck.validator.comparison.verdicts import Advice, uniform
 from speccheck.validator.evidence.fleet.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule
 
-_LEAVES = (Compared("gpus.power_limit_watts", "power limit (W)"),)
+_LEAVES = (Compared("gpus.power_limit_watts", "power limit (W)", is_of_parts=True),)
 _ADVICE = Advice(
     required="one cap over all GPUs of a job is required",
     remedy="Set the limit of the others on {nodes} (nvidia-smi -pl WATTS), and in what "

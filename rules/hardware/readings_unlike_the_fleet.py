@@ -23,6 +23,7 @@ Good::
     nvidia-smi --query-gpu=temperature.gpu   # 28 to 39 on 64 nodes
 """
 
+from speccheck.validator.comparison.differences import Compared, differences
 from speccheck.validator.comparison.outlier_verdicts import (
     OutlierAdvice,
     outlier_verdicts,
@@ -30,6 +31,8 @@ from speccheck.validator.comparison.outlier_verdicts import (
 from speccheck.validator.comparison.outliers import MIB, Noise, Reading, outliers
 from speccheck.validator.evidence.fleet.fleet import Fleet
 from speccheck.validator.rule import Numbers, Verdicts, rule
+
+_AVAILABLE = "host.memory_available_bytes"
 
 
 class Limits(Numbers):
@@ -64,7 +67,7 @@ def _readings(limit: Limits) -> tuple[Reading, ...]:
         ),
         Reading("gpus.pcie_replays", "PCIe replays", "", floor=limit.replays_over),
         Reading(
-            "host.memory_available_bytes",
+            _AVAILABLE,
             "available memory of the host",
             "MiB",
             per=MIB,
@@ -86,4 +89,14 @@ def readings_unlike_the_fleet(fleet: Fleet, limit: Limits) -> Verdicts:
         action="MONITOR",
         group_share=limit.group_share,
     )
-    yield from outlier_verdicts(outliers(fleet, _readings(limit), noise), advice)
+    found = outliers(fleet, _readings(limit), noise)
+    yield from outlier_verdicts(
+        found.without(_AVAILABLE, _of_other_size(fleet, limit)), advice
+    )
+
+
+def _of_other_size(fleet: Fleet, limit: Limits) -> set[str]:
+    """Nodes with another memory altogether, which is told as that."""
+    total = Compared("host.memory_total_bytes", "memory", share=limit.available_below)
+    found = differences(fleet, [total])
+    return {host for one in found.odd for host in one.hosts}

@@ -12,6 +12,7 @@ from speccheck.validator.evidence.record import Record
 
 MOST_KINDS = 8  # of odd nodes that are told apart; the rest is told as one
 _OTHERS = "other values"
+_MIXED = " and "  # as shared_values.py joins them
 _UNTOLD = "what they reported does not tell it"
 
 
@@ -20,7 +21,8 @@ class Compared(Record):
 
     label: in messages. is_needed: whether a node that does not tell it is undecided; a
     leaf that only comes along with another one is not. share: numbers that lie within
-    this share of the median are alike. is_size: in bytes.
+    this share of the median are alike. is_size: in bytes. is_of_parts: nodes whose own
+    parts differ (`A and B`) are left to the rules on each node.
     """
 
     leaf: str
@@ -28,6 +30,7 @@ class Compared(Record):
     is_needed: bool = True
     share: float = 0.0
     is_size: bool = False
+    is_of_parts: bool = False
 
 
 class Odd(Record):
@@ -64,12 +67,14 @@ class Differences(Record):
     """What comparing some leaves over a fleet gives.
 
     alike: the leaves that all nodes which tell them have in common, with the value.
+    is_partial: whether some nodes are left to the rules on each node.
     """
 
     odd: tuple[OddNodes, ...]
     divided: tuple[Division, ...]
     untold: tuple[Untold, ...]
     alike: tuple[tuple[Compared, str], ...]
+    is_partial: bool = False
 
 
 def differences(fleet: Fleet, leaves: Sequence[Compared]) -> Differences:
@@ -86,6 +91,7 @@ def differing(
     divided: dict[tuple[tuple[str, ...], ...], list[tuple[Compared, Shared]]] = {}
     untold: dict[tuple[tuple[str, ...], str], list[Compared]] = {}
     alike: list[tuple[Compared, str]] = []
+    is_partial = False
     for compared, shared in leaves:
         if compared.is_needed:
             for hosts, reason in _untold(fleet, shared):
@@ -93,9 +99,13 @@ def differing(
         if shared is None or not shared.groups:
             continue
         found = _near(shared, compared.share) if compared.share else shared
+        if compared.is_of_parts:
+            whole = _without_mixed(found)
+            is_partial = is_partial or whole is not found
+            found = whole
         usual = found.usual
-        if len(found.groups) == 1:
-            alike.append((compared, found.groups[0].value))
+        if len(found.groups) <= 1:
+            alike.extend((compared, one.value) for one in found.groups)
         elif usual is None:
             parts = tuple(one.hosts for one in found.groups)
             divided.setdefault(parts, []).append((compared, found))
@@ -110,6 +120,7 @@ def differing(
             for (hosts, reason), found in untold.items()
         ),
         tuple(alike),
+        is_partial,
     )
 
 
@@ -152,6 +163,12 @@ def _untold(
         rest = sorted({one.name for one in fleet.nodes} - seen)
         if rest:
             yield tuple(rest), _UNTOLD
+
+
+def _without_mixed(shared: Shared) -> Shared:
+    groups = tuple(one for one in shared.groups if _MIXED not in one.value)
+    is_whole = len(groups) == len(shared.groups)
+    return shared if is_whole else shared._replace(groups=groups)
 
 
 def _near(shared: Shared, share: float) -> Shared:

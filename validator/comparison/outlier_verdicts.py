@@ -10,7 +10,7 @@ from speccheck.validator.rule import Verdict, Verdicts, fail, passed, unknown
 
 _MOST_APART = 20  # nodes that get a finding of their own, the worst first
 _WHOLE = 1000  # from here on without decimals
-_MOST_TOLD = 3  # readings of a node
+_MOST_TOLD = 2  # readings of a node
 
 
 class OutlierAdvice(Record):

@@ -3,7 +3,8 @@
 What is odd about a node is one finding, however many of its parts and numbers are.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from statistics import median
 
 from speccheck.validator.evidence.fleet.fleet import Fleet, Samples
 from speccheck.validator.evidence.record import Record
@@ -71,6 +72,18 @@ class Outliers(Record):
     nodes: int
     unseen: tuple[str, ...]
 
+    def without(self, leaf: str, hosts: Container[str]) -> "Outliers":
+        """The same, but for one reading of nodes of which it says nothing."""
+        left = {
+            host: found if host not in hosts else _but(found, leaf)
+            for host, found in self.by_host.items()
+        }
+        return self._replace(by_host={host: far for host, far in left.items() if far})
+
+
+def _but(found: Iterable[Far], leaf: str) -> tuple[Far, ...]:
+    return tuple(one for one in found if one.reading.leaf != leaf)
+
 
 def outliers(fleet: Fleet, readings: Iterable[Reading], noise: Noise) -> Outliers:
     """The nodes of a fleet whose numbers are worse than those of all others.
@@ -115,7 +128,20 @@ def _far(samples: Samples, reading: Reading, noise: Noise) -> Iterator[tuple[int
     end = max(values) if reading.is_high_worse else min(values)
     if not distance.is_beyond(end, is_high_worse=reading.is_high_worse):
         return
+    usual = _usual_of_parts(samples)
     for position, value in enumerate(values):
         if distance.is_beyond(value, is_high_worse=reading.is_high_worse):
-            far = Far(reading, samples.parts[position], value, distance, len(values))
-            yield samples.nodes[position], far
+            part = samples.parts[position]
+            # The last GPU of every node may be the warmest, or far from the memory.
+            own = value - usual[part] + distance.median
+            if distance.is_beyond(own, is_high_worse=reading.is_high_worse):
+                far = Far(reading, part, value, distance, len(values))
+                yield samples.nodes[position], far
+
+
+def _usual_of_parts(samples: Samples) -> dict[int, float]:
+    """The median of each part over all nodes."""
+    values: dict[int, list[float]] = {}
+    for part, value in zip(samples.parts, samples.values, strict=True):
+        values.setdefault(part, []).append(value)
+    return {part: median(found) for part, found in values.items()}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from speccheck.validator.comparison.outliers import Reading
+from speccheck.validator.comparison.outliers import MIB, Reading
 from speccheck.validator.evidence.fleet.fleet import Fleet
 from speccheck.validator.evidence.fleet.leaves import RATES
 
@@ -15,13 +15,23 @@ _KINDS = {
 }
 
 
+def _is_told(word: str) -> bool:
+    return word != "None"
+
+
+def _told(word: str) -> str:
+    """A word of the name of a rate; sizes of messages and of copies in MiB."""
+    size = int(word) if word.isdecimal() else 0
+    return f"{size / MIB:,.0f} MiB" if size >= MIB else word
+
+
 def rates_of(fleet: Fleet, share: float) -> Iterator[Reading]:
     """Each rate that the fleet tells: `copy_tests.host_to_device.memcpy...`."""
     for leaf in fleet.samples:
         kind, _, words = leaf.partition(".")
         if kind in RATES:
             label, unit, per, part = _KINDS[kind]
-            told = f"{label} {words.replace('.', ' ')}"
+            told = " ".join([label, *map(_told, filter(_is_told, words.split(".")))])
             yield Reading(
                 leaf,
                 told,

@@ -55,7 +55,8 @@ def verdicts(found: Differences, advice: Advice) -> Verdicts:
         yield _divided(division, advice)
     for untold in found.untold:
         yield not_told(untold)
-    if found.alike and not (found.odd or found.divided or found.untold):
+    is_open = found.odd or found.divided or found.untold or found.is_partial
+    if found.alike and not is_open:
         yield passed(_said((leaf, value) for leaf, value in found.alike))
 
 

@@ -97,7 +97,16 @@ def _copies(tests: object) -> Iterator[Sample]:
         name = "copy_tests." + ".".join(words)
         for number, rate in enumerate(rates):
             if isinstance(rate, int | float):
-                yield name, number, rate
+                yield name, _gpu_of(one, number), rate
+
+
+def _gpu_of(copies: Mapping[str, Any], number: int) -> int:
+    """The GPU of a copy, that which sends where two take part."""
+    for ends in (copies.get("from_gpu"), copies.get("to_gpu")):
+        gpu = ends[number] if isinstance(ends, list) and number < len(ends) else None
+        if isinstance(gpu, int) and gpu >= 0:
+            return gpu
+    return number
 
 
 def _products(products: object) -> Iterator[Sample]:
