@@ -113,6 +113,7 @@ GENERATORS := \
   rule_index \
   report.coverage_page \
   settings.page \
+  simulation.page \
   sources.registry
 
 generate: $(INSTALLED_FOR_DEVELOPMENT)

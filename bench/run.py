@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from configurations import PUBLISHED, TEMPLATES, fill, write_from_templates
+from preflight_cost import eight_gpus
 
 ROOT = Path(__file__).resolve().parents[1]
 # What the installed command does; the checkout needs no install.
@@ -26,6 +27,7 @@ BASELINE = (sys.executable, "-c", "pass")
 VERSION_TARGET = 3.0  # times `python -c pass`
 ONE_FILE_TARGET = 7.0  # by all rules
 PUBLISHED_TARGET = 100.0
+PREFLIGHT_TARGET = 150.0  # of tier 0, with all probes, on a node of eight GPUs
 SETTINGS_TARGET = 0.8  # beyond the same said by options: most of it is tomllib
 MANY_FILES = 1000
 MANY_FILES_TARGET_SECONDS = 1.2
@@ -153,6 +155,24 @@ def _ratio(what: str, seconds: float, baseline: float, target: float) -> Row:
     return Row(what, figure, f"at most {target:g} times", ratio <= target)
 
 
+def preflight(runs: int) -> list[Row]:
+    """Tier 0 of preflight with its result line, on a node of eight GPUs."""
+    judge = (*SPECCHECK, "preflight", "--result", "result.json", "--out", "node.json")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        variables = eight_gpus(folder)
+        if not variables:
+            return []
+        before = dict(os.environ)
+        os.environ.update(variables)
+        baseline, cost = cheapest((BASELINE, judge), folder, runs)
+        os.environ.clear()
+        os.environ.update(before)
+    what = "speccheck preflight, 8 GPUs"
+    seconds = baseline.cpu_seconds
+    return [_ratio(what, cost.cpu_seconds, seconds, PREFLIGHT_TARGET)]
+
+
 def published(runs: int) -> list[Row]:
     """All published configurations beside the checkout, where there are any."""
     if not PUBLISHED.is_dir():
@@ -223,6 +243,7 @@ def main() -> int:
     print(f"CPU time of whole processes, minimum of {options.runs} runs")
     rows = start_up(options.runs)
     rows += with_settings(2 * options.runs)
+    rows += preflight(max(1, options.runs // 2))
     rows += published(max(1, options.runs // 2))
     rows += throughput(max(1, options.runs // 5))
     show(rows)

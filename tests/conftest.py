@@ -12,8 +12,13 @@ from settings_files import DEEPSPEED
 _OF_THE_CALLER = {
     *("CI", "COLUMNS", "FORCE_COLOR", "GITHUB_ACTIONS", "NO_COLOR", "TERM"),
     "SOURCE_DATE_EPOCH",
+    # What a launcher of the tests would tell (validator/launcher.py).
+    *("RANK", "WORLD_SIZE", "LOCAL_RANK", "NODE_NAME", "JOB_COMPLETION_INDEX"),
 }
-_PREFIXES_OF_THE_CALLER = ("CUDA_", "NCCL_", "SLURM_", "SPECCHECK_", "TORCH_")
+_PREFIXES_OF_THE_CALLER = (
+    *("CUDA_", "NCCL_", "SLURM", "SPECCHECK_", "TORCH"),
+    *("KUBERNETES_", "OMPI_", "PET_", "PMI", "RAY_"),
+)
 
 house_report = pytest.StashKey[list[str]]()
 

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
+from fleet_fixtures import fleet_findings
+from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.locate import LocatedFinding
 from speccheck.validator.policy import FileIgnore, Named, Policy
@@ -28,16 +30,18 @@ class RuleFixture:
     """One fixture file of a rule.
 
     also: names of other clauses and rules to judge by. policy: what settings say.
-    today: the date of UTC that counts as now.
+    today: the date of UTC that counts as now. fleet: nodes instead of files
+    (fleet_fixtures.py).
     """
 
     path: Path
-    files: dict[str, str]
-    expect: list[dict[str, Any]]
+    files: dict[str, str] = field(default_factory=dict)
+    expect: list[dict[str, Any]] = field(default_factory=list)
     context: dict[str, Any] = field(default_factory=dict)
     also: tuple[str, ...] = ()
     policy: dict[str, Any] = field(default_factory=dict)
     today: str = ""
+    fleet: dict[str, Any] = field(default_factory=dict)
 
     @property
     def rule(self) -> str:
@@ -90,6 +94,9 @@ def on_the_day(today: str) -> Generator[None, None, None]:
 
 def findings_of(fixture: RuleFixture, folder: Path) -> list[LocatedFinding]:
     """Judge the fixture's files in a folder; the findings of its rule."""
+    if fixture.fleet:
+        said = fleet_findings(fixture.fleet, request_of(fixture), folder)
+        return [LocatedFinding(one, ()) for one in said if _is_of(fixture, one)]
     for name, text in fixture.files.items():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -100,9 +107,13 @@ def findings_of(fixture: RuleFixture, folder: Path) -> list[LocatedFinding]:
         located
         for plan in judged.plans
         for located in plan.findings
-        if located.finding.rule == fixture.rule
-        or (not located.finding.rule and located.finding.outcome != "fail")
+        if _is_of(fixture, located.finding)
     ]
+
+
+def _is_of(fixture: RuleFixture, finding: Finding) -> bool:
+    is_of_clause = not finding.rule and finding.outcome != "fail"
+    return finding.rule == fixture.rule or is_of_clause
 
 
 def request_of(fixture: RuleFixture) -> Request:

@@ -19,13 +19,14 @@ MOST_LINES = 400
 
 # What each layer may import of speccheck, by prefix. The last fitting prefix of LAYERS
 # is a module's layer; whatever is not named here belongs to the engine.
-_FACTS = ("validator.evidence",)
+_FACTS = ("validator.evidence", "validator.host_names")
 _JUDGES = (
     *_FACTS,
     "validator.models",
     "validator.forecast",
     "validator.tournament",
     "validator.rule",
+    "validator.comparison",
 )
 _READS = (*_FACTS, "validator.models", "validator.spec", "schemas", "validator")
 _ENGINE = (*_JUDGES, *_READS, "rules", "validator.sources", "probes", "engine")
@@ -33,11 +34,15 @@ _SCHEMAS = "validator.report.json_schemas"
 _ASKING = ("validator.report", _SCHEMAS, "validator.cli", "validator.settings")
 LAYERS: dict[str, tuple[str, ...]] = {
     "validator.evidence": _FACTS,
+    "validator.host_names": (),
     "validator.rule": _FACTS,
     "rules": (*_JUDGES, "rules"),
     "validator.models": (*_FACTS, "validator.models"),
     "validator.forecast": (*_FACTS, "validator.models", "validator.forecast"),
     "validator.tournament": (*_FACTS, "validator.models", "validator.tournament"),
+    "validator.comparison": (
+        *(*_FACTS, "validator.models", "validator.rule", "validator.comparison"),
+    ),
     "validator.spec": (*_FACTS, "validator.spec", "validator.models", "schemas"),
     "validator.sources": (*_READS, "validator.sources"),
     "probes": (*_READS, "probes"),
@@ -77,6 +82,7 @@ _NOT_ON_THE_PLAIN_PATH = (
     "pydantic",
     "pynvml",
     "rich",
+    "speccheck.validator.simulation",
     "subprocess",
     "typer",
 )

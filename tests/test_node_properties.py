@@ -145,7 +145,7 @@ def test_an_odd_value_breaks_no_rule(odd: object) -> None:
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_leaf_that_is_gone_hides_no_fault(name: str) -> None:
     """What fails or is in doubt does not come to pass; a variable may be unset."""
-    node, well = FAULTS[name].snapshot(), healthy_node(FAULTS[name].instance)
+    node, well = FAULTS[name].snapshot(), FAULTS[name].well()
     finders = {rule for _, rule, outcome in verdicts(node) if outcome == "fail"}
     rules = tuple(sorted(finders))
     before = verdicts(node, rules)

@@ -8,6 +8,7 @@ import pytest
 
 from rule_fixes import files_after, told
 from rule_fixtures import OUTCOMES, all_fixtures, findings_of, load
+from speccheck.validator.host_names import fold
 from speccheck.validator.locate import LocatedFinding
 
 FIXING_RULES = 84  # at least
@@ -61,6 +62,8 @@ WITHOUT_A_TRAP = frozenset(
     }
 )
 
+_FIELDS = {"outcome", "level", "at", "says", "missing", "fix", "hosts"}
+
 
 def _id(path: Path) -> str:
     return f"{path.parent.name}-{path.stem}"
@@ -109,7 +112,9 @@ def test_rules_with_fixes_show_where_there_is_none() -> None:
 
 def _compare(row: dict[str, Any], located: LocatedFinding) -> None:
     finding = located.finding
-    assert set(row) <= {"outcome", "level", "at", "says", "missing", "fix"}, row
+    assert set(row) <= {"outcome", "level", "at", "says", "missing", "fix", "hosts"}, (
+        row
+    )
     if finding.outcome == "fail":
         assert "level" in row, "a fail states its level"
         assert row["level"] == finding.level
@@ -121,6 +126,7 @@ def _compare(row: dict[str, Any], located: LocatedFinding) -> None:
         ]
         assert places == row.get("at", []), finding.message
         assert finding.remedy, "a failure always says what to change"
+    assert fold(finding.hosts) == row.get("hosts", ""), finding.message
     assert row.get("says", "") in finding.message, finding.message
     if "missing" in row:
         assert list(finding.missing) == row["missing"]

@@ -45,7 +45,7 @@ def snapshots_of_fixtures() -> Iterator[tuple[str, Any]]:
     for path in sorted(FIXTURES.glob("*/*.yaml")):
         text = path.read_text(encoding="utf-8")
         if SCHEMA in text:
-            for name, content in yaml.safe_load(text)["files"].items():
+            for name, content in yaml.safe_load(text).get("files", {}).items():
                 if isinstance(content, str) and SCHEMA in content:
                     yield f"{path.relative_to(FIXTURES)} {name}", json.loads(content)
 

@@ -25,12 +25,14 @@ class Under(Record):
 
 
 class _Part(Protocol):
+    kind: str
     title: str
 
 
 class _Parts(Protocol):
     """Those that are known; there may be more where their count is not."""
 
+    part: _Part
     shown: tuple[_Part, ...]
     count: Value[int]
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
 from speccheck.probes.collectives.world import LISTENING
+from speccheck.probes.parent import PARENT
 
 TELLING = "SPECCHECK_TELLING"  # the pipe to which rank 0 tells its results
-PARENT = "SPECCHECK_PARENT"  # with which these ranks end
 _ADDRESS = "127.0.0.1"
 _LOOK_SECONDS = 0.1
 _CHUNK_BYTES = 65_536

@@ -65,9 +65,11 @@ def port_errors_pile_up(port: RdmaPort, host: Host, limit: Rates) -> Verdicts:
         port.receiver_not_ready_retries_exceeded,
         port.efa_retransmit_timeouts,
     )
-    seconds = host.uptime_seconds.need()
     for counter, most, unit in means:
-        mean = counter.or_else(0) / max(seconds / _SECONDS[unit], 1)
+        count = counter.or_else(0)
+        if not count:
+            continue  # none in any time
+        mean = count / max(host.uptime_seconds.need() / _SECONDS[unit], 1)
         if mean > most:
             yield _too_many(port, counter, f"{mean:,.3g} per {unit[:-1]}", most)
             return

@@ -46,13 +46,14 @@ def slowed_for_long(gpu: Gpu, host: Host, limit: Share) -> Verdicts:
     if any(one.or_else(0) < 0 for one in counted):
         raise MissingEvidence(counted[0].name, "a time below zero")
     longest = max(counted, key=lambda one: one.or_else(0))
-    slowed, up = seconds(longest.or_else(0)), host.uptime_seconds
+    slowed = seconds(longest.or_else(0))
     if slowed <= limit.throttle_share * limit.shortest_run_seconds:
         at = [*needed(*counted)]
         yield passed(at=at, measured=slowed, required=limit.throttle_share)
         return
     why = "heat" if longest is heat else "the power brake"
     told = f"its hardware has slowed it for {slowed:,.0f} seconds because of {why}"
+    up = host.uptime_seconds
     if slowed <= limit.throttle_share * up.need():
         yield unknown(
             f"{told}; for which part of the runs is not known",

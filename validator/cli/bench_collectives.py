@@ -13,7 +13,6 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any
 
-from speccheck.probes.collectives.launch import PARENT
 from speccheck.probes.collectives.rank import Ending, Rank
 from speccheck.probes.collectives.results import Results
 from speccheck.probes.collectives.settings import OPERATIONS, Settings
@@ -24,7 +23,7 @@ from speccheck.probes.collectives.told import (
     teller,
 )
 from speccheck.probes.collectives.world import World, WrongWorld, read_world
-from speccheck.probes.parent import end_with_parent
+from speccheck.probes.parent import end_as_asked
 from speccheck.probes.torch_library import NEEDED, NoTorch, load
 from speccheck.validator.cli.bench_options import (
     OPTIONS,
@@ -82,8 +81,7 @@ def command(name: str, words: list[str]) -> int:
     began = time.monotonic()
     is_silent = False
     try:
-        if parent := os.environ.get(PARENT):
-            end_with_parent(int(parent))
+        end_as_asked()
         world = read_world(os.environ)
         is_silent = world is not None and world.rank > 0
         parsed = _parsed(words, world)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
+from speccheck.probes.parent import end_as_asked
 from speccheck.probes.torch_library import NoTorch
 from speccheck.validator.cli.options import Parsed, UsageError, parse
 from speccheck.validator.cli.plain import judge
@@ -115,6 +116,7 @@ def measure_and_judge(
         write(help_text, None)
         return 0
     try:
+        end_as_asked()
         parsed = with_settings(parse(words, all_options), all_options)
         budget = _verified(parsed)
         found = measure(parsed, budget)

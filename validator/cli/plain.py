@@ -37,6 +37,29 @@ _USAGE = 2
 _WATCH = "--watch"
 
 
+class Audience:
+    """Who hears how a run ended, besides the readers of its reports; here nobody."""
+
+    def reports(self, outputs: list[Output]) -> list[Output]:
+        """The reports to write, of those that the command line asks for."""
+        return outputs
+
+    def remarks(self, run: Run) -> tuple[str, ...]:  # noqa: ARG002 - others use it
+        """What the report says besides, at its end."""
+        return ()
+
+    def told(self, told: Told) -> int:
+        """Hear what was judged, once the reports are written; returns the exit code."""
+        return told.ending.code
+
+    def refused(self, message: str, code: int) -> int:  # noqa: ARG002 - others use it
+        """Hear why nothing was judged; returns the exit code."""
+        return code
+
+
+_NOBODY = Audience()
+
+
 def judge_files(words: list[str]) -> int:
     """Judge files, once or whenever one changes; returns the exit code."""
     if _WATCH in words:
@@ -57,6 +80,7 @@ def judge(
     options: tuple[Option, ...],
     request_of: Callable[[Parsed], Request],
     prepared: Callable[[Request, Parsed], Request] | None = None,
+    audience: Audience = _NOBODY,
 ) -> int:
     """Judge what a command line asks for; every error is one line on standard error.
 
@@ -66,30 +90,33 @@ def judge(
         request_of: what it asks for.
         prepared: the same with what takes time, once the command line is known to be
             right.
+        audience: who hears how it ended.
 
     Returns:
         The exit code.
 
     """
-    outputs = outputs_in(words, NAMES)
+    outputs = audience.reports(outputs_in(words, NAMES))
     try:
         parsed = parse(words, options)
-        outputs = outputs_of(parsed, NAMES)
+        outputs = audience.reports(outputs_of(parsed, NAMES))
         parsed = with_settings(parsed, options)
-        outputs = outputs_of(parsed, NAMES)
+        outputs = audience.reports(outputs_of(parsed, NAMES))
         shown = _shown_instead(parsed, request_of)
         if shown is not None:
             return shown
-        return _judged(parsed, outputs, request_of(parsed), prepared)
+        return _judged(parsed, outputs, request_of(parsed), prepared, audience)
     except WriteError as error:
         # None of the files, not even to say so.
-        return refuse(str(error), [one for one in outputs if one.path is None])
+        outputs = [one for one in outputs if one.path is None]
+        return audience.refused(str(error), refuse(str(error), outputs))
     except REFUSALS as error:
-        return refuse(str(error), outputs)
+        return audience.refused(str(error), refuse(str(error), outputs))
     except Exception as error:
         if passes_on(error):
             raise
-        return refuse(bug_message(error), outputs, BUG)
+        message = bug_message(error)
+        return audience.refused(message, refuse(message, outputs, BUG))
 
 
 def _shown_instead(
@@ -108,6 +135,7 @@ def _judged(
     outputs: list[Output],
     request: Request,
     prepared: Callable[[Request, Parsed], Request] | None,
+    audience: Audience,
 ) -> int:
     """Judge and write the reports; returns the exit code."""
     fail_on = one_of(parsed, "fail_on", FAIL_ON)
@@ -133,13 +161,15 @@ def _judged(
         fail_on=fail_on,
         skips_unknown=request.skip_unknown,
         with_waived="sarif_include_waived" in parsed.values,
+        remarks=audience.remarks(found),
     )
     write_reports(told, outputs if fixes is None else fixes.outputs, parsed)
     if picture is not None:
         from speccheck.validator.cli.plot import plot  # noqa: PLC0415 - seldom
 
         plot(found, picture)
-    return ending.code if fixes is None else fixes.code(ending.code)
+    code = audience.told(told)
+    return code if fixes is None else fixes.code(code)
 
 
 def run_of(

@@ -27,7 +27,7 @@ PICTURES = ("svg", "png")
 USES = ("ci", "preflight", "certify")
 # Options that name a file: those that are read, and those that are written.
 _READ = ("node", "settings", "waivers", "baseline")
-_WRITTEN = ("plot", "out", "next")
+_WRITTEN = ("plot", "out", "next", "result")
 _DEFAULT_WIDTH = 80
 BUG = 4
 # What a command line or the files that it names may have wrong: exit code 2.

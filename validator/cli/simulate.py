@@ -17,6 +17,7 @@ from speccheck.validator.simulation.planting import Planting, plant
 from speccheck.validator.simulation.shape import instances
 
 MOST_NODES = 100_000
+MOST_DAYS = 3_650
 _PROFILE = "dgx-h100"
 _USAGE = 2
 _WIDTH = 88
@@ -34,6 +35,7 @@ OPTIONS: tuple[Option, ...] = (
     _option("--faults", "a plan of faults: what is wrong on which nodes", "PLAN.YAML"),
     _option("--profile", f"type of the machines (default {_PROFILE})", "TYPE"),
     _option("--seed", "another fleet of the same kind (default 1)", "N", "integer"),
+    _option("--day", "the same machines that many days on (default 1)", "N", "integer"),
     _option("--job", "name of the job that the snapshots tell", "NAME"),
     _option("--list-faults", "all faults with the rules that find them, and stop"),
     _option("--list-profiles", "all types of machines, and stop"),
@@ -44,7 +46,8 @@ usage: speccheck simulate --nodes N --out DIR|FILE.jsonl[.gz] [options]
 
 Writes snapshots of machines that do not exist: healthy ones of one type, which differ
 as machines do, and faults where a plan plants some. The same command writes the same
-bytes, and a node is the same in fleets of any size. Every file says that it is
+bytes, and a node is the same in fleets of any size. --day makes the same machines of a
+later day: their counters have grown. Every file says that it is
 synthetic; simulation.json beside them says what is wrong with which node.
 
   speccheck simulate --nodes 64 --out fleet/ --faults plan.yaml
@@ -126,8 +129,16 @@ def _fleet(parsed: Parsed) -> Fleet:
     if not job.isprintable() or len(job) > _LONGEST_NAME:
         message = f"--job: must be a name of at most {_LONGEST_NAME} characters"
         raise UsageError(message)
-    seed = parsed.values.get("seed", 1)
-    return Fleet(nodes, profile, seed if isinstance(seed, int) else 1, job)
+    day = _number(parsed, "day")
+    if day > MOST_DAYS:
+        message = f"--day {day}: at most {MOST_DAYS:,}"
+        raise UsageError(message)
+    return Fleet(nodes, profile, _number(parsed, "seed"), job, day)
+
+
+def _number(parsed: Parsed, name: str) -> int:
+    found = parsed.values.get(name)
+    return found if isinstance(found, int) else 1
 
 
 def _summary(fleet: Fleet, planting: Planting, out: str, manifest: str) -> str:

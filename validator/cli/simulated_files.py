@@ -95,12 +95,9 @@ def _written_before(folder: str) -> set[str]:
 
 def _names_of(found: dict[str, object]) -> Iterator[str]:
     count = found.get("nodes")
-    fleet = Fleet(count if isinstance(count, int) else 0, "", 0)
-    yield from file_names(fleet, Planting())
-    for plant in _rows(found.get("planted")):
-        for name in _texts(plant.get("nodes")):
-            yield f"{name}-again.json"
-            yield f".{name}.json.part"
+    ill = (one.get("nodes") for one in _rows(found.get("planted")))
+    names = [name for nodes in ill for name in _texts(nodes)]
+    yield from file_names(count if isinstance(count, int) else 0, names)
 
 
 def _rows(found: object) -> list[dict[str, object]]:

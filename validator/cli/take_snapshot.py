@@ -5,9 +5,13 @@ import os
 import secrets
 import sys
 from collections.abc import Sequence
+from typing import Any
 
+from speccheck.validator.cli.node_files import node_file
 from speccheck.validator.cli.options import Parsed, UsageError, parse
 from speccheck.validator.cli.request import BUG, bug_message, passes_on
+from speccheck.validator.evidence.node.launch import Launch
+from speccheck.validator.launcher import launch_of, name_of
 from speccheck.validator.options import Option
 from speccheck.validator.report.write import WriteError, write
 
@@ -21,7 +25,7 @@ def _option(flag: str, text: str, metavar: str = "") -> Option:
 def options(budget: str) -> tuple[Option, ...]:
     """The options of a snapshot; budget: the one by default, as people write it."""
     return (
-        _option("--out", "write the snapshot to a file", "FILE"),
+        _option("--out", "write the snapshot to a file, or as NODE.json", "PATH"),
         _option("--budget", f"stop after so long (default {budget})", "SECONDS"),
         _option("--sysroot", "read copied files, and a tape, in DIR", "DIR"),
         _option("--record", "keep a tape of all calls of NVML there", "DIR"),
@@ -31,6 +35,7 @@ def options(budget: str) -> tuple[Option, ...]:
     )
 
 
+_NOT_LAUNCHED = Launch()
 _BUDGET = "10s"
 OPTIONS = options(_BUDGET)
 _USAGE = 2
@@ -59,7 +64,13 @@ def take_snapshot(words: list[str]) -> int:
     try:
         parsed = parse(words, OPTIONS)
         _take_no_file(parsed)
-        write(snapshot_text(parsed, _BUDGET), _text(parsed, "out"))
+        host = os.uname().nodename
+        launch = launch_of(os.environ, host)
+        out = out_file(parsed, name_of(launch, host))
+        if _text(parsed, "sysroot"):
+            launch = Launch()  # it is another machine that lies there
+        seconds = seconds_of(_text(parsed, "budget") or _BUDGET)
+        write(snapshot_text(snapshot_of(parsed, seconds, launch=launch)), out)
     except (UsageError, WriteError) as error:
         sys.stderr.write(f"speccheck: {error}\n")
         return _USAGE
@@ -77,24 +88,37 @@ def _take_no_file(parsed: Parsed) -> None:
         raise UsageError(message)
 
 
+def out_file(parsed: Parsed, name: str) -> str | None:
+    """The file of `--out`, of a node of that name; raises UsageError."""
+    path = _text(parsed, "out")
+    return None if path is None else node_file("--out", path, name, ".json")
+
+
 def _options_help() -> str:
     rows = (f"  {one.flag} {one.metavar}".ljust(28) + one.help for one in OPTIONS)
     return "\n".join(rows) + "\n"
 
 
-def snapshot_text(
+def snapshot_text(content: dict[str, Any]) -> str:
+    """The text of a snapshot, as it is kept."""
+    return json.dumps(content, indent=1) + "\n"
+
+
+def snapshot_of(
     parsed: Parsed,
-    budget: str,
+    seconds: float,
     topology_file: str = "",
     paths: Sequence[tuple[str, str]] = (),
-) -> str:
+    launch: Launch = _NOT_LAUNCHED,
+) -> dict[str, Any]:
     """A snapshot of this machine, or of its copied files; raises UsageError.
 
     Args:
         parsed: the command line.
-        budget: how long it may take, if the command line does not say it.
+        seconds: how long the probes may take.
         topology_file: the file of NCCL_TOPO_FILE that the job names, if it names one.
         paths: role and path of what else the job names: then they are looked at.
+        launch: how this process was started.
 
     """
     from speccheck.probes.collect import (  # noqa: PLC0415 - no other command
@@ -120,7 +144,6 @@ def snapshot_text(
     }
     if "imds" in parsed.values:
         arguments["instance"] = (SERVICE,)
-    seconds = seconds_of(_text(parsed, "budget") or budget)
     found = snapshot(
         root=folder,
         budget_seconds=seconds,
@@ -130,7 +153,9 @@ def snapshot_text(
     found = without_credentials(found)
     if not keep:
         found = without_specimens(found, _salt(parsed))
-    return json.dumps(found, indent=1) + "\n"
+    if launch.engine != "none" or launch.node:
+        found["launch"] = launch.content()
+    return found
 
 
 def _record(parsed: Parsed, root: str, *, keep: bool) -> tuple[str, ...]:

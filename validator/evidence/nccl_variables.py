@@ -13,6 +13,7 @@ from speccheck.validator.evidence.nccl_text import (
 from speccheck.validator.evidence.record import Record
 
 ReadAs = Literal["integer", "level", "debug level", "text"]
+AcrossNodes = Literal["", "alike", "free"]
 
 ANY = "*"  # among published or costly values: whatever is set
 MOST_MISTAKES = 2  # in a name that is taken for a misspelt one
@@ -44,6 +45,8 @@ class VariableRow(Record):
         renamed: the replacement is the same variable under another name.
         costly: values that should not stay set in a run, with their cost in words.
         risk: safe, tuning, debug-only, dangerous-in-production.
+        across_nodes: alike where nodes of a job must not differ, free where they may
+            by right, empty where a node that differs is slower at most.
     """
 
     name: str
@@ -62,6 +65,7 @@ class VariableRow(Record):
     costly: Sequence[str] = ()
     cost: str = ""
     risk: str = "tuning"
+    across_nodes: AcrossNodes = ""
 
     @property
     def has_range(self) -> bool:

@@ -2,68 +2,63 @@
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from speccheck.validator.evidence.fleet.fleet import Group, Shared
 from speccheck.validator.evidence.fleet.leaves import VARIABLES
-from speccheck.validator.fleet.shared_values import (
-    Unseen,
-    knows_variables,
-    shared_values,
-    variables,
-)
+from speccheck.validator.fleet.shared_values import Profile
 
 NOT_SET = "not set"
 _ByText = dict[str, "array[int]"]
 
 
 class Distributions:
-    """The numbers of the nodes by leaf and value."""
+    """The numbers of the nodes by all that they say of what they should share.
+
+    Most nodes of a fleet say the same, and are one row here.
+    """
 
     def __init__(self) -> None:
         """Begin without a node."""
-        self.known: dict[str, _ByText] = {}
-        self.unseen: dict[str, _ByText] = {}
-        self.with_variables = array("I")
+        self.alike: dict[Profile, array[int]] = {}
 
-    def add(self, number: int, content: Mapping[str, Any]) -> None:
-        """Take what the snapshot of a node says."""
-        for leaf, text in shared_values(content):
-            target = self.unseen if isinstance(text, Unseen) else self.known
-            _note(target, leaf, text, number)
-        if knows_variables(content):
-            self.with_variables.append(number)
-            for leaf, text in variables(content):
-                _note(self.known, leaf, text, number)
+    def add(self, number: int, profile: Profile) -> None:
+        """Take what a node says."""
+        numbers = self.alike.get(profile)
+        if numbers is None:
+            numbers = self.alike[profile] = array("I")
+        numbers.append(number)
 
     def add_facts(self, number: int, facts: Mapping[str, str]) -> None:
         """Take what a result line says of a node."""
-        for leaf, text in facts.items():
-            _note(self.known, leaf, text, number)
+        told = tuple((leaf, text, True) for leaf, text in facts.items())
+        self.add(number, (told, False))
 
     def take(self, other: "Distributions", base: int) -> None:
         """Add those of other nodes, whose numbers follow `base`."""
-        for target, source in (
-            (self.known, other.known),
-            (self.unseen, other.unseen),
-        ):
-            for leaf, values in source.items():
-                mine = target.setdefault(leaf, {})
-                for text, numbers in values.items():
-                    mine.setdefault(text, array("I")).extend(moved(numbers, base))
-        self.with_variables.extend(moved(other.with_variables, base))
+        for profile, numbers in other.alike.items():
+            self.alike.setdefault(profile, array("I")).extend(moved(numbers, base))
 
     def shared(self, names: Sequence[str]) -> Iterator[Shared]:
         """Each leaf over all nodes, whose names these are."""
-        for leaf in dict.fromkeys((*self.known, *self.unseen)):
-            values = dict(self.known.get(leaf, {}))
+        known: dict[str, _ByText] = {}
+        unseen: dict[str, _ByText] = {}
+        with_variables: list[int] = []
+        for (leaves, knows_variables), numbers in self.alike.items():
+            if knows_variables:
+                with_variables += numbers
+            for leaf, text, is_known in leaves:
+                values = (known if is_known else unseen).setdefault(leaf, {})
+                values.setdefault(text, array("I")).extend(numbers)
+        for leaf in dict.fromkeys((*known, *unseen)):
+            values = known.get(leaf, {})
             if leaf.startswith(VARIABLES):
                 setters = {number for one in values.values() for number in one}
-                without = [one for one in self.with_variables if one not in setters]
+                without = [one for one in with_variables if one not in setters]
                 if without:
                     values[NOT_SET] = array("I", without)
-            unseen = self.unseen.get(leaf, {})
-            yield Shared(leaf, _groups(values, names), _groups(unseen, names))
+            yield Shared(
+                leaf, _groups(values, names), _groups(unseen.get(leaf, {}), names)
+            )
 
 
 def moved(numbers: "array[int]", base: int) -> "array[int]":
@@ -78,13 +73,3 @@ def _groups(values: _ByText, names: Sequence[str]) -> tuple[Group, ...]:
         for text, numbers in values.items()
     )
     return tuple(sorted(groups, key=lambda one: (-len(one.hosts), one.value)))
-
-
-def _note(by_leaf: dict[str, _ByText], leaf: str, text: str, number: int) -> None:
-    values = by_leaf.get(leaf)
-    if values is None:
-        values = by_leaf[leaf] = {}
-    numbers = values.get(text)
-    if numbers is None:
-        numbers = values[text] = array("I")
-    numbers.append(number)

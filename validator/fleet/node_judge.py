@@ -9,13 +9,21 @@ differs. What comes out is what asking all rules about each node would give
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from speccheck.validator.assemble import PlanEvidence, add_conditions, assemble
+from speccheck.validator.assemble import PlanEvidence, assemble
 from speccheck.validator.engine import Question
 from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.evidence.node.node import Node
+from speccheck.validator.evidence.measurement.conditions import Conditions
+from speccheck.validator.evidence.node.node import ALL, Node
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.fleet.differences import Reference, shape
+from speccheck.validator.fleet.node_evidence import NodeEvidence
+from speccheck.validator.fleet.passing import Passing
+from speccheck.validator.fleet.shared_values import (
+    SHARED_LEAVES,
+    Profile,
+    shared_profile,
+)
 from speccheck.validator.plan_judge import PlanJudge
 from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.files import FileStatus, ReadFile
@@ -39,10 +47,14 @@ _SILENT = frozenset({"pass", "not_applicable"})
 
 
 class JudgedNode(Record):
-    """A node: the word of its verdict, and what neither passes nor does not apply."""
+    """A node: the word of its verdict, and what neither passes nor does not apply.
+
+    profile: what it says of what all nodes should share.
+    """
 
     verdict: str
     findings: tuple[Finding, ...]
+    profile: Profile
 
 
 class _Answer(Record):
@@ -70,7 +82,27 @@ class _Kind:
         self.found: list[Finding] = []
         self.answers: list[_Answer] = []
         self.readers: dict[KeyPath, set[tuple[int, int]]] = {}
+        self.passing: list[Passing] = []  # of each answer
+        self.profile = shared_profile(content)
+        self._of_job: dict[type, object] | None = None
         self.judged: JudgedNode
+
+    @property
+    def of_job(self) -> Mapping[type, object]:
+        """The evidence of the plan, without that of the node."""
+        if self._of_job is None:
+            self._of_job = {
+                kind: found
+                for kind, found in self.evidence.by_type.items()
+                if kind not in ALL and kind is not Conditions
+            }
+        return self._of_job
+
+    def watch(self) -> None:
+        """Compare what anybody looked at, and what all nodes should share."""
+        paths = (*self.readers, *self.read_first)
+        leaves = {(str(one[0]), str(one[-1])) for one in paths if len(one) > 1}
+        self.reference.watch(leaves | SHARED_LEAVES)
 
     def readers_of(self, changed: Iterable[KeyPath]) -> dict[int, set[int]]:
         """The answers that may be others now, each with its pieces."""
@@ -118,11 +150,12 @@ class NodeJudge:
                 kinds[facts] = kind = known  # the last one now
                 changed = set(kind.reference.differences(content))
         asked = kind.readers_of(changed)
-        if not asked:
-            return kind.judged
         if len(asked) > _MOST_ASKED * len(kind.answers) and self._may_keep_more():
             return self._anew(content, form)
-        return self._again(kind, content, asked)
+        judged = self._again(kind, content, asked, changed) if asked else kind.judged
+        if any((one[0], one[-1]) in SHARED_LEAVES for one in changed):
+            return judged._replace(profile=shared_profile(content))
+        return judged
 
     def _may_keep_more(self) -> bool:
         return self._count < _MOST_KINDS
@@ -144,8 +177,9 @@ class NodeJudge:
         kind.found, questions = judge.questions(evidence.by_type)
         for question in questions:
             kind.answers.append(_asked(kind, question, reads))
+        kind.watch()
         findings = kind.found + [o for one in kind.answers for o in one.findings]
-        kind.judged = self._judged(findings)
+        kind.judged = self._judged(findings, kind.profile)
         if not self._may_keep_more():
             self._kinds.clear()
             self._count = 0
@@ -154,19 +188,20 @@ class NodeJudge:
         return kind.judged
 
     def _again(
-        self, kind: _Kind, content: Content, asked: dict[int, set[int]]
+        self,
+        kind: _Kind,
+        content: Content,
+        asked: Mapping[int, set[int]],
+        changed: set[KeyPath],
     ) -> JudgedNode:
         """Ask some rules again, about what is new to them."""
-        evidence = dict(kind.evidence.by_type)
-        node = node_of(content, ANY_NODE)
-        evidence.update(node.by_type())
-        if node.measured:
-            add_conditions(evidence, node)
+        is_listed_otherwise = any(len(one) == 1 for one in changed)
+        asking = _Asking(kind, content, may_know=not is_listed_otherwise)
         is_otherwise = False
         answers: dict[int, _Answer] = {}
         for number, pieces in asked.items():
             known = kind.answers[number]
-            answer = _asked_again(known, evidence, pieces)
+            answer = asking.answer(number, pieces)
             if answer is not known:
                 answers[number] = answer
                 is_otherwise = is_otherwise or _weights(answer) != _weights(known)
@@ -177,13 +212,73 @@ class NodeJudge:
             for number, known in enumerate(kind.answers)
             for found in answers.get(number, known).findings
         ]
-        return self._judged(findings, None if is_otherwise else kind.judged.verdict)
+        verdict = None if is_otherwise else kind.judged.verdict
+        return self._judged(findings, kind.profile, verdict)
 
     def _judged(
-        self, findings: Sequence[Finding], verdict: str | None = None
+        self, findings: Sequence[Finding], profile: Profile, verdict: str | None = None
     ) -> JudgedNode:
         notable = tuple(one for one in findings if one.outcome not in _SILENT)
-        return JudgedNode(verdict or self._verdict_of(findings), notable)
+        return JudgedNode(verdict or self._verdict_of(findings), notable, profile)
+
+
+class _Asking:
+    """Asks rules about a node that differs in some leaves from one of its kind."""
+
+    def __init__(self, kind: _Kind, content: Content, *, may_know: bool) -> None:
+        self._kind = kind
+        self._content = content
+        self._may_know = may_know
+        self._evidence: dict[bool, tuple[NodeEvidence, set[KeyPath]]] = {}
+
+    def answer(self, number: int, pieces: set[int]) -> _Answer:
+        """The answer of a rule; the same object where nothing else is said."""
+        known, passing = self._kind.answers[number], self._kind.passing[number]
+        if self._may_know and passing.is_worth_it and _WHOLE not in pieces:
+            pieces = {
+                piece
+                for piece in pieces
+                if not (
+                    _has_passed(known.pieces[piece])
+                    and passing.knows(self._content, piece)
+                )
+            }
+            if not pieces:
+                return known
+        is_learning = self._may_know and passing.is_learning
+        evidence, reads = self._of(is_learning=is_learning)
+        question = known.question
+        asked = question.rule.asked(evidence, question.under)
+        if isinstance(asked, list):
+            return _Answer(question, (tuple(asked),), ())
+        is_whole = _WHOLE in pieces or asked.pieces != len(known.pieces)
+        if is_whole:
+            found = [
+                tuple(question.rule.piece(asked, one)) for one in range(asked.pieces)
+            ]
+            return _Answer(question, tuple(found), tuple(question.rule.rest(asked)))
+        answers = list(known.pieces)
+        is_new = False
+        first = set(reads)
+        for piece in pieces:
+            reads.clear()
+            said = tuple(question.rule.piece(asked, piece))
+            is_new = is_new or not _are_both_passes(said, answers[piece])
+            if is_learning and _has_passed(said):
+                passing.learn(self._content, first | reads, piece)
+            answers[piece] = said
+        return known._replace(pieces=tuple(answers)) if is_new else known
+
+    def _of(self, *, is_learning: bool) -> tuple[NodeEvidence, set[KeyPath]]:
+        """The evidence on the node, and where it is noted what is read of it."""
+        found = self._evidence.get(is_learning)
+        if found is None:
+            reads: set[KeyPath] = set()
+            node = node_of(self._content, ANY_NODE, reads if is_learning else None)
+            found = NodeEvidence(self._kind.of_job, node), reads
+            self._evidence[is_learning] = found
+        found[1].clear()
+        return found
 
 
 def _asked(kind: _Kind, question: Question, reads: set[KeyPath]) -> _Answer:
@@ -191,6 +286,8 @@ def _asked(kind: _Kind, question: Question, reads: set[KeyPath]) -> _Answer:
     number = len(kind.answers)
     reads.clear()
     asked = question.rule.asked(kind.evidence.by_type, question.under)
+    parts = None if isinstance(asked, list) else asked.parts
+    kind.passing.append(Passing("" if parts is None else parts.part.kind))
     if isinstance(asked, list):
         _note(kind, reads, number, _WHOLE)
         return _Answer(question, (tuple(asked),), ())
@@ -210,26 +307,9 @@ def _note(kind: _Kind, reads: set[KeyPath], answer: int, piece: int) -> None:
         kind.readers.setdefault(path, set()).add((answer, piece))
 
 
-def _asked_again(
-    known: _Answer, evidence: Mapping[type, object], pieces: set[int]
-) -> _Answer:
-    """The answer about another node; the same object where nothing else is said."""
-    question = known.question
-    asked = question.rule.asked(evidence, question.under)
-    if isinstance(asked, list):
-        return _Answer(question, (tuple(asked),), ())
-    if _WHOLE in pieces or asked.pieces != len(known.pieces):
-        found = (
-            tuple(question.rule.piece(asked, piece)) for piece in range(asked.pieces)
-        )
-        return _Answer(question, tuple(found), tuple(question.rule.rest(asked)))
-    answers = list(known.pieces)
-    is_new = False
-    for piece in pieces:
-        said = tuple(question.rule.piece(asked, piece))
-        is_new = is_new or not _are_both_passes(said, answers[piece])
-        answers[piece] = said
-    return known._replace(pieces=tuple(answers)) if is_new else known
+def _has_passed(said: Sequence[Finding]) -> bool:
+    """Whether a rule says that it passes, and nothing else."""
+    return bool(said) and all(one.outcome == "pass" for one in said)
 
 
 def _are_both_passes(said: Sequence[Finding], known: Sequence[Finding]) -> bool:

@@ -14,6 +14,7 @@ from speccheck.validator.fleet.distributions import Distributions
 from speccheck.validator.fleet.found import Found
 from speccheck.validator.fleet.own_result import OwnResult
 from speccheck.validator.fleet.samples import SampleStore
+from speccheck.validator.fleet.shared_values import Profile, shared_profile
 
 
 class Told(Record):
@@ -48,11 +49,19 @@ class Portion:
         self.found = Found()
         self.specimens: dict[str, int] = {}
 
-    def add(self, node: FleetNode, content: Mapping[str, Any]) -> int:
-        """Take a node and the content of its snapshot; returns its number."""
+    def add(
+        self,
+        node: FleetNode,
+        content: Mapping[str, Any],
+        profile: Profile | None = None,
+    ) -> int:
+        """Take a node and the content of its snapshot; returns its number.
+
+        profile: of the content, where it is known already.
+        """
         number = len(self.nodes)
         self.nodes.append(node)
-        self.distributions.add(number, content)
+        self.distributions.add(number, profile or shared_profile(content))
         self.samples.add(number, content)
         if self.counters is not None:
             self.counters.add(number, content)

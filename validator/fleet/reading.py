@@ -5,7 +5,7 @@ import json
 import os
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from datetime import datetime
 from typing import Any, BinaryIO
 
@@ -39,7 +39,7 @@ class Report(Record):
         return seconds_of(self.content.get("taken"))
 
 
-def reports(chunk: Chunk) -> Iterator[Report | Unread]:
+def reports(chunk: Chunk) -> Generator[Report | Unread]:
     """What each node reported, or why that cannot be read."""
     if chunk.is_lines:
         yield from _of_lines(chunk)
@@ -79,31 +79,40 @@ def _bytes(path: str) -> bytes:
         return file.read(MAXIMUM_BYTES + 1)
 
 
-def _opened(path: str, buffering: int = 0) -> BinaryIO:
+def _opened(path: str) -> BinaryIO:
     if path.endswith(".gz"):
         packed: Any = gzip.open(path, "rb")  # noqa: SIM115 - the caller closes it
         opened: BinaryIO = packed
         return opened
-    return open(path, "rb", buffering=buffering)
+    return open(path, "rb", buffering=0)
 
 
 def _of_lines(chunk: Chunk) -> Iterator[Report | Unread]:
     (path,) = chunk.files
     try:
-        with _opened(path, buffering=-1) as file:
-            yield from _lines(chunk, path, file)
+        with _opened(path) as file, _buffered(path, file) as reader:
+            yield from _lines(chunk, path, reader)
     except (OSError, EOFError, zlib.error) as error:
         yield Unread(path, _cannot(error))
 
 
-def _lines(chunk: Chunk, path: str, file: BinaryIO) -> Iterator[Report | Unread]:
+def _buffered(path: str, file: BinaryIO) -> BinaryIO:
+    """The same, read ahead."""
+    import io  # noqa: PLC0415 - only for files of lines
+
+    raw: Any = file
+    reader: BinaryIO = raw if path.endswith(".gz") else io.BufferedReader(raw)
+    return reader
+
+
+def _lines(chunk: Chunk, path: str, reader: BinaryIO) -> Iterator[Report | Unread]:
     number, position = 0, chunk.start
     if chunk.start:
-        file.seek(chunk.start - 1)
+        reader.seek(chunk.start - 1)
         # The line that began before belongs to the chunk before.
-        position += len(file.readline()) - 1
+        position += len(reader.readline()) - 1
     while chunk.end < 0 or position < chunk.end:
-        line = file.readline(MAXIMUM_BYTES + 1)
+        line = reader.readline(MAXIMUM_BYTES + 1)
         if not line:
             return
         number += 1
@@ -149,7 +158,7 @@ def _content(data: bytes) -> dict[str, Any] | str:
 def _fault(error: Exception, data: bytes) -> str:
     if isinstance(error, json.JSONDecodeError):
         end = len(data.rstrip())
-        if error.pos >= end - 1:
+        if error.pos >= end - 1 or error.msg.startswith("Unterminated string"):
             return f"ends within its text, after {end:,} bytes: it was half written"
         return f"is no JSON: {error.msg} at line {error.lineno}"
     if isinstance(error, UnicodeDecodeError):

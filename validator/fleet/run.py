@@ -1,6 +1,7 @@
 """A fleet: evidence in, verdicts on nodes and on all of them together out."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 from speccheck.validator.assemble import assemble
@@ -146,11 +147,12 @@ def _sized(work: Work, found: Listing, expected: Expected) -> Work:
 def _told_first(found: Listing) -> int | None:
     """How many nodes the run has, by the engine of the first that is read."""
     for chunk in found.chunks[:1]:
-        for report in reports(chunk):
-            if isinstance(report, Report):
-                launch = report.content.get("launch")
-                told = told_by(report.content if report.is_result else launch)
-                return told.nodes if told else None
+        with closing(reports(chunk)) as some:  # it holds a file of lines open
+            for report in some:
+                if isinstance(report, Report):
+                    launch = report.content.get("launch")
+                    told = told_by(report.content if report.is_result else launch)
+                    return told.nodes if told else None
     return None
 
 

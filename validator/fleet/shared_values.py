@@ -11,6 +11,13 @@ from speccheck.validator.evidence.fleet.leaves import SHARED, VARIABLES, SharedL
 from speccheck.validator.evidence.node.part import NOT_IN_SNAPSHOT
 
 Content = Mapping[str, Any]
+# Each leaf with its text and whether that is a value; whether variables are listed.
+Profile = tuple[tuple[tuple[str, str, bool], ...], bool]
+# Where a profile comes from, by kind of part and leaf.
+SHARED_LEAVES = frozenset(
+    {(one.kind, name) for one in SHARED for name in (one.field, one.key) if name}
+    | {("variables", name) for name in ("name", "value", "layer")}
+)
 # What is definitely so, and may differ from node to node like any other value.
 _DEFINITE = {"absent": "absent", "not_supported": "not supported"}
 _VARIABLE_PREFIXES = ("NCCL_", "OFI_", "FI_", "UCX_", "RDMAV_", "MLX5_", "TORCH_NCCL_")
@@ -27,6 +34,16 @@ def shared_values(content: Content) -> Iterator[tuple[str, str]]:
     """Each leaf of the table with its text, or with why it is not known (`Unseen`)."""
     for leaf, read in _READERS:
         yield leaf.name, read(content)
+
+
+def shared_profile(content: Content) -> Profile:
+    """All that a node says of what nodes should share."""
+    found = [
+        (leaf, text, not isinstance(text, Unseen))
+        for leaf, text in shared_values(content)
+    ]
+    found += ((leaf, text, True) for leaf, text in variables(content))
+    return tuple(found), knows_variables(content)
 
 
 def told_facts(content: Content) -> dict[str, str]:
@@ -72,7 +89,7 @@ def _text(found: object) -> str:
     if isinstance(found, bool):
         return "yes" if found else "no"
     if isinstance(found, int | float):
-        return f"{found:.12g}"
+        return str(found) if isinstance(found, int) else f"{found:.12g}"
     if isinstance(found, list):
         texts = [_text(one) for one in found]
         unseen = next((one for one in texts if isinstance(one, Unseen)), None)

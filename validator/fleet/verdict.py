@@ -217,9 +217,11 @@ def _blamed(run: FleetRun, weight: int) -> Iterator[tuple[str, Reason]]:
             reason = Reason(rule, likes[rule].title, likes[rule].action)
             for number in numbers:
                 yield run.nodes[number].name, reason
+    came = {one.name for one in run.nodes}
     for finding in run.of_fleet:
         if _is_against(finding, weight):
-            for name in finding.hosts:
+            # Who did not come is missing or unread, and known to be no worse.
+            for name in came.intersection(finding.hosts):
                 yield name, _reason(finding)
 
 

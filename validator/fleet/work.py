@@ -93,7 +93,8 @@ class _Worker:
         except ReadError as error:
             portion.unread.append(Unread(report.file, error.problem, report.name))
             return
-        number = portion.add(_node(report, found.verdict), report.content)
+        node = _node(report, found.verdict)
+        number = portion.add(node, report.content, found.profile)
         for finding in found.findings:
             portion.found.note(finding, number)
 

@@ -7,7 +7,7 @@ health scripts of the field name an outlier (a modified z-score of -2).
 """
 
 from collections.abc import Sequence
-from math import exp, lgamma, log
+from math import erfc, exp, lgamma, log, sqrt
 from statistics import median
 
 from speccheck.validator.evidence.record import Record
@@ -48,6 +48,59 @@ def peers_of(values: Sequence[float], deviations: float, share: float) -> Peers:
     deviation = median([abs(one - middle) for one in values])
     noise = max(deviations * deviation, share * abs(middle))
     return Peers(middle, deviation, middle - noise, middle + 2 * noise)
+
+
+class Distance(Record):
+    """How far from the median a value may lie, in its unit.
+
+    deviation: what the standard deviation would be, if few values are off.
+    """
+
+    median: float
+    deviation: float
+    most: float
+
+    def is_beyond(self, value: float, *, is_high_worse: bool) -> bool:
+        """Whether it lies further on the worse side than any noise."""
+        off = value - self.median
+        return (off if is_high_worse else -off) > self.most
+
+
+def distance_of(
+    values: Sequence[float], deviations: float, scale: float, floor: float, share: float
+) -> Distance:
+    """How far values may lie from the median of them all.
+
+    Of a normal distribution, the share of values beyond k standard deviations on one
+    side is `tail(k)`. Where more than half of the values are equal the deviation is
+    zero, and floor and share count alone.
+
+    Args:
+        values: of all peers, at least one.
+        deviations: so many standard deviations are still noise.
+        scale: of a median absolute deviation to a standard deviation.
+        floor: so much, in the unit of the values, is noise.
+        share: so large a share of the median is noise.
+
+    """
+    ordered = sorted(values)
+    middle = _middle(ordered)
+    # Falling, then rising: two runs, which sorting merges in one go.
+    deviation = scale * _middle(sorted([abs(one - middle) for one in ordered]))
+    most = max(deviations * deviation, floor, share * abs(middle))
+    return Distance(middle, deviation, most)
+
+
+def _middle(ordered: Sequence[float]) -> float:
+    half = len(ordered) // 2
+    if len(ordered) % 2:
+        return ordered[half]
+    return (ordered[half - 1] + ordered[half]) / 2
+
+
+def tail(deviations: float) -> float:
+    """The share of a normal distribution beyond so many standard deviations."""
+    return erfc(deviations / sqrt(2)) / 2
 
 
 def at_least(hits: int, trials: int, chance: float) -> float:

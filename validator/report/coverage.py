@@ -172,7 +172,7 @@ def _gap(clause: Clause, edition: Edition, rules: Sequence[CoveringRule]) -> Gap
         return Gap("proposed", "; ".join(filter(None, ("proposed, no rule", live))))
     if live:
         by_rules = "; files can show that it fails, not that it holds"
-        reads_files = any(one.rule.scope != "node" for one in rules)
+        reads_files = any(one.rule.scope not in {"node", "fleet"} for one in rules)
         return Gap("needs_live_evidence", live + (by_rules if reads_files else ""))
     if rules:
         return None

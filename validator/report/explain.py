@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from speccheck.validator.evidence.measurement.cost import cost_of, cost_text
 from speccheck.validator.evidence.nearest import nearest
 from speccheck.validator.report.markdown_text import plain, prose, with_fences
 from speccheck.validator.report.style import wrap
@@ -68,6 +69,7 @@ def _rule(rule: Rule, edition: Edition) -> str:
         wrap(clause.remedy, _WIDTH, "    "),
         "",
         *_certainty(rule),
+        *_cost(rule),
     ]
     return "\n".join(lines) + "\n"
 
@@ -85,6 +87,25 @@ def _certainty(rule: Rule) -> Iterator[str]:
         yield ""
         yield "Frameworks"
         yield f"    {', '.join(rule.frameworks)}"
+
+
+def _cost(rule: Rule) -> Iterator[str]:
+    """What it takes to gather what the rule judges on a machine."""
+    cost = _cost_text(rule)
+    if cost:
+        yield ""
+        yield "Cost in preflight"
+        yield wrap(cost, _WIDTH, "    ")
+
+
+def _cost_text(rule: Rule) -> str:
+    """The same in a line; empty for a rule of files, which are only read."""
+    if rule.scope not in {"node", "measurement"}:
+        return ""
+    kinds = (getattr(kind, "part", kind) for kind, _ in rule.evidence)
+    names = tuple(str(getattr(kind, "kind", "")) for kind in kinds)
+    cost = cost_of(names, is_of_node=rule.scope == "node")
+    return cost_text(cost) if cost is not None else ""
 
 
 def _clause(clause: Clause, edition: Edition, rules: Sequence[Rule]) -> str:
@@ -118,12 +139,14 @@ def rule_page(rule: Rule, edition: Edition) -> str:
     level = _LEVEL_IN_REPORT[clause.level]
     place = f"../clauses/{clause.area.lower()}.md#{clause.id.lower()}"
     title = f"[{clause.id}]({place}), {plain(clause.title)}"
+    cost = _cost_text(rule)
     parts = [
         f"# {rule.name}",
         prose(text.title),
         f"Clause {title}: **{clause.level}**, in a report {level}.",
         f"Confidence: {rule.confidence}."
         + (f" Frameworks: {', '.join(rule.frameworks)}." if rule.frameworks else ""),
+        *([f"Cost in preflight: {cost}."] if cost else []),
         "## Requirement",
         plain(clause.requirement_text()),
         "## Why",

@@ -16,6 +16,7 @@ from speccheck.validator.report.coverage_model import CoverageDocument
 from speccheck.validator.report.diff_model import DiffDocument
 from speccheck.validator.report.history_model import HistoryDocument
 from speccheck.validator.report.leaf_comments import leaf_comments
+from speccheck.validator.report.node_result_model import NodeResultDocument
 from speccheck.validator.report.plan_model import PlanDocument
 from speccheck.validator.report.report_model import Report, ReportLine
 from speccheck.validator.report.snapshot_schema import snapshot_schema
@@ -116,6 +117,11 @@ def history_schema() -> dict[str, Any]:
     return {"$schema": _DRAFT, **HistoryDocument.model_json_schema(by_alias=True)}
 
 
+def node_result_schema() -> dict[str, Any]:
+    """The schema of `speccheck-node-result/1`."""
+    return {"$schema": _DRAFT, **NodeResultDocument.model_json_schema(by_alias=True)}
+
+
 def waivers_schema() -> dict[str, Any]:
     """The schema of `speccheck-waivers/1`."""
     schema: dict[str, Any] = {
@@ -161,6 +167,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "fleet-profile": fleet_profile_schema,
     "history": history_schema,
     "native": native_schema,
+    "node-result": node_result_schema,
     "plan": plan_schema,
     "report": report_schema,
     "report-lines": report_lines_schema,

@@ -3,6 +3,7 @@
 import sys
 from typing import Any
 
+from speccheck.validator.evidence.node.launch import ENGINES
 from speccheck.validator.evidence.node.node import KINDS, SPECIMENS
 from speccheck.validator.evidence.node.part import Part
 from speccheck.validator.report.leaf_comments import leaf_comments
@@ -15,9 +16,27 @@ _TYPES: dict[object, str] = {
     str: "string",
     bool: "boolean",
 }
-# What starts one process on each node (validator/launcher.py).
-ENGINES = ("slurm", "mpi", "torchrun", "kubernetes", "ray", "none")
 _TEXTS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": "string"}}
+_NUMBER: dict[str, Any] = {"type": "integer", "minimum": 0}
+_LAUNCH: dict[str, Any] = {
+    "description": "how the process was started that took it: only what is known",
+    "type": "object",
+    "properties": {
+        "engine": {"enum": [*ENGINES], "description": "whose the node is"},
+        "node": {"type": "string", "description": "the name by which that drains it"},
+        "job": {"type": "string"},
+        "attempt": {**_NUMBER, "description": "how often it was started before"},
+        "rank": _NUMBER,
+        "ranks": _NUMBER,
+        "nodes": {**_NUMBER, "description": "of the job, or of its step"},
+        "node_list": {"type": "string", "description": "folded: n[01-64]"},
+        "local_rank": _NUMBER,
+        "local_ranks": _NUMBER,
+        "rank_from": {"type": "string", "description": "the variable that told it"},
+        "unknown": {**_TEXTS, "description": "by field: why it is not known"},
+    },
+    "additionalProperties": False,
+}
 _DEFINITIONS: dict[str, Any] = {
     "absence": {
         "description": "why there is no value; code: of the system or the library",
@@ -33,25 +52,6 @@ _DEFINITIONS: dict[str, Any] = {
     }
 }
 
-_WHOLE: dict[str, Any] = {"type": "integer", "minimum": 0}
-_LAUNCH: dict[str, Any] = {
-    "description": "what started the probe on this node; only what is known",
-    "type": "object",
-    "properties": {
-        "engine": {"enum": [*ENGINES]},
-        "node": {
-            "type": "string",
-            "description": "the name by which the engine drains it",
-        },
-        "job": {"type": "string"},
-        "attempt": {**_WHOLE, "description": "how often it was started again"},
-        "rank": {**_WHOLE, "description": "of the process that looked"},
-        "ranks": _WHOLE,
-        "nodes": {**_WHOLE, "description": "of the job"},
-        "node_list": {"type": "string", "description": "of the job: n[1-64]"},
-    },
-    "additionalProperties": False,
-}
 _SYNTHETIC: dict[str, Any] = {
     "description": "there is no such machine: what made it up, and of what",
     "type": "object",
@@ -60,6 +60,7 @@ _SYNTHETIC: dict[str, Any] = {
         "version": {"type": "string"},
         "seed": {"type": "integer"},
         "profile": {"type": "string", "description": "type of the machine"},
+        "day": {"type": "integer", "description": "the same machines on other days"},
         "note": {"type": "string"},
     },
     "required": ["by"],

@@ -49,6 +49,7 @@ def report(told: Told, style: Style) -> Iterator[str]:
         )
 
         blocks.append("\n".join(statistics_lines(run.plans, style)))
+    blocks.append("\n".join(wrap(one, style.width, "") for one in told.remarks))
     blocks.append(_totals(summary, ending, style))
     yield "\n\n".join(block for block in blocks if block) + "\n"
 

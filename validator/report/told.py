@@ -12,7 +12,7 @@ class Told(Record):
     it out. statistics: how often each rule failed is told as well. fail_on: the level
     from which a failure counts. skips_unknown: files of other kinds are no error.
     with_waived: failures that are silenced are told also where a form leaves them out
-    by itself.
+    by itself. remarks: what the command says besides, for people.
     """
 
     run: Run
@@ -23,3 +23,4 @@ class Told(Record):
     fail_on: str = "error"
     skips_unknown: bool = False
     with_waived: bool = False
+    remarks: tuple[str, ...] = ()

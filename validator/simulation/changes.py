@@ -9,7 +9,7 @@ from speccheck.validator.simulation.shape import NOT_SUPPORTED
 from speccheck.validator.spec.xid_catalogue import xid_catalogue
 
 Snapshot = dict[str, Any]
-_LAST_LINK = 17  # of the 18 that a GPU has from Hopper on
+_CHANGES_A_DAY = 200
 Change = Callable[[Snapshot], object]
 
 
@@ -96,19 +96,19 @@ def gpu_gone(node: Snapshot) -> None:
             gpu[leaf].pop()
 
 
-def link_down(node: Snapshot) -> None:
-    """The last NVLink of GPU 5 is down."""
-    gpu = node["gpus"][5]
-    gpu["nvlink_is_active"][_LAST_LINK] = False
-    for leaf, found in gpu.items():
-        if (
-            leaf.startswith("nvlink_")
-            and isinstance(found, list)
-            and len(found) > _LAST_LINK
-        ):
-            found[_LAST_LINK] = (
-                None if leaf != "nvlink_is_active" else found[_LAST_LINK]
-            )
+def link_down(gpu: int, link: int) -> Change:
+    """An NVLink is down: nothing else is known of it."""
+
+    def change(node: Snapshot) -> None:
+        board = node["gpus"][gpu]
+        if board["nvlink_is_active"][link] is not True:
+            raise LookupError
+        for leaf, found in board.items():
+            if leaf.startswith("nvlink_") and isinstance(found, list):
+                found[link] = None
+        board["nvlink_is_active"][link] = False
+
+    return change
 
 
 def link_with(number: int, link: int, **leaves: object) -> Change:
@@ -198,10 +198,34 @@ def bus_error(node: Snapshot) -> None:
     log_line(node, "0000:08:01.0", **leaves, code={"status": "absent"})
 
 
-def peer_out_of_reach(node: Snapshot) -> None:
-    """GPUs 2 and 6 do not reach each other."""
-    node["gpus"][2]["peer_nvlink_status"][6] = 5
-    node["gpus"][6]["peer_nvlink_status"][2] = 5
+def peer_out_of_reach(gpu: int) -> Change:
+    """A GPU and one of the other half do not reach each other."""
+
+    def change(node: Snapshot) -> None:
+        gpus = node["gpus"]
+        other = (gpu + len(gpus) // 2) % len(gpus)
+        gpus[gpu]["peer_nvlink_status"][other] = 5
+        gpus[other]["peer_nvlink_status"][gpu] = 5
+
+    return change
+
+
+def peer_lost(gpu: int) -> Change:
+    """A GPU does not reach one of the other half, which reaches it."""
+
+    def change(node: Snapshot) -> None:
+        gpus = node["gpus"]
+        other = (gpu + len(gpus) // 2) % len(gpus)
+        gpus[gpu]["peer_nvlink_status"][other] = 4
+
+    return change
+
+
+def peers_refused(node: Snapshot) -> None:
+    """No GPU may read the memory of another one."""
+    for number, gpu in enumerate(node["gpus"]):
+        status = gpu["peer_read_status"]
+        gpu["peer_read_status"] = [4 if n != number else 0 for n in range(len(status))]
 
 
 LIBRARIES = ["libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2"]
@@ -219,12 +243,36 @@ def without_aperture_devices(node: Snapshot) -> None:
     node["driver"]["device_nodes"].remove("aperture_devices")
 
 
-def flapping(node: Snapshot) -> None:
+def slowed_since_start(gpu: int) -> Change:
+    """Heat has slowed a GPU for a tenth of the time since the start."""
+
+    def change(node: Snapshot) -> None:
+        nanoseconds = int(node["host"]["uptime_seconds"] * 10**9 / 10)
+        node["gpus"][gpu]["thermal_slowdown_nanoseconds"] = nanoseconds
+
+    return change
+
+
+def link_errors(gpu: int, link: int) -> Change:
+    """A link that counts a thousand errors a second."""
+
+    def change(node: Snapshot) -> None:
+        counts = node["gpus"][gpu]["nvlink_crc_flit_errors"]
+        counts[link] = int(node["host"]["uptime_seconds"] * 1000)
+
+    return change
+
+
+def flapping(port: int) -> Change:
     """The carrier of one port came and went."""
-    name = node["rdma_ports"][2]["network_interface"]
-    for one in node["network_interfaces"]:
-        if one["name"] == name:
-            one["carrier_changes"] = 214
+
+    def change(node: Snapshot) -> None:
+        name = node["rdma_ports"][port]["network_interface"]
+        (found,) = (one for one in node["network_interfaces"] if one["name"] == name)
+        days = node["host"]["uptime_seconds"] / 86_400
+        found["carrier_changes"] = int(_CHANGES_A_DAY * (1 + days))
+
+    return change
 
 
 def reduction_without_plugin(node: Snapshot) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from random import Random
 from typing import TypeVar
 
+from speccheck.validator.evidence.record import Record
+
 _T = TypeVar("_T")
 _THROWS = 4
 # The sum of four throws has a variance of a third.
@@ -61,3 +63,15 @@ class Dice:
         """What a probe writes in the place of a serial number: 16 digits."""
         high, low = (int(self._throw() * 2**_WORD_BITS) for _ in range(2))
         return f"hashed:{high:08x}{low:08x}"
+
+
+class Chance(Record):
+    """What chance says of one machine.
+
+    life: what stays as it is. today: what is another number each day. days: how many
+    have passed since the first snapshot.
+    """
+
+    life: Dice
+    today: Dice
+    days: int = 0

@@ -2,14 +2,17 @@
 
 from speccheck.validator.simulation.changes import (
     Change,
+    Snapshot,
     all_gpus_with,
     fallen_off_the_bus,
     gpu_gone,
     hot,
+    slowed_since_start,
     unknown_hardware,
     xid_logged,
 )
 from speccheck.validator.simulation.fault import Fault, fixed, of_gpu
+from speccheck.validator.simulation.measurements import slow_down
 
 
 def _capped(watts: float) -> Change:
@@ -18,6 +21,13 @@ def _capped(watts: float) -> Change:
 
 def _other_bios(version: str) -> Change:
     return all_gpus_with(vbios_version=version)
+
+
+def _slow(share_left: float, gpu: int | None = None) -> Change:
+    def change(node: Snapshot) -> None:
+        slow_down(node, share_left, gpu)
+
+    return change
 
 
 FAULTS: dict[str, Fault] = {
@@ -120,11 +130,11 @@ FAULTS: dict[str, Fault] = {
         "power_brake_active",
         clock_event_reasons=0x80,
     ),
-    "slowed_for_hours": of_gpu(
-        4,
-        "a GPU that heat has slowed for hours",
-        "slowed_for_long",
-        thermal_slowdown_nanoseconds=9 * 10**12,
+    "slowed_for_hours": Fault(
+        "a GPU that heat has slowed for a tenth of its time",
+        slowed_since_start,
+        ("slowed_for_long",),
+        {"gpu": 4},
     ),
     "gpu_power_cap": of_gpu(
         4, "a lowered power limit of one GPU", "power_limited", power_limit_watts=400.0
@@ -156,6 +166,20 @@ FAULTS: dict[str, Fault] = {
     ),
     "pcie_atomics_missing": of_gpu(
         2, "a GPU that takes no atomics over PCIe", pcie_atomics_to_gpu=0
+    ),
+    "slow_gpu": Fault(
+        "one GPU measures less than the others of its node",
+        _slow,
+        ("copies_slower_than_peers", "product_slower_than_peers"),
+        {"gpu": 4, "share_left": 0.9},
+        is_measured=True,
+    ),
+    "straggler": Fault(
+        "a node whose GPUs all measure less than those of other nodes",
+        _slow,
+        values={"share_left": 0.9},
+        is_fleet=True,
+        is_measured=True,
     ),
     "vbios_drift": Fault(
         "GPUs with another VBIOS than those of the other nodes",

@@ -43,12 +43,11 @@ def _other_kernel(version: str) -> Change:
 
 FAULTS: dict[str, Fault] = {
     "memory_short": Fault(
-        "a memory module is lost; of types whose memory no catalogue knows, only the "
-        "other nodes tell it",
+        "a memory module is lost; of types whose memory the edition knows, "
+        "host_part_missing finds it by itself",
         _less_memory,
-        ("host_part_missing",),
-        {"share_left": 0.875},
-        instance="azure-nd96isr-h100-v5",
+        values={"share_left": 0.875},
+        is_fleet=True,
     ),
     "memory_error": fixed(
         memory_error, "a memory error in the log", "hardware_error_logged"
@@ -212,7 +211,7 @@ FAULTS: dict[str, Fault] = {
     "environment_drift": Fault(
         "a variable that the other nodes do not set, sound by itself",
         variable_set,
-        values={"name": "NCCL_IB_TIMEOUT", "value": "22"},
+        values={"name": "NCCL_BUFFSIZE", "value": "8388608"},
         is_fleet=True,
     ),
 }

@@ -6,58 +6,72 @@ from speccheck.validator.simulation.changes import (
     bus_error,
     imex_down,
     link_down,
-    link_with,
+    link_errors,
     part_with,
     pci_of_class_with,
     pci_with,
+    peer_lost,
     peer_out_of_reach,
+    peers_refused,
     switch_fault,
     switch_gone,
     switches_out_of_reach,
     variable_set,
 )
-from speccheck.validator.simulation.fault import Fault, fixed, of_gpu
+from speccheck.validator.simulation.fault import Fault, fixed, of_gpu, of_link
 
 _RACK = "dgx-gb200"
 
 FAULTS: dict[str, Fault] = {
-    "nvlink_down": fixed(link_down, "17 of 18 NVLinks of GPU 5 are up", "nvlink_down"),
-    "nvlink_slow": fixed(
-        link_with(4, 3, nvlink_speed_mbyte_per_second=13_281),
+    "nvlink_down": Fault(
+        "one NVLink of a GPU is down",
+        link_down,
+        ("nvlink_down",),
+        {"gpu": 5, "link": 17},
+    ),
+    "nvlink_slow": of_link(
+        (4, 3),
         "an NVLink at half its speed",
         "nvlink_slow",
+        nvlink_speed_mbyte_per_second=13_281,
     ),
-    "nvlink_of_other_generation": fixed(
-        link_with(4, 3, nvlink_version=2),
+    "nvlink_of_other_generation": of_link(
+        (4, 3),
         "an NVLink of another generation",
         "nvlink_of_other_generation",
+        nvlink_version=2,
     ),
-    "nvlink_to_a_gpu": fixed(
-        link_with(4, 3, nvlink_remote_type=0),
+    "nvlink_to_a_gpu": of_link(
+        (4, 3),
         "an NVLink that leads to a GPU in the place of a switch",
         "nvlink_wired_otherwise",
+        nvlink_remote_type=0,
     ),
-    "nvlink_recovered": fixed(
-        link_with(4, 3, nvlink_recoveries=4),
+    "nvlink_recovered": of_link(
+        (4, 3),
         "an NVLink that was lost and came back",
         "nvlink_recovered",
+        nvlink_recoveries=4,
     ),
-    "nvlink_recovery_failed": fixed(
-        link_with(2, 3, nvlink_failed_recoveries=1),
+    "nvlink_recovery_failed": of_link(
+        (2, 3),
         "an NVLink that could not be recovered",
         "nvlink_recovery_failed",
         instance=_RACK,
+        nvlink_failed_recoveries=1,
     ),
-    "nvlink_bit_errors": fixed(
-        link_with(2, 3, nvlink_effective_bit_errors=0x309),
+    "nvlink_bit_errors": of_link(
+        (2, 3),
         "an NVLink with many bit errors",
         "nvlink_bit_errors",
         instance=_RACK,
+        nvlink_effective_bit_errors=0x309,
     ),
-    "nvlink_errors": fixed(
-        link_with(4, 3, nvlink_crc_flit_errors=90_000_000),
+    "nvlink_errors": Fault(
         "an NVLink with many CRC errors",
-        "nvlink_errors_run_high",
+        link_errors,
+        ("nvlink_errors_run_high",),
+        {"gpu": 4, "link": 3},
     ),
     "nvlink_reduced": of_gpu(
         4,
@@ -66,22 +80,27 @@ FAULTS: dict[str, Fault] = {
         instance="dgx-b200",
         nvlink_bandwidth_mode=0x25,
     ),
-    "c2c_down": fixed(
-        link_with(2, 1, c2c_is_active=False),
+    "c2c_down": of_link(
+        (2, 1),
         "a link between GPU and processor is down",
         "c2c_down",
         instance=_RACK,
+        c2c_is_active=False,
     ),
-    "peer_without_nvlink": fixed(
-        link_with(4, 3, peer_nvlink_status=4),
-        "GPU 4 does not reach GPU 3 over NVLink",
-        "gpus_apart",
+    "peer_without_nvlink": Fault(
+        "a GPU does not reach another one over NVLink, one way",
+        peer_lost,
+        ("gpus_apart",),
+        {"gpu": 4},
     ),
-    "peers_without_nvlink": fixed(
-        peer_out_of_reach, "two GPUs do not reach each other over NVLink", "gpus_apart"
+    "peers_without_nvlink": Fault(
+        "two GPUs do not reach each other over NVLink",
+        peer_out_of_reach,
+        ("gpus_apart",),
+        {"gpu": 2},
     ),
     "peers_refused": fixed(
-        all_gpus_with(peer_read_status=[4] * 4),
+        peers_refused,
         "GPUs may not read each other's memory",
         "peer_access_missing",
         instance="aws-g5-12xlarge",

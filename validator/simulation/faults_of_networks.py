@@ -10,7 +10,7 @@ from speccheck.validator.simulation.changes import (
     port_with,
     without_module,
 )
-from speccheck.validator.simulation.fault import Fault, fixed
+from speccheck.validator.simulation.fault import Fault, fixed, of_port
 
 
 def _port_down(port: int) -> Change:
@@ -39,16 +39,22 @@ FAULTS: dict[str, Fault] = {
         ("rail_missing",),
         {"port": 2, "gbit_per_second": 100.0},
     ),
-    "port_without_subnet_manager": fixed(
-        port_with(2, subnet_manager_lid=0),
+    "port_without_subnet_manager": of_port(
+        2,
         "a port that no subnet manager knows",
         "port_without_subnet_manager",
+        subnet_manager_lid=0,
     ),
-    "port_lost_its_link": fixed(
-        port_with(2, link_downed=7), "a port that has lost its link at some time"
+    "port_lost_its_link": of_port(
+        2,
+        "a port that has lost its link at some time",
+        link_downed=7,
     ),
-    "port_flaps": fixed(
-        flapping, "a port whose link comes and goes", "link_comes_and_goes"
+    "port_flaps": Fault(
+        "a port whose link comes and goes",
+        flapping,
+        ("link_comes_and_goes",),
+        {"port": 2},
     ),
     "mtu": Fault(
         "a port with small packets",
@@ -70,11 +76,12 @@ FAULTS: dict[str, Fault] = {
         "congestion_marks_ignored",
         instance="oci-h100-8",
     ),
-    "efa_does_not_answer": fixed(
-        port_with(5, efa_commands_unanswered=12),
+    "efa_does_not_answer": of_port(
+        5,
         "an adapter of EFA that leaves commands unanswered",
         "efa_commands_unanswered",
         instance="aws-p5",
+        efa_commands_unanswered=12,
     ),
     "firmware_drift": Fault(
         "adapters with other firmware than those of the other nodes",

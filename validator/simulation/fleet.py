@@ -7,8 +7,9 @@ from typing import Any
 
 from speccheck.validator import VERSION
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.simulation.dice import Dice
+from speccheck.validator.simulation.dice import Chance, Dice
 from speccheck.validator.simulation.healthy import healthy_node
+from speccheck.validator.simulation.measurements import measure
 from speccheck.validator.simulation.shape import Shape, shape_of
 from speccheck.validator.simulation.variety import vary
 
@@ -25,19 +26,25 @@ class Fleet(Record):
 
     profile: an instance type of the catalogue.
     job: what the nodes are to run.
+    day: the same machines, later; from 1.
     """
 
     nodes: int
     profile: str
     seed: int
     job: str = ""
-    taken: datetime = _TAKEN
+    day: int = 1
+
+    @property
+    def taken(self) -> datetime:
+        """When the first snapshot was taken."""
+        return _TAKEN + timedelta(days=self.day - 1)
 
     @property
     def synthetic(self) -> dict[str, object]:
         """What each file says of itself."""
         made = {"by": BY, "version": VERSION, "seed": self.seed}
-        return {**made, "profile": self.profile, "note": NOTE}
+        return {**made, "profile": self.profile, "day": self.day, "note": NOTE}
 
     @property
     def node_list(self) -> str:
@@ -71,8 +78,9 @@ class Maker:
         """
         fleet = self._fleet
         node: Snapshot = json.loads(self._template)
-        dice = Dice(fleet.seed, fleet.profile, index)
-        vary(node, self._shape, dice, index, self._rack(index))
+        chance = self._chance(index)
+        vary(node, self._shape, chance, index, self._rack(index))
+        dice = chance.today
         name = name_of(index)
         node["host"]["name"] = name
         when = fleet.taken + timedelta(seconds=dice.whole(0, _WITHIN_SECONDS))
@@ -84,6 +92,15 @@ class Maker:
             "synthetic": fleet.synthetic,
         }
         return node
+
+    def measure(self, node: Snapshot, index: int) -> None:
+        """Add what the node of that number reaches under load."""
+        measure(node, self._shape, self._chance(index, "measured"))
+
+    def _chance(self, *words: int | str) -> Chance:
+        fleet = self._fleet
+        seed = (fleet.seed, fleet.profile, *words)
+        return Chance(Dice(*seed), Dice(*seed, "day", fleet.day), fleet.day - 1)
 
     def _rack(self, index: int) -> str:
         """The digest of the NVLink domain, where it is wider than a node."""

@@ -1,7 +1,7 @@
 """A synthetic fleet as files: what is written for each node, and the truth about it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.simulation.changes import earlier
@@ -13,6 +13,23 @@ SCHEMA = "speccheck-simulation/1"
 _COMPACT = (",", ":")
 _BETWEEN_TWO = 90 / 3600  # hours
 _DAMAGED, _KILLED = 0.6, 0.4  # shares of a file that are left
+_PROCESS = 4242  # whose temporary file is left
+
+
+def snapshot_text(node: Snapshot) -> str:
+    """The snapshot as it stands in its file."""
+    return json.dumps(node, separators=_COMPACT)
+
+
+class Form(Record):
+    """What is told of a node, and how the name of its file ends."""
+
+    text: Callable[[Snapshot], str]
+    ending: str
+
+
+ENDINGS = (".json", ".result.json")
+SNAPSHOTS = Form(snapshot_text, ENDINGS[0])
 
 
 class Written(Record):
@@ -22,54 +39,53 @@ class Written(Record):
     text: str
 
 
-def nodes(fleet: Fleet, planting: Planting) -> Iterator[tuple[Written, ...]]:
+def nodes(
+    fleet: Fleet, planting: Planting, form: Form = SNAPSHOTS
+) -> Iterator[tuple[Written, ...]]:
     """What is written for each node, in their order; nothing for a missing one."""
     maker = Maker(fleet)
     by_node = planting.by_node()
     for index in range(fleet.nodes):
         node = maker.healthy(index)
+        if planting.has_measurements:
+            maker.measure(node, index)
         delivery: Delivery = ""
         for plant in by_node.get(index, ()):
             plant.fault.change(plant.values)(node)
             delivery = delivery or plant.fault.delivery
-        yield _delivered(name_of(index), node, delivery)
+        yield _delivered(name_of(index), node, delivery, form)
 
 
-def _delivered(name: str, node: Snapshot, delivery: Delivery) -> tuple[Written, ...]:
-    text = json.dumps(node, separators=_COMPACT)
-    file = f"{name}.json"
+def _delivered(
+    name: str, node: Snapshot, delivery: Delivery, form: Form
+) -> tuple[Written, ...]:
     if delivery == "missing":
         return ()
+    file, text = f"{name}{form.ending}", form.text(node)
     if delivery == "damaged":
         return (Written(file, text[: int(len(text) * _DAMAGED)]),)
     if delivery == "empty":
         return (Written(file, ""),)
     if delivery == "killed":
-        return (Written(f".{file}.part", text[: int(len(text) * _KILLED)]),)
+        return (Written(f".{file}.{_PROCESS}.part", text[: int(len(text) * _KILLED)]),)
     if delivery == "twice":
         earlier(_BETWEEN_TWO)(node)
-        first = json.dumps(node, separators=_COMPACT)
-        return Written(f"{name}-again.json", first), Written(file, text)
+        first = Written(f"{name}-again{form.ending}", form.text(node))
+        return first, Written(file, text)
     return (Written(file, text),)
 
 
-def file_names(fleet: Fleet, planting: Planting) -> Iterator[str]:
-    """The names of all files of a fleet that is written as a folder."""
-    others = {
-        index: plant.fault.delivery
-        for plant in planting.plants
-        for index in plant.nodes
-        if plant.fault.delivery
-    }
-    for index in range(fleet.nodes):
-        name = name_of(index)
-        delivery = others.get(index, "")
-        if delivery == "killed":
-            yield f".{name}.json.part"
-        elif delivery != "missing":
-            yield f"{name}.json"
-        if delivery == "twice":
-            yield f"{name}-again.json"
+def file_names(nodes: int, ill: Sequence[str]) -> Iterator[str]:
+    """The names of all files that a folder may have of so many nodes.
+
+    ill: the names of the nodes that have a fault.
+    """
+    for ending in ENDINGS:
+        for index in range(nodes):
+            yield f"{name_of(index)}{ending}"
+        for name in ill:
+            yield f"{name}-again{ending}"
+            yield f".{name}{ending}.{_PROCESS}.part"
 
 
 def manifest(fleet: Fleet, planting: Planting, *, is_complete: bool) -> str:

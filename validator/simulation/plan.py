@@ -25,7 +25,7 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]{0,99}$")]
 Release = Annotated[str, StringConstraints(pattern=r"^[\w.+-]{1,60}$")]
 # Faults take these; which of them each takes is a matter of the table.
 VALUES = (
-    *("gpu", "port", "code", "celsius", "watts", "gbit_per_second", "bytes"),
+    *("gpu", "link", "port", "code", "celsius", "watts", "gbit_per_second", "bytes"),
     *("milliseconds", "hours", "share_left", "name", "value", "version"),
 )
 
@@ -52,6 +52,7 @@ class Planted(_Part):
     share: float | None = Field(None, gt=0, le=1, description="of all nodes")
     count: int | None = Field(None, ge=1, le=_MOST_NODES, description="of nodes")
     gpu: int | None = Field(None, ge=0, le=71, description="which, from 0")
+    link: int | None = Field(None, ge=0, le=35, description="of NVLink, from 0")
     port: int | None = Field(None, ge=0, le=63, description="which, from 0")
     code: int | None = Field(None, ge=1, le=999, description="of an Xid")
     celsius: int | None = Field(None, ge=0, le=200)

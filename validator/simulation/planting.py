@@ -9,7 +9,6 @@ from speccheck.validator.simulation.dice import Dice
 from speccheck.validator.simulation.fault import Fault, Values
 from speccheck.validator.simulation.faults import FAULTS
 from speccheck.validator.simulation.fleet import Fleet, name_of
-from speccheck.validator.simulation.healthy import healthy_node
 from speccheck.validator.simulation.plan import PlanFile, Planted
 from speccheck.validator.simulation.shape import shape_of
 
@@ -128,13 +127,23 @@ def _values(file: PlanFile, one: Planted, fleet: Fleet, index: int) -> Values:
     fault = FAULTS[one.fault]
     values = {**fault.values, **one.values()}
     at = ("faults", index)
-    gpus = shape_of(fleet.profile).gpus
-    if "gpu" in values and one.gpu is None:
-        values["gpu"] = int(str(values["gpu"])) % gpus
-    well, changed = healthy_node(fleet.profile), healthy_node(fleet.profile)
+    shape = shape_of(fleet.profile)
+    # The usual one may be beyond those that the type has.
+    for name, told, count in (
+        ("gpu", one.gpu, shape.gpus),
+        ("link", one.link, shape.gpu.get("nvlinks", 0)),
+        ("port", one.port, shape.instance.get("network_adapters", 0)),
+    ):
+        if told is None and name in values and count:
+            values[name] = int(str(values[name])) % count
+    if fault.is_measured and not file.plan.measurements:
+        message = f"{one.fault} shows in measurements: write measurements: true"
+        raise file.fault(at, message)
+    well, changed = fault.well(fleet.profile), fault.well(fleet.profile)
     try:
         fault.change(values)(changed)
         is_changed = well != changed or bool(fault.delivery)
+        is_changed &= not _fills_gaps(well, changed)
     except _NOT_HERE:
         is_changed = False
     if not is_changed:
@@ -142,6 +151,18 @@ def _values(file: PlanFile, one: Planted, fleet: Fleet, index: int) -> Values:
         message = f"{fleet.profile} cannot have {one.fault} so{other}"
         raise file.fault(at, message)
     return values
+
+
+def _fills_gaps(well: object, changed: object) -> bool:
+    """Whether something is known now that such a machine has not."""
+    if isinstance(well, dict):
+        if not isinstance(changed, dict):
+            return "status" in well
+        known = well.keys() & changed.keys()
+        return any(_fills_gaps(well[key], changed[key]) for key in known)
+    if isinstance(well, list) and isinstance(changed, list):
+        return any(map(_fills_gaps, well, changed))
+    return False
 
 
 def told(planting: Planting) -> list[dict[str, object]]:
@@ -152,7 +173,9 @@ def told(planting: Planting) -> list[dict[str, object]]:
             "text": one.fault.text,
             "values": dict(one.values),
             "rules": list(one.fault.rules),
+            "rules_of": one.fault.instance,
             "is_fleet": one.fault.is_fleet,
+            "delivery": one.fault.delivery,
             "nodes": [name_of(node) for node in one.nodes],
         }
         for one in planting.plants

@@ -7,14 +7,14 @@ so that no rule can fail by chance (tests/test_simulate_variety.py).
 
 from typing import Any
 
-from speccheck.validator.simulation.dice import Dice
+from speccheck.validator.simulation.dice import Chance, Dice
 from speccheck.validator.simulation.shape import Shape
 from speccheck.validator.simulation.variety_of_gpus import vary_gpus
 from speccheck.validator.simulation.variety_of_networks import vary_network
 
 Snapshot = dict[str, Any]
 
-_DAY = 86_400
+_HOUR, _DAY = 3600, 86_400
 _MEBIBYTE = 2**20
 # Share of nodes whose log still shows a program that failed; plausible. The codes are
 # those that the catalogue in schemas/catalogues/xid calls the program's.
@@ -27,33 +27,36 @@ _OF_PROGRAMS = {
 }
 
 
-def vary(node: Snapshot, shape: Shape, dice: Dice, index: int, cluster: str) -> None:
+def vary(
+    node: Snapshot, shape: Shape, chance: Chance, index: int, cluster: str
+) -> None:
     """Make of the machine of a type one specimen of it.
 
     Args:
         node: a healthy snapshot, which is changed.
         shape: its type.
-        dice: of this node alone.
+        chance: of this node alone.
         index: its number in the fleet, from 0.
         cluster: the digest of the NVLink domain that it is in, if it is in one.
 
     """
-    _vary_host(node["host"], dice)
-    _vary_driver(node["driver"], dice)
-    _vary_log(node, dice)
-    vary_gpus(node["gpus"], shape, dice, cluster)
+    _vary_host(node["host"], chance)
+    _vary_driver(node["driver"], chance.today)
+    _vary_log(node, chance)
+    vary_gpus(node["gpus"], shape, chance, cluster)
     for device in node["pci_devices"]:
         # Links count some while they are trained at each start; plausible.
-        device["correctable_errors"] = dice.few(12)
-    vary_network(node, dice, index)
+        device["correctable_errors"] = chance.life.few(12)
+    vary_network(node, chance, index)
 
 
-def _vary_host(host: Snapshot, dice: Dice) -> None:
+def _vary_host(host: Snapshot, chance: Chance) -> None:
     """Time since the start, load, memory and clock of an idle node."""
+    dice, passed = chance.today, chance.days * _DAY
     total = host["memory_total_bytes"]
     # Nodes of a fleet are started again after updates and repairs, one by one; from
     # hours to two months. Plausible.
-    host["uptime_seconds"] = round(dice.between(0.5 * _DAY, 60 * _DAY), 2)
+    host["uptime_seconds"] = round(chance.life.between(_DAY / 2, 60 * _DAY) + passed, 2)
     # Daemons alone; plausible. The edition allows a tenth of the processors.
     host["load_one_minute"] = round(
         min(host["processors"] / 40, dice.bell(0.5, 0.1)), 2
@@ -70,7 +73,9 @@ def _vary_host(host: Snapshot, dice: Dice) -> None:
     # What chrony reaches against servers of the same network: tens of microseconds;
     # plausible.
     host["clock_offset_milliseconds"] = round(dice.between(0.004, 0.12), 6)
-    host["root_used_share"] = round(dice.between(0.22, 0.48), 4)  # plausible
+    # Logs and images; plausible.
+    used = chance.life.between(0.22, 0.48) + dice.between(0, 0.02)
+    host["root_used_share"] = round(used, 4)
     host["zombie_processes"] = dice.few(2)
 
 
@@ -83,10 +88,11 @@ def _vary_driver(driver: Snapshot, dice: Dice) -> None:
     driver["longest_answer_seconds"] = round(dice.between(0.02, 0.4), 3)
 
 
-def _vary_log(node: Snapshot, dice: Dice) -> None:
+def _vary_log(node: Snapshot, chance: Chance) -> None:
     """A log as long as the machine has run, now and then with a program's Xid."""
+    dice = chance.life
     uptime = node["host"]["uptime_seconds"]
-    last = round(uptime - dice.between(1, min(3600, uptime / 2)), 6)
+    last = round(uptime - chance.today.between(1, _HOUR), 6)
     node["kernel_log"] = {
         # The start writes some 3,000 lines on a machine of this size, and each day
         # some more; plausible.
@@ -100,7 +106,8 @@ def _vary_log(node: Snapshot, dice: Dice) -> None:
         return
     code = dice.one_of([*_OF_PROGRAMS])
     address = dice.one_of(node["gpus"])["pci_address"]
-    when = round(dice.between(last / 10, last), 6)
+    first = uptime - chance.days * _DAY - _HOUR  # the same on all days
+    when = round(dice.between(first / 10, first), 6)
     short = address.removesuffix(".0")
     node["kernel_events"] = [
         {

@@ -20,7 +20,7 @@ KNOWN_FIELDS = frozenset(
         *("name", "family", "type", "values", "choices", "minimum", "maximum"),
         *("default", "default_history", "added", "removed", "deprecated"),
         *("replacement", "renamed", "costly", "cost", "risk", "documented"),
-        *("confidence", "meaning", "source"),
+        *("confidence", "meaning", "source", "across_nodes"),
     }
 )
 PLATFORM_FIELDS = frozenset(
@@ -41,8 +41,9 @@ STATUSES = (
 )
 CARRIED = (
     *("choices", "minimum", "maximum", "default", "replacement", "renamed"),
-    *("costly", "cost"),
+    *("costly", "cost", "across_nodes"),
 )
+ACROSS_NODES = ("", "alike", "free")
 NUMERIC = ("boolean", "integer", "bytes")
 RISKS = ("safe", "tuning", "debug-only", "dangerous-in-production")
 
@@ -70,6 +71,9 @@ def _compile_row(row: Row) -> dict[str, Any]:
     unknown = row.keys() - KNOWN_FIELDS
     if unknown or not row.get("source") or row["risk"] not in RISKS:
         message = f"{row['name']}: unknown {sorted(unknown)}, or no source or risk"
+        raise ValueError(message)
+    if row.get("across_nodes", "") not in ACROSS_NODES:
+        message = f"{row['name']}: across_nodes is alike or free"
         raise ValueError(message)
     if ("costly" in row) != ("cost" in row):
         message = f"{row['name']}: costly values and their cost stand together"

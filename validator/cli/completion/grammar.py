@@ -200,6 +200,7 @@ _VALUES: dict[str, Callable[[], Words]] = {
     "--select": _names,
     "--ignore": _names,
     "--color": lambda: ("auto", "always", "never"),
+    "--tier": lambda: ("0", "1", "2", "3"),
 }
 _LONG = 20  # words of a list that scripts hold once
 _FILE_WORDS = ("FILE", "DIR", "RESULT", "NODE.JSON", "LIST", "PLAN.YAML", "PATH")

@@ -1,7 +1,7 @@
 """A node: all parts of one snapshot."""
 
 from collections.abc import Iterator, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from speccheck.validator.evidence.measurement.collective import CollectiveRuns
 from speccheck.validator.evidence.measurement.communicator import (
@@ -17,6 +17,7 @@ from speccheck.validator.evidence.node.gpu import Gpus
 from speccheck.validator.evidence.node.host import Host
 from speccheck.validator.evidence.node.job_path import JobPaths
 from speccheck.validator.evidence.node.kernel_log import KernelEvents, KernelLog
+from speccheck.validator.evidence.node.launch import Launch, read_launch
 from speccheck.validator.evidence.node.part import (
     NOT_IN_SNAPSHOT,
     Part,
@@ -55,6 +56,12 @@ KINDS: dict[str, type[Part]] = {
     **{one.kind: one for one in SINGLES},
     **{one.part.kind: one.part for one in SEVERAL},
 }
+# By the kind of evidence that a rule asks for: one of several parts, or all of them.
+ALL: dict[type, type] = {
+    **{one: one for one in (*SINGLES, *SEVERAL)},
+    **{one.part: one for one in SEVERAL},
+}
+_SINGLE_KINDS = frozenset(one.kind for one in SINGLES)
 # Kinds that were measured under load, and the words of the edition for such evidence.
 MEASURED: dict[str, tuple[str, ...]] = {
     "collective_runs": ("bench.allreduce", "bench.collectives"),
@@ -103,7 +110,15 @@ class Node:
     synthetic: what made it up, where there is no such machine; empty for a real one.
     """
 
-    __slots__ = ("_parts", "data", "file", "partly_listed", "synthetic", "taken")
+    __slots__ = (
+        "_launch",
+        "_parts",
+        "data",
+        "file",
+        "partly_listed",
+        "synthetic",
+        "taken",
+    )
 
     def __init__(
         self, data: Mapping[str, object], file: SnapshotFile, taken: str
@@ -117,31 +132,50 @@ class Node:
         self.file = file
         self.taken = taken
         self.synthetic = _synthetic(data)
+        self._launch = data.get("launch")
         self._parts: dict[type, Part | Parts[Part]] = {}
-        for single in SINGLES:
-            found = data.get(single.kind, {})
-            if not isinstance(found, Mapping):
-                raise TypeError(single.kind)
-            self._parts[single] = single(found, file, (single.kind,), single.kind)
-        for several in SEVERAL:
-            may_lack_some = several.part.kind in self.partly_listed
-            self._parts[several] = _parts(
-                several, data, file, may_lack_some=may_lack_some
-            )
+        for kind, found in self.data.items():
+            _demand_parts(kind, found)
 
     def single(self, kind: type[S]) -> S:
         """The part of that kind; raises TypeError for what a node has several of."""
-        found = self._parts.get(kind)
+        found = self._made(kind)
         if not isinstance(found, kind):
             raise TypeError(kind)
         return found
 
     def several(self, kind: type[M]) -> M:
         """All parts of that kind; raises TypeError for what a node has one of."""
-        found = self._parts.get(kind)
+        found = self._made(kind)
         if not isinstance(found, kind):
             raise TypeError(kind)
         return found
+
+    def _made(self, kind: type) -> Part | Parts[Part]:
+        """Parts are made when they are first asked for: most rules ask for a few."""
+        made = self._parts.get(kind)
+        if made is not None:
+            return made
+        if issubclass(kind, Parts):
+            may_lack_some = kind.part.kind in self.partly_listed
+            made = _parts(kind, self.data, self.file, may_lack_some=may_lack_some)
+        elif issubclass(kind, Part) and kind in ALL:
+            leaves: Any = self.data.get(kind.kind, {})
+            made = kind(leaves, self.file, (kind.kind,), kind.kind)
+        else:
+            raise TypeError(kind)
+        self._parts[kind] = made
+        return made
+
+    def evidence(self, kind: type) -> Part | Parts[Part] | None:
+        """What a rule is given that asks for a kind of part; None for other kinds."""
+        kind = ALL.get(kind, kind)
+        return self._made(kind) if kind in ALL else None
+
+    @property
+    def launch(self) -> Launch:
+        """How the process was started that took the snapshot."""
+        return read_launch(self._launch)
 
     @property
     def measured(self) -> tuple[str, ...]:
@@ -150,10 +184,19 @@ class Node:
 
     def by_type(self) -> Iterator[tuple[type, Part | Parts[Part]]]:
         """Each kind of evidence: one part under its own type, several under both."""
-        for kind, found in self._parts.items():
-            yield kind, found
-            if isinstance(found, Parts):
-                yield found.part, found
+        for asked, kind in ALL.items():
+            yield asked, self._made(kind)
+
+
+def _demand_parts(kind: str, found: object) -> None:
+    """Raise TypeError for what is neither parts of a kind nor why there are none."""
+    if isinstance(found, Mapping) or (found is None and kind not in _SINGLE_KINDS):
+        return
+    if kind in _SINGLE_KINDS or not isinstance(found, list):
+        raise TypeError(kind)
+    # Most are dictionaries, of which Python knows at once that they are mappings.
+    if not all(type(one) is dict or isinstance(one, Mapping) for one in found):
+        raise TypeError(kind)
 
 
 def _parts(
@@ -171,13 +214,12 @@ def _parts(
         return several((), Value(kind, note=reason), file.reads)
     if isinstance(found, Mapping):
         return several((), absence(kind, found, place), file.reads)
-    if not isinstance(found, list) or not all(isinstance(o, Mapping) for o in found):
-        raise TypeError(kind)
+    listed: Any = found
     items = tuple(
         several.part(
             one, file, (kind, index), _title(kind, index, one, is_part=may_lack_some)
         )
-        for index, one in enumerate(found)
+        for index, one in enumerate(listed)
     )
     if may_lack_some:
         reason = file.cut_short.get(kind, "the list may lack some")

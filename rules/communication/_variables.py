@@ -1,0 +1,27 @@
+"""Environment variables over the nodes of a fleet."""
+
+from speccheck.validator.comparison.differences import (
+    Compared,
+    Differences,
+    differing,
+)
+from speccheck.validator.evidence.fleet.fleet import Fleet
+from speccheck.validator.evidence.fleet.leaves import VARIABLES
+from speccheck.validator.evidence.nccl_variables import AcrossNodes, NcclVariables
+
+
+def compared(
+    fleet: Fleet, catalogue: NcclVariables, across_nodes: AcrossNodes
+) -> Differences:
+    """The variables of that kind, each over all nodes; nothing where none is set.
+
+    A node whose variables are not listed is undecided: result lines tell none.
+    """
+    found = []
+    for shared in fleet.variables():
+        name = shared.leaf.removeprefix(VARIABLES)
+        row = catalogue.lookup(name)
+        if ("" if row is None else row.across_nodes) == across_nodes:
+            # As people write it: NCCL_ALGO Ring instead of not set.
+            found.append((Compared(shared.leaf, name), shared))
+    return differing(fleet, found)

@@ -1,0 +1,51 @@
+"""What a node reported cannot be read.
+
+Why it hurts: a report that is half written comes from a node that was killed, ran out
+of disk or hangs; one of a newer version tells what this release does not understand.
+Either way nothing is known of the node.
+
+What passes: reports that are whole and of a version that is understood.
+
+Where it does not apply: nodes of which another report could be read.
+
+Source: an engineering default.
+
+Bad::
+
+    reports/node07.json    # ends within its text
+
+Good::
+
+    reports/node07.json    # a whole snapshot
+"""
+
+import re
+
+from speccheck.validator.evidence.fleet.fleet import Fleet, Unread
+from speccheck.validator.rule import Verdicts, fail, passed, rule
+
+_DIGITS = re.compile(r"[\d,]+")
+
+
+@rule(clause="FT-041")
+def report_unread(fleet: Fleet) -> Verdicts:
+    """Tell the reports by what is wrong with them."""
+    known = {one.name for one in fleet.nodes}
+    by_problem: dict[str, list[Unread]] = {}
+    for one in fleet.attendance.unread:
+        if one.node not in known:
+            # Where each of them breaks off is no problem of its own.
+            by_problem.setdefault(_DIGITS.sub("", one.problem), []).append(one)
+    for found in by_problem.values():
+        hosts = tuple(sorted({one.node for one in found if one.node}))
+        first = f"{found[0].problem} ({found[0].file}"
+        more = f" and {len(found) - 1:,} more files" if found[1:] else ""
+        yield fail(
+            f"{first}{more}); every report must be readable",
+            measured=len(found),
+            required=0,
+            cost="nothing is known of these nodes",
+            hosts=hosts,
+        )
+    if not by_problem and fleet.nodes:
+        yield passed(f"{len(fleet.nodes):,} reports could be read")

@@ -1,0 +1,82 @@
+"""Nodes judged by what is new to each rule, held to judging each node in full."""
+
+import json
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.fleet.node_judge import NodeJudge
+from speccheck.validator.plan_judge import PlanJudge
+from speccheck.validator.report.node_verdict import NodeVerdict
+from speccheck.validator.request import Request
+from speccheck.validator.simulation.healthy import healthy_node
+from speccheck.validator.sources.context import Context
+from speccheck.validator.sources.documents.document import ReadError
+
+_REQUEST = Request((), use="preflight", context=Context(nodes=64))
+_OTHERS = (None, True, 0, 1, 1.0, -1, 3, 10**12, "other", [], [0, 1], {})
+_NODES = 120
+
+
+def _judge(plans: PlanJudge) -> NodeJudge:
+    return NodeJudge(plans, NodeVerdict("preflight", "error"))
+
+
+def _told(judge: NodeJudge, node: dict[str, Any]) -> tuple[str, list[str], object]:
+    try:
+        found = judge(node)
+    except ReadError as error:
+        return "unread", [error.problem], None
+    return found.verdict, _texts(found.findings), found.profile
+
+
+def _texts(findings: Sequence[Finding]) -> list[str]:
+    return sorted(
+        f"{one.rule} {one.clause} {one.outcome} {one.subject} {one.message} "
+        f"{one.places} {one.missing}"
+        for one in findings
+    )
+
+
+def _changed(node: dict[str, Any], dice: random.Random) -> None:
+    """Change some leaves, to values of any type; drop or double some parts."""
+    for _ in range(dice.randrange(4)):
+        kind = dice.choice([k for k, v in node.items() if isinstance(v, list | dict)])
+        parts = node[kind]
+        if isinstance(parts, list) and parts and dice.random() < 0.1:
+            parts.pop(dice.randrange(len(parts)))
+            continue
+        if isinstance(parts, list) and parts and dice.random() < 0.05:
+            parts.append(json.loads(json.dumps(dice.choice(parts))))
+            continue
+        part = dice.choice(parts) if isinstance(parts, list) and parts else parts
+        if isinstance(part, dict) and part:
+            leaf = dice.choice(sorted(part))
+            if dice.random() < 0.1:
+                del part[leaf]
+            elif isinstance(part[leaf], int | float) and dice.random() < 0.6:
+                part[leaf] = dice.choice((0, 1, 2, 5, 40, 90, 10**6, 0.5, 1.0, True))
+            else:
+                part[leaf] = dice.choice(_OTHERS)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_asking_what_is_new_gives_what_asking_everything_gives(seed: int) -> None:
+    """Whatever differs from node to node, and in whatever type."""
+    dice = random.Random(seed)  # noqa: S311 - a test
+    base = healthy_node("dgx-h100")
+    plans = PlanJudge(_REQUEST, proposes=False)
+    judge = _judge(plans)
+    for number in range(_NODES):
+        node = json.loads(json.dumps(base))
+        for gpu in node["gpus"]:
+            gpu["temperature_celsius"] = dice.randrange(30, 36)
+            gpu["power_watts"] = dice.uniform(70, 90)
+        node["host"]["uptime_seconds"] = dice.uniform(1e4, 1e6)
+        _changed(node, dice)
+        text = json.dumps(node)
+        asked_all = _told(_judge(plans), json.loads(text))
+        assert _told(judge, json.loads(text)) == asked_all, (number, text)

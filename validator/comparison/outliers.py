@@ -1,0 +1,121 @@
+"""Numbers of all nodes: which of them lie where no healthy node lies.
+
+What is odd about a node is one finding, however many of its parts and numbers are.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from speccheck.validator.evidence.fleet.fleet import Fleet, Samples
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.models.peers import Distance, distance_of
+
+MIB = 2**20
+
+
+class Reading(Record):
+    """A number that is looked at, and from where on it counts as odd.
+
+    floor: in its unit, of noise. share: of the median, of noise. unit: in messages.
+    per: how many of its own unit make one of that. part: what it is a number of. kind:
+    of several readings of which a node tells one or another; empty for one by itself.
+    """
+
+    leaf: str
+    label: str
+    unit: str
+    per: float = 1.0
+    floor: float = 0.0
+    share: float = 0.0
+    is_high_worse: bool = True
+    part: str = "GPU"
+    kind: str = ""
+
+
+class Noise(Record):
+    """What is noise among the nodes of a fleet.
+
+    fewest_values: below it the deviation is not known well enough.
+    """
+
+    deviations: float
+    scale: float
+    fewest_nodes: int
+    fewest_values: int
+
+
+class Far(Record):
+    """A value that lies far off, with what is usual."""
+
+    reading: Reading
+    part: int
+    value: float
+    distance: Distance
+    of: int
+
+    @property
+    def times(self) -> float:
+        """How often the distance that it may have."""
+        return abs(self.value - self.distance.median) / (self.distance.most or 1)
+
+
+class Outliers(Record):
+    """What looking at some numbers over a fleet gives.
+
+    by_host: what is far off on each node, the worst first. looked_at: readings that
+    enough nodes tell. nodes: how many nodes tell one of them. unseen: nodes that do not
+    tell a reading, or any of its kind, which others tell.
+    """
+
+    by_host: Mapping[str, tuple[Far, ...]]
+    looked_at: tuple[Reading, ...]
+    nodes: int
+    unseen: tuple[str, ...]
+
+
+def outliers(fleet: Fleet, readings: Iterable[Reading], noise: Noise) -> Outliers:
+    """The nodes of a fleet whose numbers are worse than those of all others.
+
+    Of a reading that few nodes tell nothing is compared, and the others are unseen.
+    """
+    by_host: dict[str, list[Far]] = {}
+    looked_at: list[Reading] = []
+    most = 0
+    unseen: dict[str, set[str]] = {}
+    for reading in readings if len(fleet.nodes) >= noise.fewest_nodes else ():
+        samples = fleet.samples.get(reading.leaf)
+        if samples is None:
+            continue
+        kind = reading.kind or reading.leaf
+        nodes = len(fleet.nodes) - len(samples.unseen)
+        if nodes < noise.fewest_nodes:
+            unseen.setdefault(kind, {*samples.unseen})
+            continue
+        if len(samples.values) < noise.fewest_values:
+            continue
+        looked_at.append(reading)
+        most = max(most, nodes)
+        without = unseen.setdefault(kind, {*samples.unseen})
+        without.intersection_update(samples.unseen)
+        for node, far in _far(samples, reading, noise):
+            by_host.setdefault(fleet.nodes[node].name, []).append(far)
+    ordered = {
+        host: tuple(sorted(found, key=lambda one: -one.times))
+        for host, found in by_host.items()
+    }
+    worst = sorted(ordered.items(), key=lambda one: (-one[1][0].times, one[0]))
+    untold = tuple(sorted(set[str]().union(*unseen.values())))
+    return Outliers(dict(worst), tuple(looked_at), most, untold)
+
+
+def _far(samples: Samples, reading: Reading, noise: Noise) -> Iterator[tuple[int, Far]]:
+    values = samples.values
+    distance = distance_of(
+        values, noise.deviations, noise.scale, reading.floor, reading.share
+    )
+    end = max(values) if reading.is_high_worse else min(values)
+    if not distance.is_beyond(end, is_high_worse=reading.is_high_worse):
+        return
+    for position, value in enumerate(values):
+        if distance.is_beyond(value, is_high_worse=reading.is_high_worse):
+            far = Far(reading, samples.parts[position], value, distance, len(values))
+            yield samples.nodes[position], far

@@ -1,0 +1,265 @@
+"""The result of one node in one line: `speccheck-node-result/1`.
+
+A line is a JSON object of at most 4,096 bytes with its end. That is PIPE_BUF of Linux:
+a pipe takes so much in one piece, so that the lines of many processes that write to one
+pipe do not mix (pipe(7)). What does not fit is left out, and how much is counted. It is
+ASCII: no terminal escape of a hostile name is in it.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from speccheck.validator import VERSION
+from speccheck.validator.evidence.record import Record
+
+SCHEMA = "speccheck-node-result/1"
+MOST_BYTES = 4096
+CODES = {"go": 0, "no-go": 1, "usage": 2, "inconclusive": 3, "bug": 4}
+VERDICTS = {code: verdict for verdict, code in CODES.items()}
+COUNTED = ("pass", "fail", "unknown", "not_applicable", "waived", "error")
+LEVELS = ("error", "warning", "info")
+Scalar = str | int | float | bool
+# Bytes that a text may take in the line, quoted.
+_MOST = {
+    "node": 260,
+    "engine": 20,
+    "job": 150,
+    "node_list": 400,
+    "taken": 40,
+    "reason": 300,
+    "path": 500,
+    "message": 240,
+    "subject": 60,
+    "rule": 80,
+    "clause": 30,
+    "action": 20,
+    "leaf": 80,
+    "value": 120,
+    "short message": 110,
+}
+_MOST_MISSING = 8
+_DIGEST_DIGITS = 12
+
+
+class ResultFinding(Record):
+    """One requirement that failed."""
+
+    clause: str
+    rule: str
+    level: str
+    subject: str
+    message: str
+    action: str | None = None
+
+
+class KeptSnapshot(Record):
+    """The snapshot that was judged, where it was kept."""
+
+    path: str
+    sha256: str
+
+
+class JudgedBy(Record):
+    """An edition or a program."""
+
+    name: str
+    of: str  # the hash of an edition, the version of a program
+
+
+class NodeResult(Record):
+    """What came of one node.
+
+    reason: why it ended so, in a line. counts: of clauses. missing: evidence without
+    which musts could not be judged. facts: what should be the same on all nodes. The
+    numbers of what was left out of the line are those of findings and facts.
+    """
+
+    node: str
+    verdict: str
+    engine: str = "none"
+    job: str | None = None
+    rank: int | None = None
+    ranks: int | None = None
+    nodes: int | None = None
+    node_list: str | None = None
+    attempt: int | None = None
+    taken: str = ""
+    seconds: float = 0.0
+    tier: int = 0
+    reason: str = ""
+    counts: Mapping[str, int] = MappingProxyType({})
+    findings: tuple[ResultFinding, ...] = ()
+    findings_left_out: int = 0
+    missing: tuple[str, ...] = ()
+    facts: Mapping[str, Scalar] = MappingProxyType({})
+    facts_left_out: int = 0
+    snapshot: KeptSnapshot | None = None
+    edition: JudgedBy | None = None
+    tool: JudgedBy = JudgedBy("speccheck", VERSION)
+
+    @property
+    def exit_code(self) -> int:
+        """The code of the verdict."""
+        return CODES[self.verdict]
+
+
+def result_line(result: NodeResult) -> str:
+    """The line, with its end; what does not fit into it is left out and counted."""
+    head = _head(result)
+    room = MOST_BYTES - len(_text({**head, **_rest(result, [], {})})) - 1
+    facts = {
+        _cut(leaf, _MOST["leaf"]): _fact(value) for leaf, value in result.facts.items()
+    }
+    of_facts = sum(len(_text({leaf: value})) for leaf, value in facts.items())
+    ordered = in_order(result.findings)
+    findings, used = _fitting(ordered, max(room // 2, room - of_facts))
+    kept: dict[str, Scalar] = {}
+    for leaf, value in facts.items():
+        used += len(_text({leaf: value}))
+        if used > room:
+            break
+        kept[leaf] = value
+    return _text({**head, **_rest(result, findings, kept)}) + "\n"
+
+
+def in_order(findings: Sequence[ResultFinding]) -> list[ResultFinding]:
+    """Errors first; of each level one of each rule before the others of it."""
+    seen: set[tuple[str, str]] = set()
+    ranked: list[tuple[int, bool, int]] = []
+    for number, one in enumerate(findings):
+        name = one.clause, one.rule
+        level = LEVELS.index(one.level) if one.level in LEVELS else len(LEVELS)
+        ranked.append((level, name in seen, number))
+        seen.add(name)
+    return [findings[number] for _, _, number in sorted(ranked)]
+
+
+def _fitting(
+    ordered: Sequence[ResultFinding], room: int
+) -> tuple[list[dict[str, object]], int]:
+    """As many of the first as there is room for, and what they take.
+
+    Messages are cut shorter before findings are left out.
+    """
+    found: list[dict[str, object]] = []
+    used = 0
+    for message in (_MOST["message"], _MOST["short message"]):
+        found, used = [], 0
+        for one in ordered:
+            content = _finding(one, message)
+            size = len(_text(content)) + 1
+            if used + size > room:
+                break
+            found.append(content)
+            used += size
+        if len(found) == len(ordered):
+            break
+    return found, used
+
+
+def _head(result: NodeResult) -> dict[str, object]:
+    """All that is never left out, cut to its limits."""
+    edition, snapshot = result.edition, result.snapshot
+    launch = {
+        "job": result.job and _cut(result.job, _MOST["job"]),
+        "rank": result.rank,
+        "ranks": result.ranks,
+        "nodes": result.nodes,
+        "node_list": _whole(result.node_list, _MOST["node_list"]),
+        "attempt": result.attempt,
+    }
+    return {
+        "schema": SCHEMA,
+        "node": _cut(result.node, _MOST["node"]),
+        "engine": _cut(result.engine, _MOST["engine"]),
+        **{name: value for name, value in launch.items() if value is not None},
+        "taken": _cut(result.taken, _MOST["taken"]),
+        "seconds": round(float(result.seconds), 3),
+        "tier": result.tier,
+        "verdict": result.verdict,
+        "exit_code": result.exit_code,
+        "reason": _cut(result.reason, _MOST["reason"]),
+        "counts": {name: int(result.counts.get(name, 0)) for name in COUNTED},
+        "missing": [_cut(one, _MOST["leaf"]) for one in result.missing[:_MOST_MISSING]],
+        "snapshot": snapshot and _kept(snapshot),
+        "edition": edition
+        and {"version": _cut(edition.name, 40), "sha256": _cut(edition.of, 80)},
+        "tool": {"name": result.tool.name, "version": _cut(result.tool.of, 40)},
+    }
+
+
+def _kept(snapshot: KeptSnapshot) -> dict[str, str]:
+    """A path that is too long gives way to the name of its file."""
+    path = _whole(snapshot.path, _MOST["path"])
+    path = path or _cut(snapshot.path.rpartition("/")[2], _MOST["path"])
+    return {"path": path, "sha256": snapshot.sha256}
+
+
+def _rest(
+    result: NodeResult, findings: list[dict[str, object]], facts: dict[str, Scalar]
+) -> dict[str, object]:
+    left_out = len(result.findings) - len(findings) + result.findings_left_out
+    facts_left_out = len(result.facts) - len(facts) + result.facts_left_out
+    return {
+        "findings": findings,
+        "findings_left_out": left_out,
+        "facts": facts,
+        **({"facts_left_out": facts_left_out} if facts_left_out else {}),
+    }
+
+
+def _finding(one: ResultFinding, most: int) -> dict[str, object]:
+    return {
+        "clause": _cut(one.clause, _MOST["clause"]),
+        "rule": _cut(one.rule, _MOST["rule"]),
+        "level": one.level if one.level in LEVELS else LEVELS[0],
+        "subject": _cut(one.subject, _MOST["subject"]),
+        "message": _cut(one.message, most),
+        "action": one.action and _cut(one.action, _MOST["action"]),
+    }
+
+
+def _fact(value: Scalar) -> Scalar:
+    """A value that is too long is told apart from others by its digest."""
+    if not isinstance(value, str):
+        return value
+    short = _whole(value, _MOST["value"])
+    if short is not None:
+        return short
+    digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{_cut(value, _MOST['value'] - 30)} sha256:{digest[:_DIGEST_DIGITS]}"
+
+
+def _whole(text: str | None, most: int) -> str | None:
+    """The text as it is shown, or None where it would not be whole."""
+    if text is None:
+        return None
+    shown = shown_text(text)
+    return shown if _size(shown) <= most else None
+
+
+def _cut(text: str, most: int) -> str:
+    """As much of a text as takes at most so many bytes in the line."""
+    shown = shown_text(text[:most])
+    if len(shown) == len(text) and _size(shown) <= most:
+        return shown
+    while shown and _size(shown) > most - 3:
+        shown = shown[: min(len(shown) - 1, most)]
+    return f"{shown}..."
+
+
+def shown_text(text: str) -> str:
+    """The text without control characters and halves of characters."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else "?" for one in text)
+
+
+def _size(text: str) -> int:
+    return len(_text(text))
+
+
+def _text(content: object) -> str:
+    return json.dumps(content, separators=(",", ":"), allow_nan=False)
