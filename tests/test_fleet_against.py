@@ -95,6 +95,7 @@ def test_it_counts_where_warnings_count(fleet: Run) -> None:
     Path("golden.json").write_text(json.dumps(nodes["n01"]), "utf-8")
     nodes["n02"]["driver"]["ofed_version"] = "MLNX_OFED-5.8"
     words = (kept("now", nodes), "--golden", "golden.json", "--fail-on", "warning")
+    words += ("--ignore", "FT-007")  # the report is of January
     found = document(fleet, *words, code=1)
     assert [one["node"] for one in found["unfit"]] == ["n02"]
     _, out, _ = fleet(*words, "--drain-list", "plain=out.txt")
@@ -130,7 +131,7 @@ def test_result_lines_are_compared_as_far_as_they_tell(fleet: Run) -> None:
     Path("golden.json").write_text(json.dumps(nodes["n01"]), "utf-8")
     lines = result_lines("r.jsonl", ["n01", "n02"], driver__version="535.1")
     words = (lines, "--expect", "2", "--golden", "golden.json")
-    found = document(fleet, *words)
+    found = document(fleet, *words, code=3)  # rules of fleets miss as much
     version = nodes["n01"]["driver"]["version"]
     assert golden(found) == [("driver.version", "535.1", version, ["n01", "n02"])]
     untold = {row[0] for row in golden(found, "unknown")}

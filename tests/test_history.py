@@ -38,9 +38,9 @@ def run(
 
 
 def on_day(nodes: Fleet, day: int) -> Fleet:
-    """A fleet on a day of November 2026; it is changed where it stands."""
+    """A fleet on a day of January 2026; it is changed where it stands."""
     for node in nodes.values():
-        node["taken"] = f"2026-11-{day:02d}T06:00:00Z"
+        node["taken"] = f"2026-01-{day:02d}T06:00:00Z"
         node["host"]["uptime_seconds"] = 1e6 + day * 86_400.0
     return nodes
 
@@ -134,20 +134,20 @@ def test_the_text_of_a_week(run: Run) -> None:
     week(run)
     _, out, _ = run("history", "h.db", "--node", "n02")
     lines = out.splitlines()
-    assert lines[0] == "h.db · n02 · 4 runs, 2026-11-01 06:00 to 2026-11-04 06:00"
+    assert lines[0] == "h.db · n02 · 4 runs, 2026-01-01 06:00 to 2026-01-04 06:00"
     assert lines[2:5] == [
         "verdicts",
         "  ·✗··  now fit",
-        "  2026-11-01 06:00  fit",
+        "  2026-01-01 06:00  fit",
     ]
-    begin = "  2026-11-02 06:00  no-go  gpu_needs_recovery: GPU 3: the driver has lost"
+    begin = "  2026-01-02 06:00  no-go  gpu_needs_recovery: GPU 3: the driver has lost"
     assert lines[5].startswith(begin)
     _, out, _ = run("history", "h.db")
     for line in (
-        "  2026-11-02 06:00  no-go         3 of 4 fit  job 7",
+        "  2026-01-02 06:00  no-go         3 of 4 fit  job 7",
         "  █▁██  4",
-        "  n02  2 times, last 2026-11-03 06:00  no-go -> fit",
-        "  2026-11-03 06:00  driver.ofed_version  -> OFED-25  on n01",
+        "  n02  2 times, last 2026-01-03 06:00  no-go -> fit",
+        "  2026-01-03 06:00  driver.ofed_version  -> OFED-25  on n01",
         "  n03  rdma_ports.link_downed  ▁▄█▂  +6  2 a day  began anew",
     ):
         assert line in out.splitlines(), out

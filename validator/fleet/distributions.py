@@ -42,10 +42,8 @@ class Distributions:
         """Each leaf over all nodes, whose names these are."""
         known: dict[str, _ByText] = {}
         unseen: dict[str, _ByText] = {}
-        with_variables: list[int] = []
-        for (leaves, knows_variables), numbers in self.alike.items():
-            if knows_variables:
-                with_variables += numbers
+        with_variables = [*self.with_variables()]
+        for (leaves, _), numbers in self.alike.items():
             for leaf, text, is_known in leaves:
                 values = (known if is_known else unseen).setdefault(leaf, {})
                 values.setdefault(text, array("I")).extend(numbers)
@@ -59,6 +57,12 @@ class Distributions:
             yield Shared(
                 leaf, _groups(values, names), _groups(unseen.get(leaf, {}), names)
             )
+
+    def with_variables(self) -> Iterator[int]:
+        """The numbers of the nodes that list their variables."""
+        for (_, knows_variables), numbers in self.alike.items():
+            if knows_variables:
+                yield from numbers
 
 
 def moved(numbers: "array[int]", base: int) -> "array[int]":

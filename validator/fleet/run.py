@@ -157,7 +157,7 @@ def _told_first(found: Listing) -> int | None:
 
 
 def _with_variables(portion: Portion) -> tuple[str, ...]:
-    numbers = portion.distributions.with_variables
+    numbers = portion.distributions.with_variables()
     return tuple(sorted({portion.nodes[number].name for number in numbers}))
 
 
