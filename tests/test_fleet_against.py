@@ -94,8 +94,8 @@ def test_it_counts_where_warnings_count(fleet: Run) -> None:
     nodes = healthy_fleet(NODES)
     Path("golden.json").write_text(json.dumps(nodes["n01"]), "utf-8")
     nodes["n02"]["driver"]["ofed_version"] = "MLNX_OFED-5.8"
-    words = (kept("now", nodes), "--golden", "golden.json", "--fail-on", "warning")
-    words += ("--ignore", "FT-007")  # the report is of January
+    words = [kept("now", nodes), "--golden", "golden.json", "--fail-on", "warning"]
+    words += ["--ignore", "FT-007"]  # the report is of January
     found = document(fleet, *words, code=1)
     assert [one["node"] for one in found["unfit"]] == ["n02"]
     _, out, _ = fleet(*words, "--drain-list", "plain=out.txt")
@@ -253,7 +253,7 @@ def test_the_text_of_a_day(fleet: Run) -> None:
     for line in (
         "  1 node came\n    n09\n",
         "  1 node went\n    n06\n",
-        f"  driver.ofed_version  {usual} -> MLNX_OFED-24\n    n[01-03]\n",
+        f"  driver.ofed_version: {usual} -> MLNX_OFED-24\n    n[01-03]\n",
         (
             "  gpus.pcie_replays  grew on 1 node of 5; +0 is usual\n"
             "    n02  +480  20 an hour\n"

@@ -180,9 +180,14 @@ class _Run:
                     per_hour=found.per_hour,
                     note=found.note,
                 )
+        if counter is not None and self.machine.answer == "two":
+            # What one machine has been through says nothing of another one.
+            group = group if counter.is_grave else "varying"
         return Difference(group, leaf, title, "changed", *pair)
 
     def _of_specimen(self, leaf: str, title: str, a: str, b: str) -> Difference | None:
+        if self.machine.answer == "two":
+            return Difference("varying", leaf, title, "changed", a, b)
         if not is_comparable(a, b, has_one_salt=self.machine.has_one_salt):
             key = leaf, _OTHER_SALT
             self.not_compared[key] = self.not_compared.get(key, 0) + 1

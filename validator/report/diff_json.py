@@ -13,6 +13,7 @@ from speccheck.validator.evidence.node.changes import VARYING
 from speccheck.validator.evidence.secrets import hidden
 
 SCHEMA = "speccheck-diff/1"
+_OF_ANOTHER = "is another one on each machine, or each time it is measured"
 
 
 def diff_json(found: Comparison, exit_code: int) -> str:
@@ -30,7 +31,7 @@ def diff_json(found: Comparison, exit_code: int) -> str:
         "compared": found.compared,
         "differences": [_difference(one) for one in found.notable],
         "varying": [
-            {**_difference(one), "reason": VARYING.get(one.leaf, "")}
+            {**_difference(one), "reason": VARYING.get(one.leaf, _OF_ANOTHER)}
             for one in found.varying
         ],
         "not_compared": [one._asdict() for one in found.not_compared],
