@@ -14,12 +14,15 @@ from speccheck.probes.running import processes, stuck, zombies
 KINDS = ("host",)
 _POOLS = "/proc/spl/kstat/zfs"
 DMI = "/sys/devices/virtual/dmi/id"
+_LOCKED = "locked_memory_bytes"
 _LIMITS = {
-    "locked_memory_bytes": "Max locked memory",
+    _LOCKED: "Max locked memory",
     "open_files": "Max open files",
     "process_limit": "Max processes",
 }
 _UNLIMITED = -1
+_STATUS = "/proc/self/status"
+_CAP_IPC_LOCK = 14
 # Arguments that change how devices, memory and processors behave. Others may name the
 # specimen (root=UUID=...) or hold what is secret.
 _ARGUMENT = re.compile(
@@ -170,7 +173,28 @@ def _limits(root: Root, sheet: Sheet) -> None:
     text = root.text(path)
     for leaf, label in _LIMITS.items():
         found: Found = text if isinstance(text, Absence) else limit(text, label, path)
-        sheet.put("host", leaf, found, path)
+        source = path
+        if leaf == _LOCKED and isinstance(found, int) and _may_lock_all(root):
+            found, source = _UNLIMITED, _STATUS
+        sheet.put("host", leaf, found, source)
+
+
+def _may_lock_all(root: Root) -> bool:
+    """Whether this process is in a container and may lock memory beyond its limit.
+
+    Drivers let CAP_IPC_LOCK of the first user namespace lock what it wants (Linux,
+    ib_umem_get: capable(CAP_IPC_LOCK)), and pods get it for RDMA. On a bare host it is
+    that of root, and a job of another user has only the limit.
+    """
+    status, users = root.text(_STATUS), root.line("/proc/self/uid_map")
+    if isinstance(status, Absence) or isinstance(users, Absence):
+        return False
+    matched = re.search(r"^CapEff:\s*([0-9a-f]{1,16})$", status, re.MULTILINE)
+    if matched is None or not int(matched[1], 16) >> _CAP_IPC_LOCK & 1:
+        return False
+    is_first_namespace = users.split() == ["0", "0", str(2**32 - 1)]
+    container, _ = _container(root)
+    return is_first_namespace and isinstance(container, str) and container != "none"
 
 
 def limit(text: str, label: str, path: str) -> int | Absence:

@@ -197,6 +197,41 @@ def test_no_more_pods_run_than_are_to_be_completed() -> None:
     assert read.value("cluster.nodes") == 8
 
 
+IN_ORDER = """
+        replicatedJobs:
+          - name: preflight
+            template:
+              spec:
+                parallelism: 6
+                backoffLimit: 9
+                template:
+                  spec:
+                    containers:
+                      - {resources: {limits: {nvidia.com/gpu: 8}}, command: [look]}
+          - name: train
+            dependsOn: [{name: preflight, status: Complete}]
+            template:
+              spec:
+                parallelism: 4
+                backoffLimit: 2
+                template:
+                  spec:
+                    containers:
+                      - resources: {limits: {nvidia.com/gpu: 8}}
+"""
+
+
+def test_a_job_that_ended_before_another_takes_no_nodes_from_it() -> None:
+    read = read_object("JobSet", IN_ORDER)
+    assert read.value("cluster.nodes") == 4
+    assert read.note("recovery.max_restarts") == "0 by the JobSet + 2 by the Job"
+
+
+def test_a_job_that_is_only_ready_runs_beside_the_other() -> None:
+    read = read_object("JobSet", IN_ORDER.replace("Complete", "Ready"))
+    assert read.value("cluster.nodes") == 10
+
+
 def test_sets_that_train_nothing_say_little() -> None:
     spec = """
         replicatedJobs:

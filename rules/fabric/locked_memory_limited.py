@@ -3,7 +3,8 @@
 Why it hurts: NCCL fails to register memory at start-up, or after hours when a new
 communicator is made.
 
-What passes: no limit of locked memory.
+What passes: no limit of locked memory, or a container with the capability IPC_LOCK,
+for which there is none.
 
 Where it does not apply: a node without training ports.
 

@@ -38,11 +38,21 @@ class Distributions:
         for profile, numbers in other.alike.items():
             self.alike.setdefault(profile, array("I")).extend(moved(numbers, base))
 
+    @property
+    def with_variables(self) -> list[int]:
+        """The nodes that list their variables: one that is not there is not set."""
+        return [
+            number
+            for (_, knows_variables), numbers in self.alike.items()
+            if knows_variables
+            for number in numbers
+        ]
+
     def shared(self, names: Sequence[str]) -> Iterator[Shared]:
         """Each leaf over all nodes, whose names these are."""
         known: dict[str, _ByText] = {}
         unseen: dict[str, _ByText] = {}
-        with_variables = [*self.with_variables()]
+        with_variables = self.with_variables
         for (leaves, _), numbers in self.alike.items():
             for leaf, text, is_known in leaves:
                 values = (known if is_known else unseen).setdefault(leaf, {})
@@ -57,12 +67,6 @@ class Distributions:
             yield Shared(
                 leaf, _groups(values, names), _groups(unseen.get(leaf, {}), names)
             )
-
-    def with_variables(self) -> Iterator[int]:
-        """The numbers of the nodes that list their variables."""
-        for (_, knows_variables), numbers in self.alike.items():
-            if knows_variables:
-                yield from numbers
 
 
 def moved(numbers: "array[int]", base: int) -> "array[int]":

@@ -15,6 +15,7 @@ from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.measurement.conditions import Conditions
 from speccheck.validator.evidence.node.node import ALL, Node
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.fleet.differences import Reference, shape
 from speccheck.validator.fleet.node_evidence import NodeEvidence
@@ -25,6 +26,7 @@ from speccheck.validator.fleet.shared_values import (
     shared_profile,
 )
 from speccheck.validator.plan_judge import PlanJudge
+from speccheck.validator.rule import OF_FILES
 from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.files import FileStatus, ReadFile
 from speccheck.validator.sources.formats.snapshot import (
@@ -49,12 +51,14 @@ _SILENT = frozenset({"pass", "not_applicable"})
 class JudgedNode(Record):
     """A node: the word of its verdict, and what neither passes nor does not apply.
 
-    profile: what it says of what all nodes should share.
+    profile: what it says of what all nodes should share. job: the word of the verdict
+    on the files of the job, which no node is to blame for.
     """
 
     verdict: str
     findings: tuple[Finding, ...]
     profile: Profile
+    job: str = ""
 
 
 class _Answer(Record):
@@ -132,6 +136,7 @@ class NodeJudge:
         self._job = tuple(job)
         self._kinds: dict[tuple[object, ...], dict[object, _Kind]] = {}
         self._count = 0
+        self._of_job = of_job(judge) if job else lambda _: False
 
     def __call__(self, content: Content) -> JudgedNode:
         """Judge a node by the content of its snapshot; raises ReadError for none."""
@@ -218,8 +223,19 @@ class NodeJudge:
     def _judged(
         self, findings: Sequence[Finding], profile: Profile, verdict: str | None = None
     ) -> JudgedNode:
-        notable = tuple(one for one in findings if one.outcome not in _SILENT)
-        return JudgedNode(verdict or self._verdict_of(findings), notable, profile)
+        notable = tuple(
+            without_secrets(one) for one in findings if one.outcome not in _SILENT
+        )
+        if not self._job:
+            return JudgedNode(verdict or self._verdict_of(findings), notable, profile)
+        of_node = [one for one in findings if not self._of_job(one)]
+        of_job = [one for one in findings if self._of_job(one)]
+        return JudgedNode(
+            verdict or self._verdict_of(of_node),
+            notable,
+            profile,
+            self._verdict_of(of_job),
+        )
 
 
 class _Asking:
@@ -305,6 +321,31 @@ def _asked(kind: _Kind, question: Question, reads: set[KeyPath]) -> _Answer:
 def _note(kind: _Kind, reads: set[KeyPath], answer: int, piece: int) -> None:
     for path in reads:
         kind.readers.setdefault(path, set()).add((answer, piece))
+
+
+def of_job(judge: PlanJudge) -> Callable[[Finding], bool]:
+    """Tells findings for which the files of the job are to blame, and no node."""
+    rules = {one.name for one in judge.entries if one.scope in OF_FILES}
+    clauses = {
+        one.id
+        for one in judge.edition.clauses.values()
+        if all(kind.startswith("plan.") for kind in one.evidence)
+    }
+
+    def is_of_job(finding: Finding) -> bool:
+        if not finding.rule:
+            return finding.clause in clauses
+        return finding.rule in rules and all(
+            one.file != ANY_NODE for one in finding.places
+        )
+
+    return is_of_job
+
+
+def without_secrets(finding: Finding) -> Finding:
+    """The same without secrets."""
+    message = hidden(finding.message)
+    return finding if message == finding.message else finding._replace(message=message)
 
 
 def _has_passed(said: Sequence[Finding]) -> bool:

@@ -48,6 +48,7 @@ class Portion:
         self.samples = SampleStore()
         self.found = Found()
         self.specimens: dict[str, int] = {}
+        self.of_job: set[str] = set()
 
     def add(
         self,
@@ -102,6 +103,7 @@ class Portion:
         if self.counters is not None and other.counters is not None:
             self.counters.take(other.counters, base)
         self.found.take(other.found, base)
+        self.of_job |= other.of_job
         self.same += ((name, a + base, b + base) for name, a, b in other.same)
         for specimen, number in other.specimens.items():
             self._add_specimen(specimen, number + base)

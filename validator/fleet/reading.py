@@ -79,40 +79,31 @@ def _bytes(path: str) -> bytes:
         return file.read(MAXIMUM_BYTES + 1)
 
 
-def _opened(path: str) -> BinaryIO:
+def _opened(path: str, buffering: int = 0) -> BinaryIO:
     if path.endswith(".gz"):
         packed: Any = gzip.open(path, "rb")  # noqa: SIM115 - the caller closes it
         opened: BinaryIO = packed
         return opened
-    return open(path, "rb", buffering=0)
+    return open(path, "rb", buffering=buffering)
 
 
 def _of_lines(chunk: Chunk) -> Iterator[Report | Unread]:
     (path,) = chunk.files
     try:
-        with _opened(path) as file, _buffered(path, file) as reader:
-            yield from _lines(chunk, path, reader)
+        with _opened(path, buffering=-1) as file:
+            yield from _lines(chunk, path, file)
     except (OSError, EOFError, zlib.error) as error:
         yield Unread(path, _cannot(error))
 
 
-def _buffered(path: str, file: BinaryIO) -> BinaryIO:
-    """The same, read ahead."""
-    import io  # noqa: PLC0415 - only for files of lines
-
-    raw: Any = file
-    reader: BinaryIO = raw if path.endswith(".gz") else io.BufferedReader(raw)
-    return reader
-
-
-def _lines(chunk: Chunk, path: str, reader: BinaryIO) -> Iterator[Report | Unread]:
+def _lines(chunk: Chunk, path: str, file: BinaryIO) -> Iterator[Report | Unread]:
     number, position = 0, chunk.start
     if chunk.start:
-        reader.seek(chunk.start - 1)
+        file.seek(chunk.start - 1)
         # The line that began before belongs to the chunk before.
-        position += len(reader.readline()) - 1
+        position += len(file.readline()) - 1
     while chunk.end < 0 or position < chunk.end:
-        line = reader.readline(MAXIMUM_BYTES + 1)
+        line = file.readline(MAXIMUM_BYTES + 1)
         if not line:
             return
         number += 1

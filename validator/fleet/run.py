@@ -17,6 +17,7 @@ from speccheck.validator.fleet.attendance import Expected, attendance
 from speccheck.validator.fleet.counters import CounterStore
 from speccheck.validator.fleet.found import FoundOnNodes
 from speccheck.validator.fleet.listing import Listing
+from speccheck.validator.fleet.node_judge import ANY_NODE, without_secrets
 from speccheck.validator.fleet.own_result import OwnResult
 from speccheck.validator.fleet.portion import Portion, told_by
 from speccheck.validator.fleet.reading import Report, reports
@@ -25,6 +26,8 @@ from speccheck.validator.gate import plan_size_class
 from speccheck.validator.host_names import natural
 from speccheck.validator.live_evidence import OF_FLEETS
 from speccheck.validator.plan_judge import PlanJudge
+from speccheck.validator.rule import OF_FILES
+from speccheck.validator.sources.files import ReadFile
 from speccheck.validator.sources.formats.snapshot import SCHEMA, node_of
 from speccheck.validator.spec.edition import Edition
 
@@ -39,7 +42,8 @@ class FleetRun(Record):
     from those which are kept. of_fleet: findings of all nodes beside each other.
     own: nodes whose own pre-flight said worse than their snapshot, with its reason.
     counters: of nodes, where somebody compares days. with_variables: nodes that list
-    their variables. jobs: that engines started on the nodes, by name.
+    their variables. jobs: that engines started on the nodes, by name. job: the files of
+    the job. of_job: the words of the verdicts on these. job_rules: that judge files.
     """
 
     edition: Edition
@@ -55,6 +59,21 @@ class FleetRun(Record):
     counters: CounterStore = CounterStore()
     with_variables: tuple[str, ...] = ()
     jobs: tuple[str, ...] = ()
+    job: tuple[ReadFile, ...] = ()
+    of_job: frozenset[str] = frozenset()
+    job_rules: frozenset[str] = frozenset()
+
+    def is_of_job(self, one: FoundOnNodes) -> bool:
+        """Whether the files of the job are to blame, and no node.
+
+        What is found on all nodes and stands in none of their snapshots is of the job;
+        what some nodes have and others do not is of these nodes.
+        """
+        if not self.job or any(place.file == ANY_NODE for place in one.finding.places):
+            return False
+        stands_in_files = bool(one.finding.places) or one.finding.rule in self.job_rules
+        names = {self.nodes[number].name for number in one.nodes}
+        return stands_in_files and len(names) == len({o.name for o in self.nodes})
 
     @property
     def size(self) -> str | None:
@@ -118,13 +137,16 @@ def judge_fleet(
         fleet=fleet,
         found=tuple(portion.found.each()),
         more=portion.found.more,
-        of_fleet=tuple(of_fleet),
+        of_fleet=tuple(map(without_secrets, of_fleet)),
         listing=found,
         own=own,
         warnings=judge.warnings,
         counters=portion.counters or CounterStore(),
         with_variables=_with_variables(portion),
         jobs=tuple(sorted({one.job for one in portion.told if one.job})),
+        job=work.job,
+        of_job=frozenset(portion.of_job - {""}),
+        job_rules=frozenset(o.name for o in judge.entries if o.scope in OF_FILES),
     )
 
 
@@ -157,7 +179,7 @@ def _told_first(found: Listing) -> int | None:
 
 
 def _with_variables(portion: Portion) -> tuple[str, ...]:
-    numbers = portion.distributions.with_variables()
+    numbers = portion.distributions.with_variables
     return tuple(sorted({portion.nodes[number].name for number in numbers}))
 
 

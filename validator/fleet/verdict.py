@@ -105,6 +105,7 @@ def _ending(
         _broken(run, unfit)
         or _absent(run)
         or _failed_together(run, weight)
+        or _failed_job(run, weight)
         or _too_few(run, unfit, fit, need)
         or _complete(run, fit, need)
     )
@@ -136,6 +137,19 @@ def _failed_together(run: FleetRun, weight: int) -> _Ending | None:
     return None
 
 
+def _failed_job(run: FleetRun, weight: int) -> _Ending | None:
+    """The files of the job, which no node is to blame for."""
+    rules = {
+        one.finding.rule
+        for one in run.found
+        if _is_against(one.finding, weight) and run.is_of_job(one)
+    }
+    if not rules:
+        return None
+    count = f"{len(rules)} rule{'s' if len(rules) > 1 else ''}"
+    return _Ending(1, f"the files of the job fail by {count}")
+
+
 def _too_few(
     run: FleetRun, unfit: Mapping[str, Unfit], fit: int, need: int | None
 ) -> _Ending | None:
@@ -163,6 +177,9 @@ def _complete(run: FleetRun, fit: int, need: int | None) -> _Ending:
     if not expected.is_known:
         told = f"how many were expected is not known ({expected.note})"
         return _Ending(3, f"{reason}, but {told}")
+    if "inconclusive" in run.of_job:
+        told = f"the files of the job lack evidence that {run.use} needs"
+        return _Ending(3, f"{reason}, but {told}")
     for one in run.of_fleet:
         is_open = one.outcome == "unknown" and one.clause_level == "must"
         if is_open and one.missing and run.use != "ci":
@@ -184,8 +201,8 @@ def _unfit(run: FleetRun, weight: int) -> dict[str, Unfit]:
     found: dict[str, Unfit] = {}
     own = dict(run.own)
     for node in run.nodes:
-        if node.verdict == "go":
-            continue
+        if node.verdict == "go" or (node.verdict == "no-go" and node.name not in own):
+            continue  # why it is no-go is told by what was found on it
         reason = Reason("", own[node.name]) if node.name in own else None
         state: State = node.verdict  # type: ignore[assignment]
         found[node.name] = Unfit(node.name, state, (reason,) if reason else ())
@@ -207,7 +224,7 @@ def _blamed(run: FleetRun, weight: int) -> Iterator[tuple[str, Reason]]:
     """Nodes with the findings that keep them out, the rules in order."""
     likes: dict[str, Finding] = {}
     for one in run.found:
-        if _is_against(one.finding, weight):
+        if _is_against(one.finding, weight) and not run.is_of_job(one):
             likes.setdefault(one.finding.rule, one.finding)
             reason = _reason(one.finding)
             for number in one.nodes:

@@ -95,6 +95,7 @@ class _Worker:
             return
         node = _node(report, found.verdict)
         number = portion.add(node, report.content, found.profile)
+        portion.of_job.add(found.job)
         for finding in found.findings:
             portion.found.note(finding, number)
 

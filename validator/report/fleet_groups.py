@@ -7,6 +7,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.run import FleetRun
 from speccheck.validator.host_names import natural
 
+_Key = tuple[str, str, str, str, bool]  # rule, clause, level, outcome, of the job
 LEVELS = ("error", "warning", "info")
 
 
@@ -22,7 +23,8 @@ class FleetValue(Record):
 class FleetGroup(Record):
     """All that one rule says, what few nodes have first.
 
-    hosts: all of them. others: those with messages that were not kept.
+    hosts: all of them. others: those with messages that were not kept. is_of_job: it
+    speaks against the files of the job, and against no node.
     """
 
     rule: str
@@ -33,6 +35,7 @@ class FleetGroup(Record):
     values: tuple[FleetValue, ...]
     hosts: tuple[str, ...]
     others: int = 0
+    is_of_job: bool = False
 
     @property
     def finding(self) -> Finding:
@@ -42,11 +45,11 @@ class FleetGroup(Record):
 
 def fleet_groups(run: FleetRun, *outcomes: str) -> list[FleetGroup]:
     """The groups of these outcomes: errors first, then what few nodes have."""
-    values: dict[tuple[str, str, str, str], list[FleetValue]] = {}
-    for finding, hosts in _each(run):
+    values: dict[_Key, list[FleetValue]] = {}
+    for finding, hosts, is_of_job in _each(run):
         if finding.outcome not in outcomes or finding.waiver is not None:
             continue
-        key = finding.rule, finding.clause, finding.level, finding.outcome
+        key = finding.rule, finding.clause, finding.level, finding.outcome, is_of_job
         values.setdefault(key, []).append(
             FleetValue(finding.subject, finding.message, hosts, finding)
         )
@@ -54,19 +57,17 @@ def fleet_groups(run: FleetRun, *outcomes: str) -> list[FleetGroup]:
     return sorted(groups, key=_rank)
 
 
-def _each(run: FleetRun) -> Iterable[tuple[Finding, tuple[str, ...]]]:
+def _each(run: FleetRun) -> Iterable[tuple[Finding, tuple[str, ...], bool]]:
     for one in run.found:
         names = {run.nodes[number].name for number in one.nodes}
-        yield one.finding, tuple(sorted(names, key=natural))
+        yield one.finding, tuple(sorted(names, key=natural)), run.is_of_job(one)
     for finding in run.of_fleet:
-        yield finding, finding.hosts
+        yield finding, finding.hosts, False
 
 
-def _group(
-    run: FleetRun, key: tuple[str, str, str, str], found: list[FleetValue]
-) -> FleetGroup:
-    rule, clause, level, outcome = key
-    more = run.more.get((rule or clause, outcome), ())
+def _group(run: FleetRun, key: _Key, found: list[FleetValue]) -> FleetGroup:
+    rule, clause, level, outcome, is_of_job = key
+    more = () if is_of_job else run.more.get((rule or clause, outcome), ())
     hosts = {name for one in found for name in one.hosts}
     others = {run.nodes[number].name for number in more} - hosts
     titles = (one.finding.title for one in found)
@@ -79,6 +80,7 @@ def _group(
         values=tuple(sorted(found, key=lambda one: (len(one.hosts), one.message))),
         hosts=tuple(sorted(hosts | others, key=natural)),
         others=len(others),
+        is_of_job=is_of_job,
     )
 
 

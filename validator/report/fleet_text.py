@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from speccheck.validator.fleet.run import FleetRun
 from speccheck.validator.fleet.verdict import FleetVerdict
 from speccheck.validator.host_names import fold
+from speccheck.validator.locate import located, sources_of
 from speccheck.validator.report.fleet_groups import (
     FleetGroup,
     FleetValue,
@@ -16,6 +17,8 @@ from speccheck.validator.report.style import Style, counted, joined, printable, 
 _MOST_VALUES = 3  # of one rule
 _MOST_GROUPS = 8  # of one level, and of what is not known
 _MOST_NAMES = 120  # characters of a folded list of nodes
+_MOST_PLACES = 2
+_FEW = 20  # nodes that are named in a line
 _INDENT, _DEEPER = "  ", "    "
 _STATES = (
     ("no-go", "no-go"),
@@ -39,9 +42,10 @@ def fleet_text(told: FleetTold, style: Style) -> Iterator[str]:
         yield style.paint(wrap(text, style.width, ""), "warning") + "\n"
     yield f"\n{_verdict(verdict, style)}\n"
     failed = fleet_groups(run, "error", "fail")
-    for level in ("error", "warning", "info"):
+    for level in ("error", "warning"):
         groups = [one for one in failed if one.level == level]
         yield from _level(groups, run, style, full=told.full)
+    yield from _advice([one for one in failed if one.level == "info"], told, style)
     yield from _unknowns(fleet_groups(run, "unknown"), style, full=told.full)
     if told.since is not None:
         yield from _since(told, style)
@@ -74,8 +78,6 @@ def _verdict(verdict: FleetVerdict, style: Style) -> str:
     colour = {"go": "good", "no-go": "error"}.get(verdict.word, "warning")
     word = style.paint(verdict.word, colour)
     text = printable(verdict.reason)
-    if verdict.needed is not None and "needed" not in text:
-        text += f"; {verdict.fit:,} fit, {verdict.needed:,} needed"
     return f"{word}  {wrap(text, style.width - len(verdict.word) - 2, '').lstrip()}"
 
 
@@ -91,19 +93,50 @@ def _level(
         yield f"\n{style.paint(text, 'dim')}\n"
 
 
+def _advice(
+    groups: Sequence[FleetGroup], told: FleetTold, style: Style
+) -> Iterator[str]:
+    """What fails a may: one line a rule, unless all is asked for."""
+    if told.full:
+        yield from _level(groups, told.run, style, full=True)
+        return
+    if groups:
+        yield "\n"
+    for one in groups[:_MOST_GROUPS]:
+        head = f"{style.paint('info', 'info')} {one.clause} {one.rule}"
+        where = _where(one, told.run)
+        if one.hosts and not one.is_of_job and len(one.hosts) < _FEW:
+            where = shown_names(one.hosts, full=False)
+        yield f"{head}  {style.paint(printable(where), 'dim')}\n"
+    if len(groups) > _MOST_GROUPS:
+        rest = counted(len(groups) - _MOST_GROUPS, "info rule")
+        yield style.paint(f"and {rest} more: --full\n", "dim")
+
+
+def _where(group: FleetGroup, run: FleetRun) -> str:
+    if group.is_of_job:
+        return "in the job"
+    count = len(group.hosts)
+    total = len({one.name for one in run.nodes})
+    if not count:
+        return ""
+    return "on all nodes" if count == total else f"on {counted(count, 'node')}"
+
+
 def _group(
     group: FleetGroup, run: FleetRun, style: Style, *, full: bool
 ) -> Iterator[str]:
     outcome = "bug" if group.outcome == "error" else group.level
     head = f"{style.paint(outcome, group.level)} {group.clause} {group.rule}"
-    count = len(group.hosts)
-    total = len({one.name for one in run.nodes})
-    of_all = "on all nodes" if count == total else f"on {counted(count, 'node')}"
-    yield f"{head}  {style.paint(of_all, 'dim')}" if count else head
+    where = _where(group, run)
+    yield f"{head}  {style.paint(where, 'dim')}" if where else head
     shown = group.values if full else group.values[:_MOST_VALUES]
+    total = len({one.name for one in run.nodes})
     for value in shown:
-        is_all = len(value.hosts) == total and total > 1
+        is_all = group.is_of_job or (len(value.hosts) == total and total > 1)
         yield from _value(value, style, is_all=is_all, full=full)
+        if group.is_of_job:
+            yield from _places(value, run, style)
     rest = len(group.values) - len(shown)
     if rest or group.others:
         hosts = {name for one in group.values[len(shown) :] for name in one.hosts}
@@ -113,6 +146,15 @@ def _group(
     if remedy := group.finding.remedy:
         text = wrap(printable(remedy), style.width, "       ").lstrip()
         yield f"{_INDENT}{style.paint('fix', 'good')}  {text}"
+
+
+def _places(value: FleetValue, run: FleetRun, style: Style) -> Iterator[str]:
+    """Where it stands in the files of the job."""
+    found = located(value.finding, sources_of(run.job)).locations
+    for one in found[:_MOST_PLACES]:
+        position = f":{one.line}:{one.column}" if one.line else ""
+        place = f"{_DEEPER}{one.file}{position}: {one.key}"
+        yield style.paint(printable(place), "dim")
 
 
 def _value(
@@ -141,8 +183,9 @@ def _unknowns(
 ) -> Iterator[str]:
     """What could not be judged: of musts each, of the others a number."""
     musts = [one for one in groups if one.finding.clause_level == "must" and one.rule]
-    shown = musts if full else musts[:_MOST_GROUPS]
-    if shown:
+    of_nodes = [one for one in musts if not one.is_of_job]
+    shown = of_nodes if full else of_nodes[:_MOST_GROUPS]
+    if groups:
         yield "\n"
     for one in shown:
         head = f"{style.paint('unknown', 'unknown')} {one.clause} {one.rule}"
@@ -150,7 +193,11 @@ def _unknowns(
         where = f"  {style.paint(printable(names), 'dim')}" if names else ""
         message = wrap(printable(one.finding.message), style.width, _INDENT)
         yield f"{head}{where}\n{message}\n"
-    rest = len(groups) - len(shown)
+    of_job = sum(one.is_of_job for one in musts)
+    if of_job:
+        text = f"{counted(of_job, 'must')} of the job not judged: its files say too "
+        yield wrap(f"{text}little; speccheck FILE lists them", style.width, "") + "\n"
+    rest = len(groups) - len(shown) - of_job
     if rest:
         text = f"{counted(rest, 'more requirement')} not judged for want of evidence"
         yield style.paint(f"{text}: --full\n" if not full else f"{text}\n", "dim")

@@ -102,6 +102,11 @@ def bench_judgement_schema() -> dict[str, Any]:
     return {"$schema": _DRAFT, **BenchJudgement.model_json_schema(by_alias=True)}
 
 
+def node_result_schema() -> dict[str, Any]:
+    """The schema of `speccheck-node-result/1`."""
+    return {"$schema": _DRAFT, **NodeResultDocument.model_json_schema(by_alias=True)}
+
+
 def diff_schema() -> dict[str, Any]:
     """The schema of `speccheck-diff/1`."""
     return {"$schema": _DRAFT, **DiffDocument.model_json_schema(by_alias=True)}
@@ -115,11 +120,6 @@ def fleet_profile_schema() -> dict[str, Any]:
 def history_schema() -> dict[str, Any]:
     """The schema of `speccheck-history/1`."""
     return {"$schema": _DRAFT, **HistoryDocument.model_json_schema(by_alias=True)}
-
-
-def node_result_schema() -> dict[str, Any]:
-    """The schema of `speccheck-node-result/1`."""
-    return {"$schema": _DRAFT, **NodeResultDocument.model_json_schema(by_alias=True)}
 
 
 def waivers_schema() -> dict[str, Any]:

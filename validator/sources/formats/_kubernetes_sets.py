@@ -41,7 +41,7 @@ def read_job(document: Document) -> Reading:
 
 
 def read_job_set(document: Document) -> Reading:
-    job = Job(document, _replicated_jobs(document, ("spec",)))
+    job = Job(document, _not_ended_before_others(document, ("spec",)))
     _state_job_set(job, ("spec",))
     _state_placement(job)
     return job.reading("k8s-jobset")
@@ -131,6 +131,25 @@ def _replicated_jobs(document: Document, at: KeyPath) -> Iterator[Group]:
         count = product(pods, count_at(section(item), "replicas", path))
         pod = pod_at(document, (*path, "template", "spec", "template", "spec"))
         yield Group(pod, count)
+
+
+def _not_ended_before_others(document: Document, at: KeyPath) -> Iterator[Group]:
+    """The jobs of a set but those whose end another waits for: theirs are free nodes.
+
+    A pre-flight of all nodes, or a download, before the job that trains.
+    """
+    jobs = [
+        section(one) for one in items(fields_at(document, at).get("replicatedJobs"))
+    ]
+    awaited = [
+        one.get("name")
+        for job in jobs
+        for one in map(section, items(job.get("dependsOn")))
+        if one.get("status") == "Complete"
+    ]
+    for job, group in zip(jobs, _replicated_jobs(document, at), strict=True):
+        if job.get("name") is None or job["name"] not in awaited:
+            yield group
 
 
 def _state_job_set(job: Job, at: KeyPath) -> None:

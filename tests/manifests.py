@@ -1,0 +1,254 @@
+"""Manifests of `integrations/kubernetes`: read, told in short, run without a cluster.
+
+A pod is played by processes of this machine: its variables, command and arguments are
+those that the manifest gives it, with the paths of its volumes led into a folder.
+"""
+
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+INTEGRATIONS = ROOT / "integrations"
+KUBERNETES = INTEGRATIONS / "kubernetes"
+COMPONENTS = sorted(KUBERNETES.glob("components/*/kustomization.yaml"))
+FILES = sorted(KUBERNETES.glob("*.yaml"))
+_IN_IMAGE = "/usr/local/lib/speccheck"
+_REFERENCE = re.compile(r"\$\((\w+)\)")
+_PATIENCE_SECONDS = 120
+_OF_PODS = {"KUBERNETES_SERVICE_HOST": "10.96.0.1"}  # the kubelet tells it each pod
+
+Tree = dict[str, Any]
+
+
+class Workload(NamedTuple):
+    """An object that makes pods, or a part of one, and the pods that it makes."""
+
+    name: str
+    kind: str
+    spec: Tree  # of the Job, DaemonSet or CronJob
+    pod: Tree
+
+    @property
+    def containers(self) -> list[Tree]:
+        """All containers, those that run first coming first."""
+        return [*self.pod.get("initContainers", ()), *self.pod["containers"]]
+
+    def container(self, name: str) -> Tree:
+        """The container of that name."""
+        (found,) = (one for one in self.containers if one["name"] == name)
+        return found
+
+
+def objects(path: Path) -> list[Tree]:
+    """The objects of a file."""
+    return [one for one in yaml.safe_load_all(path.read_text("utf-8")) if one]
+
+
+def workloads(*files: Path) -> dict[str, Workload]:
+    """What makes pods, by kind and name."""
+    found = [one for path in files for tree in objects(path) for one in _made(tree)]
+    assert len({one.name for one in found}) == len(found)
+    return {one.name: one for one in found}
+
+
+def _made(tree: Tree) -> Iterator[Workload]:
+    kind, name, spec = tree["kind"], tree.get("metadata", {}).get("name"), tree
+    if kind == "JobSet":
+        for one in tree["spec"]["replicatedJobs"]:
+            job = one["template"]["spec"]
+            full = f"JobSet/{name}/{one['name']}"
+            yield Workload(full, "Job", job, job["template"]["spec"])
+    elif kind == "CronJob":
+        spec = tree["spec"]["jobTemplate"]["spec"]
+        yield Workload(f"CronJob/{name}", "Job", spec, spec["template"]["spec"])
+    elif kind in {"Job", "DaemonSet"}:
+        spec = tree["spec"]
+        yield Workload(f"{kind}/{name}", kind, spec, spec["template"]["spec"])
+
+
+def facts(work: Workload) -> Tree:
+    """What somebody who runs it has to know: the golden test holds it."""
+    return {
+        "runs": _without_empty(
+            {
+                "completions": work.spec.get("completions"),
+                "seconds": work.spec.get("activeDeadlineSeconds"),
+                "retries": _retries(work.spec),
+                "on": _rules(work.spec),
+                "restart": work.pod.get("restartPolicy"),
+                "grace": work.pod["terminationGracePeriodSeconds"],
+            }
+        ),
+        "volumes": {
+            one["name"]: next(
+                f"{kind}: {_short(source)}"
+                for kind, source in one.items()
+                if kind != "name"
+            )
+            for one in work.pod.get("volumes", ())
+        },
+        "containers": {one["name"]: _of_container(one) for one in work.containers},
+    }
+
+
+def _of_container(one: Tree) -> Tree:
+    may = one["securityContext"]
+    return _without_empty(
+        {
+            "image": one["image"],
+            "command": " ".join((*one["command"], *one["args"])),
+            "env": {
+                item["name"]: item.get("value") or _short(item["valueFrom"])
+                for item in one.get("env", ())
+            },
+            "envFrom": [_short(item) for item in one.get("envFrom", ())],
+            "requests": _short(one["resources"].get("requests", {})),
+            "limits": _short(one["resources"].get("limits", {})),
+            "may": _short(may),
+            "mounts": " ".join(
+                item["mountPath"] + (" (ro)" if item.get("readOnly") else "")
+                for item in one.get("volumeMounts", ())
+            ),
+        }
+    )
+
+
+def _retries(spec: Tree) -> str:
+    for key in ("backoffLimitPerIndex", "backoffLimit"):
+        if key in spec:
+            return f"{key} {spec[key]}"
+    return ""
+
+
+def _rules(spec: Tree) -> list[str]:
+    return [
+        f"{one['action']}: {_short(one.get('onExitCodes') or one['onPodConditions'])}"
+        for one in spec.get("podFailurePolicy", {}).get("rules", ())
+    ]
+
+
+def _short(value: object) -> str:
+    text = yaml.safe_dump(value, default_flow_style=True, width=10_000).strip()
+    text = text.removesuffix("\n...")
+    return text[1:-1] if isinstance(value, dict) else text
+
+
+def _without_empty(tree: Tree) -> Tree:
+    return {name: value for name, value in tree.items() if value not in (None, "", [])}
+
+
+def outcome(spec: Tree, container: str, code: int) -> str:
+    """What the pod failure policy says of a container that ended with that code.
+
+    The first rule that fits counts; where none does, the failure is counted
+    (kubernetes.io, Jobs, Pod failure policy). 0 is no failure, no rule speaks of it.
+    """
+    if code == 0:
+        return "Complete"
+    for rule in spec.get("podFailurePolicy", {}).get("rules", ()):
+        on = rule.get("onExitCodes")
+        if on is None or on.get("containerName", container) != container:
+            continue
+        if (code in on["values"]) == (on["operator"] == "In"):
+            action: str = rule["action"]
+            return action
+    return "Count"
+
+
+class Cluster:
+    """Where pods are played: volumes, settings, and what the pods are told."""
+
+    def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
+        self.folder = folder
+        self.environ = dict(environ)
+        self.settings = {
+            one["metadata"]["name"]: dict(one["data"])
+            for path in FILES
+            for one in objects(path)
+            if one["kind"] == "ConfigMap"
+        }
+
+    def volume(self, mount: str) -> Path:
+        """The folder behind a mount."""
+        path = self.folder / mount.strip("/")
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def write_files_of_job(self) -> None:
+        """The job's files, laid out as the kubelet does: links to a folder of a day."""
+        job = self.volume("/job")
+        day = job / "..2026_01_31_00_00_00.1"
+        day.mkdir()
+        (job / "..data").symlink_to(day.name)
+        for name, text in self.settings["speccheck-job"].items():
+            (day / name).write_text(text, encoding="utf-8")
+            (job / name).symlink_to(f"..data/{name}")
+
+    def run(
+        self,
+        container: Tree,
+        told: Mapping[str, str],
+        **more: str,
+    ) -> subprocess.CompletedProcess[str]:
+        """One container, from its start to its end.
+
+        Args:
+            container: of the manifest.
+            told: what the downward API tells, by its field path.
+            more: variables that the kubelet or the test sets.
+
+        """
+        own = self._variables(container, told) | more
+        words = [*container["command"], *container.get("args", ())]
+        mounts = [one["mountPath"] for one in container.get("volumeMounts", ())]
+        return subprocess.run(
+            [self._led(_expanded(word, own), mounts) for word in words],
+            env=self.environ | _OF_PODS | own,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_PATIENCE_SECONDS,
+        )
+
+    def _variables(self, container: Tree, told: Mapping[str, str]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for one in container.get("env", ()):
+            source = one.get("valueFrom", {})
+            if "fieldRef" in source:
+                found[one["name"]] = told[source["fieldRef"]["fieldPath"]]
+            elif "configMapKeyRef" in source:
+                at = source["configMapKeyRef"]
+                found[one["name"]] = self.settings[at["name"]][at["key"]]
+            elif "value" in one:
+                found[one["name"]] = one["value"]
+            else:
+                assert source["secretKeyRef"]["optional"] is True
+        return found
+
+    def _led(self, word: str, mounts: list[str]) -> str:
+        """A word with the paths of the pod led to where they are here."""
+        for place in mounts:
+            if place not in {"/tmp", "/dev/shm"}:  # noqa: S108 - the names of mounts
+                path = re.escape(place)
+                here = str(self.volume(place))
+                word = re.sub(rf"(?<![\w./-]){path}(?=/|\s|\"|$)", here, word)
+        return word.replace(_IN_IMAGE, str(INTEGRATIONS))
+
+
+def _expanded(word: str, variables: Mapping[str, str]) -> str:
+    """As the kubelet does it: a name that nobody set stays as it is written."""
+    return _REFERENCE.sub(lambda one: variables.get(one[1], one[0]), word)
+
+
+if __name__ == "__main__":
+    _found = {one.name: facts(one) for one in workloads(*FILES).values()}
+    (Path(__file__).with_name("data") / "kubernetes_facts.yaml").write_text(
+        "# Written by tests/manifests.py; read it before you commit it.\n"
+        + yaml.safe_dump(_found, width=88),
+        encoding="utf-8",
+    )
