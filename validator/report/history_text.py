@@ -156,16 +156,24 @@ def _grown(one: CounterGrowth, style: Style, *, of_one: bool) -> str:
 def _number(one: NumberTrend, style: Style) -> str:
     values = [point.value for point in one.points]
     last = one.points[-1]
-    text = f"{printable(one.leaf)}  {spark(values, style)}  {_ends(values)}"
+    ends = _ends(values, one.leaf)
+    text = f"{printable(one.leaf)}  {spark(values, style)}  {ends}"
     if one.node:
-        return f"{text}; worst part {last.worst:,.6g}; fleet {last.usual:,.6g}"
+        worst, usual = (_shown(one.leaf, o) for o in (last.worst, last.usual))
+        return f"{text}; worst part {worst}; fleet {usual}"
     return text
 
 
-def _ends(values: Sequence[float]) -> str:
-    first, last = values[0], values[-1]
-    text = f"{last:,.6g}"
-    return text if first == last else f"{first:,.6g} -> {text}"
+def _ends(values: Sequence[float], leaf: str = "") -> str:
+    first, last = _shown(leaf, values[0]), _shown(leaf, values[-1])
+    return last if first == last else f"{first} -> {last}"
+
+
+def _shown(leaf: str, value: float) -> str:
+    """A number; of bytes in GiB, as people read them."""
+    if leaf.endswith("_bytes"):
+        return f"{value / 2**30:,.4g} GiB"
+    return f"{value:,.4g}"
 
 
 def spark(values: Iterable[float], style: Style) -> str:
