@@ -198,6 +198,18 @@ def test_missing_nodes_are_part_of_a_run(run: Run) -> None:
     assert told(run, "--node", "n03")["changes"] == []
 
 
+def test_a_run_to_which_nobody_came_changes_no_value(run: Run) -> None:
+    nodes = healthy_fleet(2)
+    add(run, nodes, 1)
+    Path("none").mkdir()
+    Path("none/n01.json").write_text("", "utf-8")
+    assert run("fleet", "none", "--expect", "n01", "--history", "h.db")[0] == 3
+    add(run, nodes, 2)
+    found = told(run, "--days", "100000")
+    assert [one["fit"] for one in found["runs"]] == [2, 2, 0]  # its time is today's
+    assert found["changes"] == []
+
+
 _ADD = """
 import sys
 sys.path.insert(0, sys.argv[1])

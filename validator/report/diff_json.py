@@ -4,6 +4,7 @@ Fields are only ever added.
 """
 
 import json
+from math import isfinite
 from typing import Any
 
 from speccheck.validator import VERSION
@@ -69,6 +70,8 @@ def _value(found: object) -> Any:  # noqa: ANN401 - content of JSON
         return {"no_value": hidden(found.reason), "is_certain": found.is_known}
     if isinstance(found, str):
         return hidden(found)
+    if isinstance(found, float) and not isfinite(found):
+        return str(found)  # JSON has no NaN
     if isinstance(found, list):
         return [_value(one) for one in found]
     return None if isinstance(found, dict) else found
