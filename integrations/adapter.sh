@@ -70,10 +70,12 @@ reason_of() {
   printf '%s\n' "${found:-no reason was given}"
 }
 
-# confirmed REPORT: that the report says no-go as well. A Python that cannot import
-# anything, and a shell, end with 1 too; such an end is no verdict.
+# confirmed REPORT: that the report says no-go as well, in the forms text, concise, json,
+# a result line or sarif. A Python that cannot import anything, and a shell, end with 1
+# too; such an end is no verdict.
 confirmed() {
-  grep -q -e '^no-go' -e '"exit_code": *1[,}]' "$1" 2>/dev/null
+  grep -q -e '^no-go' -e '^[a-z-]*: .*(exit 1)' -e '"exit_code": *1[,}]' \
+    -e '"exitCode": *1[,}]' "$1" 2>/dev/null
 }
 
 # tell VERDICT REASON: keeps both, whole or not at all.

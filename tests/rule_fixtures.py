@@ -65,6 +65,15 @@ def all_fixtures() -> list[Path]:
     return sorted(FIXTURES.glob("*/*.yaml"))
 
 
+def of_files() -> list[Path]:
+    """Those that judge files, and no fleet: one says `fleet:` in a line."""
+    return [
+        path
+        for path in all_fixtures()
+        if "\nfleet:" not in "\n" + path.read_text(encoding="utf-8")
+    ]
+
+
 def _policy(
     mandatory: tuple[str, ...] = (),
     file_ignores: dict[str, list[str]] | None = None,

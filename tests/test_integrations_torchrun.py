@@ -112,8 +112,9 @@ def test_torchrun_starts_one_look_a_node_by_itself(site: Site) -> None:
 @pytest.mark.slow
 def test_a_look_stands_in_front_of_each_node_s_workers(site: Site) -> None:
     (site.job / "train.py").write_text(
-        "from os import environ as has\n"
-        "print('rank', has['RANK'], 'of', has['WORLD_SIZE'])\n",
+        "import os\n"
+        "line = 'rank {RANK} of {WORLD_SIZE}\\n'.format_map(os.environ)\n"
+        "os.write(1, line.encode())\n",  # at once: the other rank writes, too
         encoding="utf-8",
     )
     command = (PREFLIGHT, "train.sh", "--", *_STANDALONE, "2", "train.py")
@@ -124,3 +125,19 @@ def test_a_look_stands_in_front_of_each_node_s_workers(site: Site) -> None:
     ended = site.run(*command, NVML_LIBRARY_FILE=faulty)
     assert ended.returncode == 1
     assert "rank 0" not in ended.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--output=concise",), ("--output=json",), ("--output=sarif",), ("--result=-",)],
+)
+def test_the_adapter_finds_the_verdict_in_other_forms(
+    site: Site, words: tuple[str, ...]
+) -> None:
+    """A no-go that the adapter took for a broken start would be allowed."""
+    faulty = str(site.gpus("faulty", REMAP))
+    adapter = INTEGRATIONS / "adapter.sh"
+    ended = site.run(adapter, "preflight", "train.sh", *words, NVML_LIBRARY_FILE=faulty)
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert "no-go: " in ended.stderr
+    assert "without a verdict" not in ended.stderr

@@ -48,7 +48,7 @@ def trees() -> tuple[tuple[str, dict[Any, Any]], ...]:
     """The YAML and JSON files of all fixtures, each tree of keys once."""
     found: dict[str, tuple[str, dict[Any, Any]]] = {}
     for fixture in sorted(FIXTURES.glob("rules/*/*.yaml")):
-        files = yaml.safe_load(fixture.read_text("utf-8"))["files"]
+        files = yaml.safe_load(fixture.read_text("utf-8")).get("files", {})
         for name, text in files.items():
             if not name.endswith((".yaml", ".yml", ".json")):
                 continue

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rule_fixtures import RuleFixture, all_fixtures, load, request_of
+from rule_fixtures import RuleFixture, load, of_files, request_of
 from speccheck.validator.clause_outcome import by_clause
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.plan_judges import PlanJudges
@@ -25,7 +25,7 @@ from speccheck.validator.waivers.baseline import Baseline, baseline_text
 _OF_WAIVERS = {one.name for one in rule_entries() if one.scope == "waiver"}
 FAILING = [
     path
-    for path in all_fixtures()
+    for path in of_files()
     if path.name.startswith("fail_") and path.parent.name not in _OF_WAIVERS
 ]
 _FIRST = {path.parent: path for path in reversed(FAILING)}.values()

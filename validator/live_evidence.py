@@ -18,7 +18,7 @@ _OF_NODES = (
 # Asked for by themselves, after all plans and after all nodes.
 OF_WAIVERS: tuple[Scope, ...] = ("waiver",)
 OF_FLEETS: tuple[Scope, ...] = ("fleet",)
-_CERTIFIED: tuple[Scope, ...] = ("node", "environment", "measurement")
+_CERTIFIED: tuple[Scope, ...] = ("node", "environment", "measurement", "fleet")
 
 
 def asked_of(
@@ -48,7 +48,7 @@ def at_hand_of(scopes: tuple[Scope, ...], measured: tuple[str, ...]) -> tuple[st
     found: dict[str, None] = dict.fromkeys(_OF_NODES if "node" in scopes else ())
     if scopes == OF_WAIVERS:
         found["waivers"] = None
-    if scopes == OF_FLEETS:
+    if "fleet" in scopes:
         found["fleet"] = None
     if measured:
         # Seldom, and the module knows all parts of a node.

@@ -20,6 +20,7 @@ CODES = {"go": 0, "no-go": 1, "usage": 2, "inconclusive": 3, "bug": 4}
 VERDICTS = {code: verdict for verdict, code in CODES.items()}
 COUNTED = ("pass", "fail", "unknown", "not_applicable", "waived", "error")
 LEVELS = ("error", "warning", "info")
+MADE_UP = ("by", "seed", "profile", "day")  # of what is synthetic
 Scalar = str | int | float | bool
 # Bytes that a text may take in the line, quoted.
 _MOST = {
@@ -72,7 +73,8 @@ class NodeResult(Record):
     """What came of one node.
 
     reason: why it ended so, in a line. counts: of clauses. missing: evidence without
-    which musts could not be judged. facts: what should be the same on all nodes. The
+    which musts could not be judged. facts: what should be the same on all nodes.
+    synthetic: what made it up, where there is no such node; empty for a real one. The
     numbers of what was left out of the line are those of findings and facts.
     """
 
@@ -98,6 +100,7 @@ class NodeResult(Record):
     snapshot: KeptSnapshot | None = None
     edition: JudgedBy | None = None
     tool: JudgedBy = JudgedBy("speccheck", VERSION)
+    synthetic: Mapping[str, Scalar] = MappingProxyType({})
 
     @property
     def exit_code(self) -> int:
@@ -187,6 +190,15 @@ def _head(result: NodeResult) -> dict[str, object]:
         "edition": edition
         and {"version": _cut(edition.name, 40), "sha256": _cut(edition.of, 80)},
         "tool": {"name": result.tool.name, "version": _cut(result.tool.of, 40)},
+        **({"synthetic": _made_up(result.synthetic)} if result.synthetic else {}),
+    }
+
+
+def _made_up(synthetic: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    return {
+        name: _cut(value, _MOST["value"]) if isinstance(value, str) else value
+        for name, value in synthetic.items()
+        if name in MADE_UP
     }
 
 

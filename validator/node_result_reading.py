@@ -9,6 +9,7 @@ from speccheck.validator.node_result import (
     CODES,
     COUNTED,
     LEVELS,
+    MADE_UP,
     MOST_BYTES,
     SCHEMA,
     JudgedBy,
@@ -101,6 +102,7 @@ class _Reading:
             if edition
             else None,
             tool=JudgedBy(tool.text("name", "speccheck"), tool.text("version", "")),
+            synthetic=self.synthetic(),
         )
 
     def node(self) -> str:
@@ -152,6 +154,19 @@ class _Reading:
             shown_text(leaf): shown_text(value) if isinstance(value, str) else value
             for leaf, value in found.items()
         }
+
+    def synthetic(self) -> dict[str, Scalar]:
+        """What it says of having been made up: whatever that is, it counts."""
+        told = self.data.get("synthetic")
+        if told is None or told is False:
+            return {}
+        found = told if isinstance(told, dict) else {}
+        texts = {
+            name: shown_text(value) if isinstance(value, str) else value
+            for name, value in found.items()
+            if name in MADE_UP and isinstance(value, str | int)
+        }
+        return {"by": "unnamed", **texts}
 
     def nested(self, name: str) -> "_Reading | None":
         found = self.data.get(name)

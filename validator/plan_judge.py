@@ -103,6 +103,7 @@ class PlanJudge:
         self._of_all = shared or OfAllPlans()
         self._proposes = proposes
         self._wide: PlanJudge | None = None
+        self._of_fleets: set[str] | None = None  # clauses that compare nodes alone
         self.edition = load_edition(request.spec)
         self.entries = all_rules(request)
         self.warnings = self._verified()
@@ -307,6 +308,8 @@ class PlanJudge:
                 evidence=at_hand_of(scopes, measured),
             )
             asked, wanted = asked_of(self.request.use, scopes, measured)
+            if "fleet" not in asked:
+                composed = composed.selecting(self._is_for_one_node)
             narrowed = self.request.selection.narrow(composed, self.entries)
             if self.request.selection.select and scopes != OF_WAIVERS:
                 narrowed = narrowed.selecting(_concerns_no_waivers)
@@ -350,6 +353,15 @@ class PlanJudge:
             entries = [one for one in self._selected if one.scope in scopes]
             self._rules[scopes] = RulesByClause(entries)
         return self._rules[scopes]
+
+    def _is_for_one_node(self, judged: JudgedClause) -> bool:
+        """Whether a selected clause asks for more than to compare many nodes."""
+        if self._of_fleets is None:
+            scopes: dict[str, set[Scope]] = {}
+            for one in self.entries:
+                scopes.setdefault(one.clause, set()).add(one.scope)
+            self._of_fleets = {one for one in scopes if scopes[one] == {"fleet"}}
+        return judged.is_selected and judged.clause.id not in self._of_fleets
 
     def _concerns_live(
         self, judged: JudgedClause, at_hand: tuple[str, ...], by: tuple[Scope, ...]

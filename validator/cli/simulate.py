@@ -5,13 +5,14 @@ import sys
 
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import BUG, bug_message, passes_on
-from speccheck.validator.cli.simulated_files import write_fleet
+from speccheck.validator.cli.simulated_files import Order, write_fleet
 from speccheck.validator.evidence.nearest import nearest
 from speccheck.validator.options import Kind, Option
 from speccheck.validator.report.style import counted, printable, wrap
 from speccheck.validator.report.write import WriteError, write
 from speccheck.validator.simulation.faults import AREAS
 from speccheck.validator.simulation.fleet import Fleet
+from speccheck.validator.simulation.making import RESULTS, SNAPSHOTS, Form
 from speccheck.validator.simulation.plan import PlanError, load_plan
 from speccheck.validator.simulation.planting import Planting, plant
 from speccheck.validator.simulation.shape import instances
@@ -37,6 +38,7 @@ OPTIONS: tuple[Option, ...] = (
     _option("--seed", "another fleet of the same kind (default 1)", "N", "integer"),
     _option("--day", "the same machines that many days on (default 1)", "N", "integer"),
     _option("--job", "name of the job that the snapshots tell", "NAME"),
+    _option("--results", "the lines of their pre-flights, in place of snapshots"),
     _option("--list-faults", "all faults with the rules that find them, and stop"),
     _option("--list-profiles", "all types of machines, and stop"),
     _option("--quiet", "print no progress and no summary"),
@@ -48,7 +50,8 @@ Writes snapshots of machines that do not exist: healthy ones of one type, which 
 as machines do, and faults where a plan plants some. The same command writes the same
 bytes, and a node is the same in fleets of any size. --day makes the same machines of a
 later day: their counters have grown. Every file says that it is
-synthetic; simulation.json beside them says what is wrong with which node.
+synthetic; simulation.json beside them says what is wrong with which node. --results
+writes what the pre-flight of each node would have said, as `speccheck fleet` reads it.
 
   speccheck simulate --nodes 64 --out fleet/ --faults plan.yaml
   speccheck fleet fleet/
@@ -104,10 +107,20 @@ def _simulate(parsed: Parsed) -> int:
     faults = _text(parsed, "faults")
     planting = Planting() if faults is None else plant(load_plan(faults), fleet)
     is_quiet = "quiet" in parsed.values
-    manifest = write_fleet(fleet, planting, out, tells=not is_quiet)
+    form = _results() if "results" in parsed.values else SNAPSHOTS
+    manifest = write_fleet(Order(fleet, planting, out, form, tells=not is_quiet))
     if not is_quiet:
         write(_summary(fleet, planting, out, manifest), None)
     return 0
+
+
+def _results() -> Form:
+    # It loads all rules, which snapshots do without.
+    from speccheck.validator.cli.simulated_results import (  # noqa: PLC0415
+        ResultTeller,
+    )
+
+    return Form(ResultTeller(), RESULTS)
 
 
 def _fleet(parsed: Parsed) -> Fleet:

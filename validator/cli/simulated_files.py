@@ -9,10 +9,12 @@ from contextlib import contextmanager
 from typing import IO
 
 from speccheck.validator.cli.options import UsageError
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.write import WriteError, write_bytes
 from speccheck.validator.simulation.fleet import BY, Fleet
 from speccheck.validator.simulation.making import (
     SCHEMA,
+    Form,
     Written,
     file_names,
     manifest,
@@ -27,35 +29,46 @@ _MANY = 200  # nodes between two looks at the clock
 _OLDEST = 0  # the time in a gzip file, so that the same fleet is the same bytes
 
 
-def write_fleet(fleet: Fleet, planting: Planting, out: str, *, tells: bool) -> str:
+class Order(Record):
+    """What is to be written where; tells: whether a terminal is told how far it is."""
+
+    fleet: Fleet
+    planting: Planting
+    out: str
+    form: Form
+    tells: bool
+
+
+def write_fleet(order: Order) -> str:
     """Write all files of a fleet; returns the path of its manifest.
 
     Raises UsageError for a place where it may not be written, and WriteError.
     """
+    out = order.out
     if out.endswith(_LINES):
-        return _write_lines(fleet, planting, out, tells=tells)
+        return _write_lines(order)
     if os.path.splitext(out)[1] in {".json", ".gz", ".yaml"} and not os.path.isdir(out):
         message = f"--out {out}: must be a folder, or a file *.jsonl or *.jsonl.gz"
         raise UsageError(message)
-    return _write_folder(fleet, planting, out, tells=tells)
+    return _write_folder(order)
 
 
-def _write_folder(fleet: Fleet, planting: Planting, out: str, *, tells: bool) -> str:
+def _write_folder(order: Order) -> str:
+    out = order.out
     _empty(out)
     path = os.path.join(out, MANIFEST)
     # It comes first: who is interrupted may write to this folder again.
-    _write_manifest(fleet, planting, path, is_complete=False)
-    for files in _with_progress(nodes(fleet, planting), fleet.nodes, tells=tells):
+    _write_manifest(order, path, is_complete=False)
+    for files in _made(order):
         for one in files:
             write_bytes(one.text.encode(), os.path.join(out, one.file))
-    _write_manifest(fleet, planting, path, is_complete=True)
+    _write_manifest(order, path, is_complete=True)
     return path
 
 
-def _write_manifest(
-    fleet: Fleet, planting: Planting, path: str, *, is_complete: bool
-) -> None:
-    write_bytes(manifest(fleet, planting, is_complete=is_complete).encode(), path)
+def _write_manifest(order: Order, path: str, *, is_complete: bool) -> None:
+    text = manifest(order.fleet, order.planting, is_complete=is_complete)
+    write_bytes(text.encode(), path)
 
 
 def _empty(folder: str) -> None:
@@ -110,7 +123,8 @@ def _texts(found: object) -> list[str]:
     return [one for one in rows if isinstance(one, str)]
 
 
-def _write_lines(fleet: Fleet, planting: Planting, out: str, *, tells: bool) -> str:
+def _write_lines(order: Order) -> str:
+    out = order.out
     stem = out.removesuffix(".gz").removesuffix(".jsonl")
     path = f"{stem}.{MANIFEST}"
     folder = os.path.dirname(out)
@@ -120,8 +134,7 @@ def _write_lines(fleet: Fleet, planting: Planting, out: str, *, tells: bool) -> 
     temporary = f"{out}.{os.getpid()}.part"
     try:
         with _opened(temporary, is_packed=out.endswith(".gz")) as file:
-            made = nodes(fleet, planting)
-            for files in _with_progress(made, fleet.nodes, tells=tells):
+            for files in _made(order):
                 for one in files:
                     file.write(one.text.encode() + b"\n")
         os.replace(temporary, out)
@@ -131,7 +144,7 @@ def _write_lines(fleet: Fleet, planting: Planting, out: str, *, tells: bool) -> 
     finally:
         if os.path.exists(temporary):
             os.unlink(temporary)
-    _write_manifest(fleet, planting, path, is_complete=True)
+    _write_manifest(order, path, is_complete=True)
     return path
 
 
@@ -145,11 +158,11 @@ def _opened(path: str, *, is_packed: bool) -> Generator[IO[bytes] | gzip.GzipFil
             yield packed
 
 
-def _with_progress(
-    made: Iterator[tuple[Written, ...]], total: int, *, tells: bool
-) -> Iterator[tuple[Written, ...]]:
-    """The same, while a terminal is told how far it is."""
-    is_shown = tells and sys.stderr.isatty()
+def _made(order: Order) -> Iterator[tuple[Written, ...]]:
+    """What is written for each node, while a terminal is told how far it is."""
+    total = order.fleet.nodes
+    is_shown = order.tells and sys.stderr.isatty()
+    made = nodes(order.fleet, order.planting, order.form)
     for done, one in enumerate(made, 1):
         yield one
         if is_shown and (done % _MANY == 0 or done == total):

@@ -326,15 +326,10 @@ def _note(kind: _Kind, reads: set[KeyPath], answer: int, piece: int) -> None:
 def of_job(judge: PlanJudge) -> Callable[[Finding], bool]:
     """Tells findings for which the files of the job are to blame, and no node."""
     rules = {one.name for one in judge.entries if one.scope in OF_FILES}
-    clauses = {
-        one.id
-        for one in judge.edition.clauses.values()
-        if all(kind.startswith("plan.") for kind in one.evidence)
-    }
 
     def is_of_job(finding: Finding) -> bool:
-        if not finding.rule:
-            return finding.clause in clauses
+        if not finding.rule:  # whether a clause applies depends on the plan alone
+            return bool(finding.missing)
         return finding.rule in rules and all(
             one.file != ANY_NODE for one in finding.places
         )

@@ -71,9 +71,10 @@ class FleetRun(Record):
         """
         if not self.job or any(place.file == ANY_NODE for place in one.finding.places):
             return False
-        stands_in_files = bool(one.finding.places) or one.finding.rule in self.job_rules
+        rule = one.finding.rule
+        stands_in_files = one.finding.places or not rule or rule in self.job_rules
         names = {self.nodes[number].name for number in one.nodes}
-        return stands_in_files and len(names) == len({o.name for o in self.nodes})
+        return bool(stands_in_files) and len(names) == len({o.name for o in self.nodes})
 
     @property
     def size(self) -> str | None:

@@ -182,7 +182,7 @@ def _unknowns(
     groups: Sequence[FleetGroup], style: Style, *, full: bool
 ) -> Iterator[str]:
     """What could not be judged: of musts each, of the others a number."""
-    musts = [one for one in groups if one.finding.clause_level == "must" and one.rule]
+    musts = [one for one in groups if one.finding.clause_level == "must"]
     of_nodes = [one for one in musts if not one.is_of_job]
     shown = of_nodes if full else of_nodes[:_MOST_GROUPS]
     if groups:

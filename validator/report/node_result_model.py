@@ -62,6 +62,15 @@ class Tool(_Part):
     version: str
 
 
+class Synthetic(_Part):
+    """What made a node up that does not exist."""
+
+    by: str
+    seed: Number | None = None
+    profile: str | None = None
+    day: Number | None = None
+
+
 class NodeResultDocument(_Part):
     """What came of one node, in one line of at most 4,096 bytes."""
 
@@ -91,3 +100,4 @@ class NodeResultDocument(_Part):
         description="leaves that should be the same on all nodes"
     )
     facts_left_out: Number = 0
+    synthetic: Synthetic | None = None

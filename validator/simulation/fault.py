@@ -97,7 +97,7 @@ def of_link(
     def make(gpu: int, link: int) -> Change:
         return link_with(gpu, link, **leaves)
 
-    values = dict(zip(("gpu", "link"), at, strict=True))
+    values: Values = {"gpu": at[0], "link": at[1]}
     return Fault(text, make, rules, values, instance=instance)
 
 

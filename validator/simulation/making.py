@@ -28,8 +28,8 @@ class Form(Record):
     ending: str
 
 
-ENDINGS = (".json", ".result.json")
-SNAPSHOTS = Form(snapshot_text, ENDINGS[0])
+RESULTS = ".result.json"
+SNAPSHOTS = Form(snapshot_text, ".json")
 
 
 class Written(Record):
@@ -80,7 +80,7 @@ def file_names(nodes: int, ill: Sequence[str]) -> Iterator[str]:
 
     ill: the names of the nodes that have a fault.
     """
-    for ending in ENDINGS:
+    for ending in (SNAPSHOTS.ending, RESULTS):
         for index in range(nodes):
             yield f"{name_of(index)}{ending}"
         for name in ill:

@@ -110,6 +110,7 @@ class Fleet:
 
     __slots__ = ("attendance", "nodes", "runs", "samples", "shared", "started")
     is_single = True
+    kind = "fleet"
     scope = "fleet"
 
     def __init__(
