@@ -13,7 +13,7 @@ Fleet = dict[str, Snapshot]
 Run = Callable[..., tuple[int, str, str]]
 
 
-def healthy_fleet(count: int, taken: str = "2026-11-21T18:00:00Z") -> Fleet:
+def healthy_fleet(count: int, taken: str = "2026-01-21T18:00:00Z") -> Fleet:
     """Machines of one type that all report, as Slurm starts them."""
     node_list = f"n[01-{count:02d}]"
     fleet: Fleet = {}
@@ -46,7 +46,7 @@ def the_day_after(fleet: Fleet) -> Fleet:
     """The same machines 24 hours later, untouched but for the clock."""
     later = copy.deepcopy(fleet)
     for node in later.values():
-        node["taken"] = "2026-11-22T18:00:00Z"
+        node["taken"] = "2026-01-22T18:00:00Z"
         node["host"]["uptime_seconds"] += 86_400.0
     return later
 
@@ -67,7 +67,7 @@ def result_lines(path: str, names: Iterable[str], **facts: str) -> str:
             {
                 "schema": "speccheck-node-result/1",
                 "node": name,
-                "taken": "2026-11-20T18:00:00Z",
+                "taken": "2026-01-20T18:00:00Z",
                 "verdict": "go",
                 "exit_code": 0,
                 "counts": {},

@@ -183,9 +183,12 @@ def test_counters_of_two_machines_do_not_grow(run: Run) -> None:
     node = machine()
     other = another(node)
     other["gpus"][0]["pcie_replays"] += 5
+    other["rdma_ports"][0]["link_downed"] += 1  # grave on either
     found = compared(run, node, other)
     assert found["machine"] == {"answer": "two", "reason": "no GPU is in both"}
-    assert [one["change"] for one in found["differences"]] == ["changed"]
+    rows = [(one["leaf"], one["change"]) for one in found["differences"]]
+    assert rows == [("rdma_ports.link_downed", "changed")]
+    assert "gpus.pcie_replays" in {one["leaf"] for one in found["varying"]}
     specimens = {one["leaf"] for one in found["varying"]}
     assert {"gpus.uuid", "gpus.serial", "host.name"} <= specimens
 

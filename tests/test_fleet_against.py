@@ -94,7 +94,8 @@ def test_it_counts_where_warnings_count(fleet: Run) -> None:
     nodes = healthy_fleet(NODES)
     Path("golden.json").write_text(json.dumps(nodes["n01"]), "utf-8")
     nodes["n02"]["driver"]["ofed_version"] = "MLNX_OFED-5.8"
-    words = (kept("now", nodes), "--golden", "golden.json", "--fail-on", "warning")
+    words = [kept("now", nodes), "--golden", "golden.json", "--fail-on", "warning"]
+    words += ["--ignore", "FT-007"]  # the report is of January
     found = document(fleet, *words, code=1)
     assert [one["node"] for one in found["unfit"]] == ["n02"]
     _, out, _ = fleet(*words, "--drain-list", "plain=out.txt")
@@ -130,7 +131,7 @@ def test_result_lines_are_compared_as_far_as_they_tell(fleet: Run) -> None:
     Path("golden.json").write_text(json.dumps(nodes["n01"]), "utf-8")
     lines = result_lines("r.jsonl", ["n01", "n02"], driver__version="535.1")
     words = (lines, "--expect", "2", "--golden", "golden.json")
-    found = document(fleet, *words)
+    found = document(fleet, *words, code=3)  # rules of fleets miss as much
     version = nodes["n01"]["driver"]["version"]
     assert golden(found) == [("driver.version", "535.1", version, ["n01", "n02"])]
     untold = {row[0] for row in golden(found, "unknown")}
@@ -252,7 +253,7 @@ def test_the_text_of_a_day(fleet: Run) -> None:
     for line in (
         "  1 node came\n    n09\n",
         "  1 node went\n    n06\n",
-        f"  driver.ofed_version  {usual} -> MLNX_OFED-24\n    n[01-03]\n",
+        f"  driver.ofed_version: {usual} -> MLNX_OFED-24\n    n[01-03]\n",
         (
             "  gpus.pcie_replays  grew on 1 node of 5; +0 is usual\n"
             "    n02  +480  20 an hour\n"

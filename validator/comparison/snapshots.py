@@ -29,6 +29,7 @@ _SINGLES = frozenset(kind for kind, part in KINDS.items() if part.is_single)
 _HOUR = 3600.0
 # Between two looks at a clock and an uptime: less is no restart.
 _UPTIME_SLACK_SECONDS = 120.0
+_MOST_SECONDS = 1e12
 _OTHER_SALT = "digests of another salt, or of one only: neither equal nor different"
 # What stands for a part that only one of the two has; else its title.
 _VALUES_OF_PARTS = {"variables": "value", "kernel_events": "count"}
@@ -180,9 +181,14 @@ class _Run:
                     per_hour=found.per_hour,
                     note=found.note,
                 )
+        if counter is not None and self.machine.answer == "two":
+            # What one machine has been through says nothing of another one.
+            group = group if counter.is_grave else "varying"
         return Difference(group, leaf, title, "changed", *pair)
 
     def _of_specimen(self, leaf: str, title: str, a: str, b: str) -> Difference | None:
+        if self.machine.answer == "two":
+            return Difference("varying", leaf, title, "changed", a, b)
         if not is_comparable(a, b, has_one_salt=self.machine.has_one_salt):
             key = leaf, _OTHER_SALT
             self.not_compared[key] = self.not_compared.get(key, 0) + 1
@@ -236,5 +242,6 @@ def _was_restarted(
 def _uptime(side: Side) -> float | None:
     host = side.content.get("host")
     found = host.get("uptime_seconds") if isinstance(host, dict) else None
-    is_number = isinstance(found, int | float) and not isinstance(found, bool)
-    return float(found) if is_number else None  # type: ignore[arg-type]
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        return None
+    return float(found) if 0 <= found < _MOST_SECONDS else None

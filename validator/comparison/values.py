@@ -15,6 +15,7 @@ _LIFE = "the board was made"
 _NOISE = ("spread", "variation", "p99_seconds", "repeats", "init_seconds")
 _RATE = "_per_second"
 _ROUNDING = 1e-9
+_MOST = 1e300
 
 
 class Pair(Record):
@@ -99,4 +100,6 @@ def _is_unknown(element: object) -> bool:
 
 
 def _is_number(found: object) -> bool:
-    return isinstance(found, int | float) and not isinstance(found, bool)
+    """Whether it is one, and neither NaN nor beyond what a float holds."""
+    is_number = isinstance(found, int | float) and not isinstance(found, bool)
+    return is_number and -_MOST < found < _MOST  # type: ignore[operator]

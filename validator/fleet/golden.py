@@ -190,12 +190,14 @@ def golden_findings(against: Against) -> Iterator[Finding]:
     And what could not be compared, as unknown; where nothing could, as a must.
     """
     what = against.golden.what
+    alike: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
     for one in against.deviations:
-        text = f"{_shown(one.found)}; should be {_shown(one.wanted)}, as in {what}"
-        pair = one.found, one.wanted
-        yield _finding(one.leaf, text, one.hosts)._replace(
-            measured=pair[0], required=pair[1]
-        )
+        alike.setdefault((one.found, one.wanted, one.hosts), []).append(one.leaf)
+    for (found, wanted, hosts), leaves in alike.items():
+        text = f"{_shown(found)}; should be {_shown(wanted)}, as in {what}"
+        if len(leaves) > 1:
+            text = f"{', '.join(leaves)}: {text}"
+        yield _finding(leaves[0], text, hosts)._replace(measured=found, required=wanted)
     for out in against.outside:
         text = f"{out.worst:,.6g}; {range_words(out.normal)} is normal by {what}"
         yield _finding(out.leaf, text, out.hosts)._replace(measured=out.worst)

@@ -21,7 +21,6 @@ LEAST_NODES = 8
 _DEVIATIONS = 6.0
 _LEAST_SHARE = 0.05
 _TO_SIGMA = 1.4826  # of the median absolute deviation of a normal distribution
-_MOST_ROUNDS = 50
 _MOST_NAMED = 3  # leaves in a refusal
 
 Bad = Literal["high", "low", "both"]
@@ -202,14 +201,13 @@ def _number(
     leaf: str, pairs: Sequence[tuple[str, float]], judged: Judged
 ) -> UsualNumber:
     """The range of a number; what lies outside of it makes no part of it."""
-    inside = list(pairs)
-    centre, deviation, width = _spread([value for _, value in inside], judged)
-    for _ in range(_MOST_ROUNDS - 1):
-        left = [pair for pair in inside if abs(pair[1] - centre) <= width]
-        if len(left) == len(inside):
-            break
+    inside: list[tuple[str, float]] = []
+    left = list(pairs)
+    centre = deviation = width = 0.0
+    while len(left) != len(inside):
         inside = left
         centre, deviation, width = _spread([value for _, value in inside], judged)
+        left = [pair for pair in inside if abs(pair[1] - centre) <= width]
     least = None if judged.bad == "high" else centre - width
     most = None if judged.bad == "low" else centre + width
     names = {name for name, _ in inside}

@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.fleet.counters import is_grave
 from speccheck.validator.history.trends import Window
 
 _HOUR = 3600.0
@@ -23,7 +24,7 @@ class CounterGrowth(Record):
 def growth(
     window: Window, node: int | None = None, leaf: int | None = None
 ) -> list[CounterGrowth]:
-    """Counters that grew within the window, the most first."""
+    """Counters that grew within the window: grave ones first, then the most."""
     if not window.runs:
         return []
     first = min(window.order)
@@ -40,16 +41,19 @@ def growth(
     grown: list[tuple[float, bool, int, int]] = []
     came = _first_attended(window)
     for (leaf_id, node_id), totals in steps.items():
-        base = _total_before(window, leaf_id, node_id, first)
-        if base is None and totals[0][0] > came.get(node_id, totals[0][0]):
-            base = 0.0  # it was there before, and there was nothing to count
+        base = None
+        if totals[0][0] > came.get(node_id, totals[0][0]):
+            # It was there before, with what it had then, or with nothing counted.
+            base = _total_before(window, leaf_id, node_id, first) or 0.0
         before = totals if base is None else [(0, base), *totals]
         values = [total for _, total in before]
         by = sum(_step(old, new) for old, new in pairwise(values))
         if by > 0:
             anew = any(new < old for old, new in pairwise(values))
             grown.append((by, anew, leaf_id, node_id))
-    grown.sort(key=lambda one: (-one[0], one[2], one[3]))
+    leaves = {leaf_id for *_, leaf_id, _ in grown}
+    grave = {one: is_grave(window.name("leaves", one)) for one in leaves}
+    grown.sort(key=lambda one: (not grave[one[2]], -one[0], one[2], one[3]))
     return [
         _growth(window, by, leaf_id, node_id, began_anew=anew)
         for by, anew, leaf_id, node_id in grown[:MOST_GROWN]

@@ -136,8 +136,9 @@ class _Rows:
             key, text = (self.leaves[leaf],), self.texts[value]
             if known.pop(key, None) != text:
                 yield *key, self.number, text
+        somebody_came = any(one.is_here for one in self.run.states)
         for (leaf_id,), last in known.items():
-            if last is not None:
+            if last is not None and somebody_came:
                 yield leaf_id, self.number, None
 
     def _otherwise(self) -> Iterator[tuple[object, ...]]:

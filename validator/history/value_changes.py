@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
+from speccheck.validator.evidence.fleet.leaves import VARIABLES
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.fleet.distributions import NOT_SET
 from speccheck.validator.history.trends import Window
 from speccheck.validator.host_names import fold
 
@@ -114,7 +116,10 @@ def _steps(window: Window, rows: Iterable[_Row]) -> list[ValueChange]:
     """Steps from one row to the next of a leaf, of runs that are shown."""
     found: list[ValueChange] = []
     before: tuple[str, str | None] = "", None
-    for leaf, node, run, value in rows:
+    for leaf, node, run, told in rows:
+        # Of a variable that no node sets there is no leaf.
+        is_unset = told is None and leaf.startswith(VARIABLES)
+        value = NOT_SET if is_unset else told
         is_step = before[0] == leaf and before[1] != value
         if is_step and run in window.order:
             taken = window.taken[run]

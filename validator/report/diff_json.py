@@ -4,6 +4,7 @@ Fields are only ever added.
 """
 
 import json
+from math import isfinite
 from typing import Any
 
 from speccheck.validator import VERSION
@@ -13,6 +14,7 @@ from speccheck.validator.evidence.node.changes import VARYING
 from speccheck.validator.evidence.secrets import hidden
 
 SCHEMA = "speccheck-diff/1"
+_OF_ANOTHER = "is another one on each machine, or each time it is measured"
 
 
 def diff_json(found: Comparison, exit_code: int) -> str:
@@ -30,7 +32,7 @@ def diff_json(found: Comparison, exit_code: int) -> str:
         "compared": found.compared,
         "differences": [_difference(one) for one in found.notable],
         "varying": [
-            {**_difference(one), "reason": VARYING.get(one.leaf, "")}
+            {**_difference(one), "reason": VARYING.get(one.leaf, _OF_ANOTHER)}
             for one in found.varying
         ],
         "not_compared": [one._asdict() for one in found.not_compared],
@@ -68,6 +70,8 @@ def _value(found: object) -> Any:  # noqa: ANN401 - content of JSON
         return {"no_value": hidden(found.reason), "is_certain": found.is_known}
     if isinstance(found, str):
         return hidden(found)
+    if isinstance(found, float) and not isfinite(found):
+        return str(found)  # JSON has no NaN
     if isinstance(found, list):
         return [_value(one) for one in found]
     return None if isinstance(found, dict) else found

@@ -24,6 +24,7 @@ _MOST_ELEMENTS = 4
 _MOST_PARTS = 3
 _MOST_LINES = 8  # of one leaf, without --full
 _MOST_NAMES = 6
+_MINUTE = 1 / 60  # hours
 
 
 class _Row(Record):
@@ -74,7 +75,8 @@ def _head(found: Comparison, style: Style) -> Iterator[str]:
     if found.was_restarted:
         words += "; restarted in between"
     yield wrap(words, style.width, "")
-    if found.hours is not None and found.hours < 0:
+    is_backwards = found.hours is not None and found.hours < 0
+    if is_backwards and found.machine.answer != "two":
         yield "B is the older one: give it first, and counters show how they grew"
 
 
@@ -100,6 +102,8 @@ def _moment(seconds: float) -> str:
 def _later(hours: float) -> str:
     word = "later" if hours >= 0 else "EARLIER"
     size = abs(hours)
+    if size < _MINUTE:
+        return "at the same time"
     if size < 1:
         return f"{size * 60:.0f} min {word}"
     return f"{size:.0f} h {word}" if size < 72 else f"{size / 24:.0f} days {word}"  # noqa: PLR2004

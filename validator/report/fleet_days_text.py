@@ -12,6 +12,7 @@ _MOST_CHANGES = 8
 _MOST_COUNTERS = 6
 _MOST_NODES = 3
 _MOST_VALUE = 60
+_DAY, _MOST_HOURS = 24.0, 72.0  # hours
 _INDENT = "  "
 _DEEPER = "    "
 T = TypeVar("T")
@@ -48,7 +49,9 @@ def _between(since: Since) -> str:
     low, high = since.hours
     if since.is_backwards:
         return ", which is the NEWER one"
-    text = f"{low:.0f} h" if high - low < 1 else f"{low:.0f} to {high:.0f} h"
+    unit, size = ("days", _DAY) if low >= _MOST_HOURS else ("h", 1.0)
+    first, last = f"{low / size:.0f}", f"{high / size:.0f}"
+    text = f"{first} {unit}" if first == last else f"{first} to {last} {unit}"
     return f", {text} ago"
 
 
@@ -101,20 +104,21 @@ def _value(text: str) -> str:
 
 
 def _changed(one: Changed, style: Style, *, full: bool) -> Iterator[str]:
-    words = f"{printable(one.leaf)}  {_value(one.before)} -> "
-    yield _on(
-        words + style.paint(_value(one.now), "warning"), one.hosts, style, full=full
-    )
+    words = f"{printable(one.leaf)}  {_value(one.before)} -> {_value(one.now)}"
+    yield _on(_wrapped(words, style), one.hosts, style, full=full)
 
 
-def _leaves(one: Changed, style: Style) -> str:
-    return wrap(printable(one.leaf), style.width, _INDENT).lstrip()
+def _wrapped(words: str, style: Style) -> str:
+    """Some words on as many lines as they need; two spaces part leaf and values."""
+    leaves, _, values = words.partition("  ")
+    text = wrap(f"{leaves}: {values}", style.width, _INDENT)
+    return text.removeprefix(_INDENT)
 
 
 def _lost(one: Changed, style: Style, *, full: bool) -> Iterator[str]:
-    why = style.paint(f"not known now: {_value(one.now)}", "unknown")
-    words = f"{_leaves(one, style)}  {_value(one.before)} -> {why}"
-    yield _on(words, one.hosts, style, full=full)
+    why = f"not known now: {_value(one.now)}"
+    words = f"{printable(one.leaf)}  {_value(one.before)} -> {why}"
+    yield _on(_wrapped(words, style), one.hosts, style, full=full)
 
 
 def _grown(one: Grown, style: Style, *, full: bool) -> Iterator[str]:

@@ -18,8 +18,10 @@ from speccheck.validator.report.style import Style, counted, printable
 _BARS = "▁▂▃▄▅▆▇█"
 _PLAIN_BARS = "_.-=+*#@"
 _MOST_POINTS = 40
+_FLAT = 0.1
 _MOST_ROWS = 10
 _MOST_VALUE = 48
+_MOST_REASON = 160
 _SIGNS = {"fit": ("·", "."), "no-go": ("✗", "x"), "missing": ("-", "-")}
 _OTHER_SIGN = ("?", "?")
 
@@ -102,7 +104,7 @@ def _node_days(days: Sequence[NodeDay], style: Style) -> _Table:
     before = ""
     for one in days:
         if one.state != before:
-            why = f"  {_short(one.reason)}" if one.reason else ""
+            why = f"  {_short(one.reason, _MOST_REASON)}" if one.reason else ""
             rows.append(f"{_day(one.taken)}  {one.state}{why}")
         before = one.state
     return _Table("verdicts", tuple(rows))
@@ -138,9 +140,9 @@ def _value(text: str | None) -> str:
     return _short(text.removeprefix("="))
 
 
-def _short(text: str) -> str:
+def _short(text: str, most: int = _MOST_VALUE) -> str:
     shown = printable(text)
-    return shown if len(shown) <= _MOST_VALUE else f"{shown[: _MOST_VALUE - 3]}..."
+    return shown if len(shown) <= most else f"{shown[: most - 3]}..."
 
 
 def _grown(one: CounterGrowth, style: Style, *, of_one: bool) -> str:
@@ -154,16 +156,24 @@ def _grown(one: CounterGrowth, style: Style, *, of_one: bool) -> str:
 def _number(one: NumberTrend, style: Style) -> str:
     values = [point.value for point in one.points]
     last = one.points[-1]
-    text = f"{printable(one.leaf)}  {spark(values, style)}  {_ends(values)}"
+    ends = _ends(values, one.leaf)
+    text = f"{printable(one.leaf)}  {spark(values, style)}  {ends}"
     if one.node:
-        return f"{text}; worst part {last.worst:,.6g}; fleet {last.usual:,.6g}"
+        worst, usual = (_shown(one.leaf, o) for o in (last.worst, last.usual))
+        return f"{text}; worst part {worst}; fleet {usual}"
     return text
 
 
-def _ends(values: Sequence[float]) -> str:
-    first, last = values[0], values[-1]
-    text = f"{last:,.6g}"
-    return text if first == last else f"{first:,.6g} -> {text}"
+def _ends(values: Sequence[float], leaf: str = "") -> str:
+    first, last = _shown(leaf, values[0]), _shown(leaf, values[-1])
+    return last if first == last else f"{first} -> {last}"
+
+
+def _shown(leaf: str, value: float) -> str:
+    """A number; of bytes in GiB, as people read them."""
+    if leaf.endswith("_bytes"):
+        return f"{value / 2**30:,.4g} GiB"
+    return f"{value:,.4g}"
 
 
 def spark(values: Iterable[float], style: Style) -> str:
@@ -173,9 +183,11 @@ def spark(values: Iterable[float], style: Style) -> str:
     if not shown:
         return ""
     low, high = min(shown), max(shown)
-    if high <= low:
+    # What swings by less than that is flat, and not drawn as if it were mountains.
+    height = max(high - low, _FLAT * max(abs(low), abs(high)))
+    if height <= 0:
         return bars[0] * len(shown)
-    share = (len(bars) - 1) / (high - low)
+    share = (len(bars) - 1) / height
     return "".join(bars[round((one - low) * share)] for one in shown)
 
 
