@@ -1,8 +1,8 @@
 """Nodes that integrations start: all of them this machine, each with GPUs of its own.
 
 The scripts of `integrations/` find speccheck by PATH, as they do on a node; what stands
-there is that of this checkout. Only the rule that tests select is judged: what else
-this machine is does not matter.
+there is that of this checkout. Only the rules that tests select are judged: what
+else this machine is does not matter.
 """
 
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 from nvml_stand_in import EIGHT_H100, ROOT
 
 INTEGRATIONS = ROOT / "integrations"
-SETTINGS = 'select = ["memory_fault_pending"]\n'
+SETTINGS = 'select = ["memory_fault_pending", "expected_node_missing"]\n'
 SCRIPT = "torchrun --nnodes 4 --nproc-per-node 8 train.py\n"
 REMAP = "gpu.2.remap_pending=1"  # the fault that tests plant
 PATIENCE_SECONDS = 120

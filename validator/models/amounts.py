@@ -4,9 +4,11 @@ _MEBIBYTE, _GIBIBYTE = 2**20, 2**30
 
 
 def mebibytes(amount: int) -> str:
-    """Bytes in binary units: `64 MiB`, `1 GiB`."""
+    """Bytes in binary units: `64 MiB`, `1 GiB`, `23.55 GiB`."""
     if amount % _GIBIBYTE == 0:
         return f"{amount // _GIBIBYTE:,} GiB"
+    if amount >= _GIBIBYTE:
+        return f"{amount / _GIBIBYTE:,.2f} GiB"
     return f"{amount / _MEBIBYTE:,.4g} MiB"
 
 
