@@ -9,7 +9,7 @@ from marshal import dumps
 from operator import itemgetter
 from typing import Any
 
-from speccheck.validator.evidence.node.node import KINDS, SINGLES
+from speccheck.validator.evidence.node.node import KINDS, MEASURED, SINGLES
 from speccheck.validator.evidence.value import KeyPath
 
 Content = Mapping[str, Any]
@@ -18,9 +18,13 @@ _SINGLE_KINDS = frozenset(one.kind for one in SINGLES)
 # Beside its leaves, what tells how a part is called and whether a list is whole.
 _AROUND = ("cut_short", "partly_listed", "sources")
 # Leaves that a part is called by (Node): where one differs, the part is another one.
-_NAMING = frozenset(
-    {"name", "address", "event", "device", "number", "pci_address", "gpu_index"}
-    | {"collective"}
+_NAMING = {
+    "gpus": frozenset({"pci_address"}),
+    "rdma_ports": frozenset({"device", "number"}),
+}
+_USUAL_NAME = frozenset({"name"})
+_OTHER_NAMES = frozenset(
+    {"name", "address", "event", "device", "gpu_index", "collective"}
 )
 # marshal of this version writes no references to objects: equal content, equal bytes.
 _VERSION = 2
@@ -87,11 +91,23 @@ class _Kind:
             self._parts = [found]
         elif isinstance(found, list) and all(isinstance(one, dict) for one in found):
             self._parts = found
-        self._watched = watched if self._is_single else watched | _NAMING
+        self._naming = self._names()
+        self._watched = watched | self._naming
         self._differing: dict[str, int] = {}  # how often each leaf did
         self._compared = 0
         self._often: frozenset[str] = frozenset()
         self._sort()
+
+    def _names(self) -> frozenset[str]:
+        """The leaves that these parts are called by."""
+        if self._is_single:
+            return frozenset()
+        known = _NAMING.get(self.name)
+        if known is not None:
+            return known
+        are_named = all(isinstance(one.get("name"), str) for one in self._parts)
+        is_measured = self.name in MEASURED
+        return _USUAL_NAME if are_named and not is_measured else _OTHER_NAMES
 
     def _sort(self) -> None:
         """Sort the leaves: the ones that seldom differ are compared at once."""
@@ -147,10 +163,10 @@ class _Kind:
             other = parts[number]
             for leaf in looked_at:
                 if _differ(mine, other, leaf):
-                    is_renamed = is_renamed or leaf in _NAMING
+                    is_renamed = is_renamed or leaf in self._naming
                     self._learn(leaf)
                     yield self._path(number, leaf)
-        if is_renamed and not self._is_single:
+        if is_renamed:
             yield (self.name,)
         self._compared += 1
         if self._compared == _LEARNT_AFTER:

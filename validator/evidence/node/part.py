@@ -31,6 +31,9 @@ _NOTHING = object()
 NOT_IN_SNAPSHOT = "not in the snapshot"
 
 
+Frame = tuple[str, tuple[Place, ...], str]
+
+
 class SnapshotFile(Record):
     """Where the leaves of a part stand.
 
@@ -40,6 +43,8 @@ class SnapshotFile(Record):
     places: of leaves and lists of captures, which are no snapshots themselves.
     reads: where it is noted what is read: the path of a leaf, of a list its kind alone.
         None where nobody asks.
+    frames: what stands around leaves, kept by path for other snapshots that are called
+        the same: name, places and source. None where there are no others.
     """
 
     name: str
@@ -47,6 +52,7 @@ class SnapshotFile(Record):
     cut_short: Mapping[str, str]
     places: Mapping[KeyPath, Place] = MappingProxyType({})
     reads: set[KeyPath] | None = None
+    frames: dict[KeyPath, Frame] | None = None
 
     def place(self, path: KeyPath) -> Place:
         """Where a leaf or a list stands."""
@@ -116,21 +122,26 @@ class Part:
 
     def _leaf(self, field: str, kind: object) -> Value[Any]:
         path = (*self.path, field)
-        name = dotted(path)
-        place = (self._file.place(path),)
+        frames = self._file.frames
+        frame = None if frames is None else frames.get(path)
+        if frame is None:
+            frame = dotted(path), (self._file.place(path),), self._source(field)
+            if frames is not None:
+                frames[path] = frame
+        name, place, source = frame
         found = self._leaves.get(field, _NOTHING)
         if found is _NOTHING:
             reason = self._file.cut_short.get(self.kind, NOT_IN_SNAPSHOT)
             return Value(name, note=reason)
         if isinstance(found, Mapping):
-            return absence(name, found, place, self._source(field))
+            return absence(name, found, place, source)
         try:
             value = typed(found, kind)
         except TypeError as error:
             return Value(name, None, "failed", place, str(error))
         if field in self.counts and isinstance(value, int) and value < 1:
             return Value(name, None, "failed", place, f"is {value}, not above zero")
-        return Value(name, value, "measured", place, self._source(field))
+        return Value(name, value, "measured", place, source)
 
     def _source(self, field: str) -> str:
         return self._file.sources.get(f"{self.kind}.{field}", "")
