@@ -232,11 +232,13 @@ class NodeJudge:
             return JudgedNode(verdict or self._verdict_of(findings), notable, profile)
         of_node = [one for one in findings if not self._of_job(one)]
         of_job = [one for one in findings if self._of_job(one)]
+        # Of files of which no must is asked there is no verdict, and none is wanting.
+        is_asked = any(o.clause_level == "must" or o.outcome == "error" for o in of_job)
         return JudgedNode(
             verdict or self._verdict_of(of_node),
             notable,
             profile,
-            self._verdict_of(of_job),
+            self._verdict_of(of_job) if is_asked else "",
         )
 
 
