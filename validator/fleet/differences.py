@@ -118,6 +118,12 @@ class _Kind:
         self._usual = fingerprint(
             [get(part) for get, part in zip(self._seldom, self._parts, strict=True)]
         )
+        # Watched leaves that a part does not have, and another node's may have.
+        self._lacking = [
+            (number, lacking)
+            for number, part in enumerate(self._parts)
+            if (lacking := tuple(one for one in self._watched if one not in part))
+        ]
 
     def differences(self, found: object) -> Iterator[KeyPath]:
         if self._parts:
@@ -130,13 +136,12 @@ class _Kind:
             yield from self._all(found)
 
     def _parts_like(self, found: object) -> list[Leaves] | None:
-        """The parts to compare, where they are as many and have the same leaves."""
+        """The parts to compare, where they are as many."""
         parts: Any = [found] if self._is_single else found
         if not isinstance(parts, list) or len(parts) != len(self._parts):
             return None
-        for mine, other in zip(self._parts, parts, strict=True):
-            if not isinstance(other, dict) or mine.keys() != other.keys():
-                return None
+        if not all(type(one) is dict for one in parts):
+            return None
         like: list[Leaves] = parts
         return like
 
@@ -153,10 +158,7 @@ class _Kind:
 
     def _of_parts(self, parts: list[Leaves]) -> Iterator[KeyPath]:
         looked_at = self._often
-        seldom = fingerprint(
-            [get(part) for get, part in zip(self._seldom, parts, strict=True)]
-        )
-        if seldom != self._usual:
+        if self._are_other(parts):
             looked_at = frozenset(self._watched)
         is_renamed = False
         for number, mine in enumerate(self._parts) if looked_at else ():
@@ -175,15 +177,27 @@ class _Kind:
             self._often = frozenset(often)
             self._sort()
 
+    def _are_other(self, parts: list[Leaves]) -> bool:
+        """Whether leaves differ that are usually the same."""
+        for number, lacking in self._lacking:
+            part = parts[number]
+            if any(name in part for name in lacking):
+                return True
+        try:
+            seldom = fingerprint(
+                [get(part) for get, part in zip(self._seldom, parts, strict=True)]
+            )
+        except KeyError:
+            return True
+        return seldom != self._usual
+
     def _learn(self, leaf: str) -> None:
         if self._compared < _LEARNT_AFTER:
             self._differing[leaf] = self._differing.get(leaf, 0) + 1
 
 
 def _differ(mine: Leaves, other: Leaves, leaf: str) -> bool:
-    if leaf not in mine:
-        return False  # nor in the other, which has the same leaves
-    value, found = mine[leaf], other[leaf]
+    value, found = mine.get(leaf, _NOTHING), other.get(leaf, _NOTHING)
     if type(found) is not type(value):
         return True
     if isinstance(value, list | dict):

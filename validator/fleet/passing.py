@@ -12,8 +12,8 @@ from speccheck.validator.fleet.differences import fingerprint
 
 Content = Mapping[str, Any]
 _Readings = tuple[object, ...]
-# Readings, after which a table is worth its lookups or is not; it is not after far fewer
-# where none came twice.
+# Readings, after which a table is worth its lookups or is not; where none came twice it
+# is not after far fewer.
 _LEARNT_AFTER = 1024
 _FEW = 48
 _LARGEST = 4096

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from speccheck.validator.evidence.fleet.fleet import Unread
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.fleet.decoding import decoded
 from speccheck.validator.fleet.listing import Chunk, is_result
 from speccheck.validator.sources.documents.reading import MAXIMUM_BYTES
 
@@ -140,7 +141,7 @@ def _content(data: bytes) -> dict[str, Any] | str:
     if len(data) > MAXIMUM_BYTES:
         return f"holds more than {MAXIMUM_BYTES:,} bytes"
     try:
-        found = json.loads(data.removeprefix(_BOM))
+        found = decoded(data.removeprefix(_BOM))
     except (ValueError, RecursionError) as error:
         return _fault(error, data)
     return found if isinstance(found, dict) else "is no object"
