@@ -19,7 +19,8 @@ SNAPSHOT = "speccheck-snapshot/"
 RESULT = "speccheck-node-result/"
 _NEWEST = {SNAPSHOT: 1, RESULT: 1}
 _MOST_NAME = 255
-_SUFFIXES = (".gz", ".json", ".result")
+_PACKED = ".gz"
+_SUFFIXES = (_PACKED, ".json", ".result")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -74,14 +75,18 @@ def seconds_of(text: object) -> float | None:
 
 
 def _bytes(path: str) -> bytes:
-    if not stat.S_ISREG(os.stat(path).st_mode):
+    found = os.stat(path)
+    if not stat.S_ISREG(found.st_mode):
         raise OSError(None, "is no regular file")
     with _opened(path) as file:
-        return file.read(MAXIMUM_BYTES + 1)
+        if path.endswith(_PACKED) or found.st_size > MAXIMUM_BYTES:
+            return file.read(MAXIMUM_BYTES + 1)
+        # As much as there is: a buffer for the most that there may be costs more.
+        return file.read(found.st_size + 1)
 
 
 def _opened(path: str, buffering: int = 0) -> BinaryIO:
-    if path.endswith(".gz"):
+    if path.endswith(_PACKED):
         packed: Any = gzip.open(path, "rb")  # noqa: SIM115 - the caller closes it
         opened: BinaryIO = packed
         return opened

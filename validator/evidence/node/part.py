@@ -103,11 +103,8 @@ class Part:
 
     def __getattr__(self, field: str) -> Value[Any]:
         """The leaf; raises AttributeError for what is no leaf of such a part."""
-        kind = type(self).__annotations__.get(field)
-        if kind is None:
-            message = f"{type(self).__name__} has no {field}"
-            raise AttributeError(message)
-        leaf = self._leaf(field, kind.__args__[0])
+        kind = _KINDS.get((type(self), field)) or _kind_of(type(self), field)
+        leaf = self._leaf(field, kind)
         reads = self._file.reads
         if reads is None:
             self.__dict__[field] = leaf
@@ -133,10 +130,10 @@ class Part:
         if found is _NOTHING:
             reason = self._file.cut_short.get(self.kind, NOT_IN_SNAPSHOT)
             return Value(name, note=reason)
-        if isinstance(found, Mapping):
+        if type(found) is dict or isinstance(found, Mapping):
             return absence(name, found, place, source)
         try:
-            value = typed(found, kind)
+            value = found if type(found) is kind else typed(found, kind)
         except TypeError as error:
             return Value(name, None, "failed", place, str(error))
         if field in self.counts and isinstance(value, int) and value < 1:
@@ -150,6 +147,20 @@ class Part:
         """The names of the leaves that the snapshot has, known or not."""
         known = type(self).__annotations__
         return (name for name in self._leaves if name in known)
+
+
+# By part and leaf, what a leaf holds: annotations of a class are found slowly.
+_KINDS: dict[tuple[type, str], object] = {}
+
+
+def _kind_of(part: type[Part], field: str) -> object:
+    """What a leaf holds; raises AttributeError for what is no leaf of such a part."""
+    annotated: Any = part.__annotations__.get(field)
+    if annotated is None:
+        message = f"{part.__name__} has no {field}"
+        raise AttributeError(message)
+    kind = _KINDS[(part, field)] = annotated.__args__[0]
+    return kind
 
 
 P_co = TypeVar("P_co", bound=Part, covariant=True)
