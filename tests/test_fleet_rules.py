@@ -36,6 +36,8 @@ OF_FLEETS = {
     "vbios_drift": {"gpu_firmware_differs_across_nodes"},
     "firmware_drift": {"adapter_firmware_differs_across_nodes"},
     "hca_order": {"adapters_differ_across_nodes"},
+    "memory_short": {"host_shape_differs_across_nodes"},
+    "straggler": {"slower_than_the_fleet"},
     "missing": {"expected_node_missing"},
     "killed_rank": {"expected_node_missing"},
     "damaged": {"report_unread"},

@@ -210,6 +210,9 @@ def _unfit(run: FleetRun, weight: int) -> dict[str, Unfit]:
         known = found.get(name) or Unfit(name, "no-go")
         state = "no-go" if known.state != "bug" else known.state
         found[name] = known._replace(state=state, reasons=(*known.reasons, reason))
+    for name, reason in _in_doubt(run, weight):
+        known = found.get(name) or Unfit(name, "inconclusive")
+        found[name] = known._replace(reasons=(*known.reasons, reason))
     attendance = run.fleet.attendance
     for unread in attendance.unread:
         if unread.node and unread.node not in found:
@@ -234,10 +237,21 @@ def _blamed(run: FleetRun, weight: int) -> Iterator[tuple[str, Reason]]:
             reason = Reason(rule, likes[rule].title, likes[rule].action)
             for number in numbers:
                 yield run.nodes[number].name, reason
+    for finding in run.of_fleet:
+        if _is_against(finding, weight) and finding.action is not None:
+            for name in finding.hosts:
+                yield name, _reason(finding)
+
+
+def _in_doubt(run: FleetRun, weight: int) -> Iterator[tuple[str, Reason]]:
+    """Nodes whose reports fail, and of which no more is known.
+
+    What is old, or came twice, is asked for again: nothing is to be done with a
+    machine. Who did not come is missing or unread already.
+    """
     came = {one.name for one in run.nodes}
     for finding in run.of_fleet:
-        if _is_against(finding, weight):
-            # Who did not come is missing or unread, and known to be no worse.
+        if _is_against(finding, weight) and finding.action is None:
             for name in came.intersection(finding.hosts):
                 yield name, _reason(finding)
 
