@@ -16,7 +16,7 @@ from speccheck.validator.sources.documents.reading import MAXIMUM_BYTES
 
 SNAPSHOT = "speccheck-snapshot/"
 RESULT = "speccheck-node-result/"
-_NEWEST = {SNAPSHOT: 1, RESULT: 1}
+_KNOWN = {SNAPSHOT: ("1",), RESULT: ("1",)}
 _MOST_NAME = 255
 _SUFFIXES = (".gz", ".json", ".result")
 _BOM = b"\xef\xbb\xbf"
@@ -73,13 +73,14 @@ def seconds_of(text: object) -> float | None:
 
 
 def _bytes(path: str) -> bytes:
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        raise OSError(None, "is no regular file")
     with _opened(path) as file:
         return file.read(MAXIMUM_BYTES + 1)
 
 
 def _opened(path: str, buffering: int = 0) -> BinaryIO:
+    # To open a pipe is to wait for a writer, and a device never ends.
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError(None, "is no regular file")
     if path.endswith(".gz"):
         packed: Any = gzip.open(path, "rb")  # noqa: SIM115 - the caller closes it
         opened: BinaryIO = packed
@@ -121,10 +122,10 @@ def _report(data: bytes, file: str, name: str) -> Report | Unread:
     if isinstance(content, str):
         return Unread(file, content, name)
     schema = content.get("schema")
-    for family, newest in _NEWEST.items():
+    for family, known in _KNOWN.items():
         if isinstance(schema, str) and schema.startswith(family):
             version = schema.removeprefix(family)
-            if not version.isdecimal() or int(version) > newest:
+            if version not in known:
                 problem = f"{schema[:40]}: of a newer speccheck, or of none"
                 return Unread(file, problem, name)
             told = _name(content, family) or name or file
@@ -140,10 +141,19 @@ def _content(data: bytes) -> dict[str, Any] | str:
     if len(data) > MAXIMUM_BYTES:
         return f"holds more than {MAXIMUM_BYTES:,} bytes"
     try:
-        found = json.loads(data.removeprefix(_BOM))
+        found = json.loads(data.removeprefix(_BOM), parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         return _fault(error, data)
     return found if isinstance(found, dict) else "is no object"
+
+
+class _NoNumberError(ValueError):
+    """A value that Python reads and JSON has not."""
+
+
+def _no_number(text: str) -> float:
+    message = f"holds {text}, which is no number"
+    raise _NoNumberError(message)
 
 
 def _fault(error: Exception, data: bytes) -> str:
@@ -152,6 +162,8 @@ def _fault(error: Exception, data: bytes) -> str:
         if error.pos >= end - 1 or error.msg.startswith("Unterminated string"):
             return f"ends within its text, after {end:,} bytes: it was half written"
         return f"is no JSON: {error.msg} at line {error.lineno}"
+    if isinstance(error, _NoNumberError):
+        return str(error)
     if isinstance(error, UnicodeDecodeError):
         return "is no text of UTF-8"
     if isinstance(error, RecursionError):

@@ -46,6 +46,7 @@ def fleet_text(told: FleetTold, style: Style) -> Iterator[str]:
         groups = [one for one in failed if one.level == level]
         yield from _level(groups, run, style, full=told.full)
     yield from _advice([one for one in failed if one.level == "info"], told, style)
+    yield from _own_words(verdict, style, full=told.full)
     yield from _unknowns(fleet_groups(run, "unknown"), style, full=told.full)
     if told.since is not None:
         yield from _since(told, style)
@@ -176,6 +177,23 @@ def shown_names(hosts: Sequence[str], *, full: bool) -> str:
     cut = names[:_MOST_NAMES].rpartition(",")[0]
     closing = "]" if cut.count("[") > cut.count("]") else ""
     return f"{cut},...{closing} ({counted(len(hosts), 'node')})"
+
+
+def _own_words(verdict: FleetVerdict, style: Style, *, full: bool) -> Iterator[str]:
+    """Why nodes are out where no rule says so: what they said of themselves."""
+    names: dict[str, list[str]] = {}
+    for node in verdict.of("no-go", "usage", "bug", "inconclusive"):
+        for reason in node.reasons:
+            if not reason.rule:
+                names.setdefault(reason.message, []).append(node.name)
+    shown = [*names.items()] if full else [*names.items()][:_MOST_GROUPS]
+    for message, hosts in shown:
+        text = wrap(printable(message), style.width, _INDENT).lstrip()
+        told = wrap(printable(shown_names(hosts, full=full)), style.width, _DEEPER)
+        yield f"\n{text}\n{style.paint(told, 'bold')}\n"
+    if len(shown) < len(names):
+        text = f"and {len(names) - len(shown):,} more such words of nodes: --full"
+        yield style.paint(f"{text}\n", "dim")
 
 
 def _unknowns(
