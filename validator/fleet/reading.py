@@ -18,6 +18,8 @@ SNAPSHOT = "speccheck-snapshot/"
 RESULT = "speccheck-node-result/"
 _KNOWN = {SNAPSHOT: ("1",), RESULT: ("1",)}
 _MOST_NAME = 255
+_AT_ONCE = 1_000_000  # bytes of a line that is skipped
+_MOST_SKIPPED = 2_000_000_000  # bytes of one, in a file that is packed
 _SUFFIXES = (".gz", ".json", ".result")
 _BOM = b"\xef\xbb\xbf"
 
@@ -102,7 +104,7 @@ def _lines(chunk: Chunk, path: str, file: BinaryIO) -> Iterator[Report | Unread]
     if chunk.start:
         file.seek(chunk.start - 1)
         # The line that began before belongs to the chunk before.
-        position += len(file.readline()) - 1
+        position += _skipped(file, chunk.end - position + 1) - 1
     while chunk.end < 0 or position < chunk.end:
         line = file.readline(MAXIMUM_BYTES + 1)
         if not line:
@@ -110,11 +112,31 @@ def _lines(chunk: Chunk, path: str, file: BinaryIO) -> Iterator[Report | Unread]
         number += 1
         where = f"{path}:{number}" if not chunk.start else f"{path}@{position}"
         position += len(line)
+        start = position
         if len(line) > MAXIMUM_BYTES:
             yield Unread(where, f"a line of more than {MAXIMUM_BYTES:,} bytes")
-            return
-        if line.strip():
+            if not line.endswith(b"\n"):
+                most = chunk.end - position if chunk.end >= 0 else _MOST_SKIPPED
+                position += _skipped(file, most)
+                if chunk.end < 0 and most <= position - start:
+                    yield Unread(path, "the lines that follow were not read")
+                    return
+        elif line.strip():
             yield _report(line, where, "")
+
+
+def _skipped(file: BinaryIO, most: int) -> int:
+    """Read to the end of a line, or beyond so many bytes; returns how many these are.
+
+    A file without an end of a line would else be in memory as a whole.
+    """
+    count = 0
+    while count < most:
+        piece = file.readline(_AT_ONCE)
+        count += len(piece)
+        if not piece or piece.endswith(b"\n"):
+            break
+    return count
 
 
 def _report(data: bytes, file: str, name: str) -> Report | Unread:

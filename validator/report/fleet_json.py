@@ -34,7 +34,7 @@ def fleet_data(told: FleetTold) -> dict[str, Any]:
             "reported": len({one.name for one in run.nodes}),
             "fit": verdict.fit,
             "needed": verdict.needed,
-            "synthetic": sum(one.is_synthetic for one in run.nodes),
+            "synthetic": len({one.name for one in run.nodes if one.is_synthetic}),
             **_attendance(run.fleet.attendance),
         },
         "unfit": [

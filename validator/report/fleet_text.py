@@ -34,7 +34,7 @@ def fleet_text(told: FleetTold, style: Style) -> Iterator[str]:
     """The report, block by block."""
     run, verdict = told.run, told.verdict
     yield _header(told, style)
-    if synthetic := sum(one.is_synthetic for one in run.nodes):
+    if synthetic := len({one.name for one in run.nodes if one.is_synthetic}):
         text = (
             f"synthetic: {counted(synthetic, 'node')} made by speccheck simulate; "
             "this says nothing of any machine"
@@ -104,7 +104,7 @@ def _advice(
     if groups:
         yield "\n"
     for one in groups[:_MOST_GROUPS]:
-        head = f"{style.paint('info', 'info')} {one.clause} {one.rule}"
+        head = f"{style.paint('info', 'info')} {_rule(one)}"
         where = _where(one, told.run)
         if one.hosts and not one.is_of_job and len(one.hosts) < _FEW:
             where = shown_names(one.hosts, full=False)
@@ -124,11 +124,15 @@ def _where(group: FleetGroup, run: FleetRun) -> str:
     return "on all nodes" if count == total else f"on {counted(count, 'node')}"
 
 
+def _rule(group: FleetGroup) -> str:
+    return printable(f"{group.clause} {group.rule}").strip()
+
+
 def _group(
     group: FleetGroup, run: FleetRun, style: Style, *, full: bool
 ) -> Iterator[str]:
     outcome = "bug" if group.outcome == "error" else group.level
-    head = f"{style.paint(outcome, group.level)} {group.clause} {group.rule}"
+    head = f"{style.paint(outcome, group.level)} {_rule(group)}"
     where = _where(group, run)
     yield f"{head}  {style.paint(where, 'dim')}" if where else head
     shown = group.values if full else group.values[:_MOST_VALUES]
@@ -206,7 +210,7 @@ def _unknowns(
     if groups:
         yield "\n"
     for one in shown:
-        head = f"{style.paint('unknown', 'unknown')} {one.clause} {one.rule}"
+        head = f"{style.paint('unknown', 'unknown')} {_rule(one)}"
         names = shown_names(one.hosts, full=full) if one.hosts else ""
         where = f"  {style.paint(printable(names), 'dim')}" if names else ""
         message = wrap(printable(one.finding.message), style.width, _INDENT)
