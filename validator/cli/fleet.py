@@ -215,6 +215,9 @@ def _drain_list(parsed: Parsed) -> tuple[str, str | None] | None:
     if folder and not os.path.isdir(folder):
         message = f"--drain-list {path}: no such folder"
         raise UsageError(message)
+    if os.path.isdir(path):
+        message = f"--drain-list {path}: is a folder; name a file"
+        raise UsageError(message)
     return form, path or None
 
 
