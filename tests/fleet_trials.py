@@ -30,13 +30,9 @@ class Ended(NamedTuple):
 Run = Callable[..., Ended]
 
 
-def running(capsys: pytest.CaptureFixture[str], *words: str | Path) -> Ended:
+def running(capsys: pytest.CaptureFixture[str], *words: str | Path | int) -> Ended:
     """Run `speccheck fleet`; nothing that it writes may command a terminal."""
-    try:
-        code = main(["fleet", *map(str, words)])
-    except SystemExit as error:
-        assert isinstance(error.code, int)
-        code = error.code
+    code = main(["fleet", *map(str, words)])
     found = capsys.readouterr()
     for text in (found.out, found.err):
         assert "Traceback" not in text

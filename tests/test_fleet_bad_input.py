@@ -182,8 +182,12 @@ def test_the_worse_of_snapshot_and_result_line_counts(
 ) -> None:
     folder = kept(tmp_path / "fleet", nodes(4))
     finding = {
-        **{"clause": "TOPO-004", "rule": "gpu_link_below_slot", "level": "error"},
-        **{"subject": "GPU 1", "message": "it \x1b[31mis\nslow", "action": "isolate"},
+        "clause": "TOPO-004",
+        "rule": "gpu_link_below_slot",
+        "level": "error",
+        "subject": "GPU 1",
+        "message": "it \x1b[31mis\nslow",
+        "action": "isolate",
     }
     said = {
         "node0001": result("node0001"),
@@ -196,7 +200,9 @@ def test_the_worse_of_snapshot_and_result_line_counts(
     ended = running(capsys, folder, "--output", "json")
     assert ended.code == 1
     assert {one["node"]: one["state"] for one in ended.data["unfit"]} == {
-        **{"node0002": "no-go", "node0003": "inconclusive", "node0004": "usage"}
+        "node0002": "no-go",
+        "node0003": "inconclusive",
+        "node0004": "usage",
     }
     told = running(capsys, folder).out
     assert "its own pre-flight said no-go: gpu_link_below_slot" in told
@@ -280,8 +286,12 @@ def test_no_escape_of_a_name_or_message_reaches_an_output(
 ) -> None:
     hostile = "\x1b[2J\x1b]0;x\x07\nn9\r\u202e\ud800"
     finding = {
-        **{"clause": hostile, "rule": hostile, "level": "error"},
-        **{"subject": hostile, "message": hostile, "action": "isolate"},
+        "clause": hostile,
+        "rule": hostile,
+        "level": "error",
+        "subject": hostile,
+        "message": hostile,
+        "action": "isolate",
     }
     facts = {"driver": hostile, hostile: hostile}
     fleet = {

@@ -86,6 +86,7 @@ def _group(group: FleetGroup) -> dict[str, Any]:
         "outcome": group.outcome,
         "remedy": finding.remedy,
         "action": finding.action,
+        "of_job": group.is_of_job,
         "nodes": group.hosts,
         "other_messages": group.others,
         "values": [
