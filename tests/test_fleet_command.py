@@ -222,6 +222,32 @@ def test_a_fleet_of_one_node(tmp_path: Path, capsys: Capture) -> None:
     assert running(capsys, folder, folder / "node0001.json").code == 0
 
 
+def test_what_simulate_writes_is_read_whole_however_it_is_named(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    folder = tmp_path / "files"
+    for out in (folder, tmp_path / "of_lines" / "fleet.jsonl"):
+        out.parent.mkdir(exist_ok=True)
+        assert main(["simulate", "--nodes", "5", "--out", str(out)]) == 0
+        assert running(capsys, out).code == 0
+    named = running(capsys, *sorted(folder.glob("*.json")))
+    assert named.code == 0
+    assert "and 3 more" in " ".join(named.out.split())
+    assert running(capsys, tmp_path / "of_lines").code == 0
+
+
+def test_files_of_other_kinds_are_counted(tmp_path: Path, capsys: Capture) -> None:
+    folder = kept(tmp_path / "fleet", nodes(4))
+    (folder / "node0002.json~").write_text("old", "utf-8")
+    (folder / "slurm-17.out").write_text("ok", "utf-8")
+    (folder / "rack2").symlink_to(kept(tmp_path / "rack2", nodes(2)))
+    ended = running(capsys, folder)
+    assert ended.code == 0
+    assert "3 files of other kinds not read" in ended.out
+    ended = running(capsys, folder, "--output", "json")
+    assert ended.data["nodes"]["files_not_read"] == 3
+
+
 def test_an_empty_folder_is_inconclusive(tmp_path: Path, capsys: Capture) -> None:
     ended = running(capsys, tmp_path, "--output", "json")
     assert ended.code == 3

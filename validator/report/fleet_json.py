@@ -35,6 +35,7 @@ def fleet_data(told: FleetTold) -> dict[str, Any]:
             "fit": verdict.fit,
             "needed": verdict.needed,
             "synthetic": len({one.name for one in run.nodes if one.is_synthetic}),
+            "files_not_read": run.listing.ignored,
             **_attendance(run.fleet.attendance),
         },
         "unfit": [

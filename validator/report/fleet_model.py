@@ -49,13 +49,14 @@ class FleetRepeated(_Part):
 class FleetNodes(_Part):
     """Who reported, who should have, and how many may take part.
 
-    needed, expected: null where nobody says how many.
+    needed, expected: null where nobody says how many. files_not_read: of other kinds.
     """
 
     reported: int
     fit: int
     needed: int | None
     synthetic: int
+    files_not_read: int
     expected: int | None
     missing: list[str]
     unexpected: list[str]

@@ -18,6 +18,7 @@ _MOST_VALUES = 3  # of one rule
 _MOST_GROUPS = 8  # of one level, and of what is not known
 _MOST_NAMES = 120  # characters of a folded list of nodes
 _MOST_PLACES = 2
+_MOST_ARGUMENTS = 3
 _FEW = 20  # nodes that are named in a line
 _INDENT, _DEEPER = "  ", "    "
 _STATES = (
@@ -50,6 +51,9 @@ def fleet_text(told: FleetTold, style: Style) -> Iterator[str]:
     yield from _unknowns(fleet_groups(run, "unknown"), style, full=told.full)
     if told.since is not None:
         yield from _since(told, style)
+    if ignored := run.listing.ignored:
+        text = f"{counted(ignored, 'file')} of other kinds not read"
+        yield f"\n{style.paint(text, 'dim')}\n"
     yield f"\n{_totals(verdict, style)}\n"
 
 
@@ -66,13 +70,20 @@ def _header(told: FleetTold, style: Style) -> str:
     run = told.run
     size = f", size {run.size}" if run.size else ""
     parts = [
-        " ".join(printable(one) for one in told.arguments),
+        _arguments(told.arguments),
         counted(len({one.name for one in run.nodes}), "node"),
         *([f"{run.gpus:,} GPUs"] if run.gpus else []),
         f"edition {run.edition.id}",
         f"profile {run.use}{size}",
     ]
     return joined(parts, f" {style.dot} ", style.width) + "\n"
+
+
+def _arguments(paths: Sequence[str]) -> str:
+    """What was judged; a shell makes one word of a command thousands."""
+    shown = [printable(one) for one in paths[:_MOST_ARGUMENTS]]
+    rest = len(paths) - len(shown)
+    return " ".join((*shown, *([f"and {rest:,} more"] if rest else ())))
 
 
 def _verdict(verdict: FleetVerdict, style: Style) -> str:
