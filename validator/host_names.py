@@ -13,12 +13,18 @@ _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 _DIGITS = re.compile(r"\d+")
 _MOST_DIGITS = 18
+_MOST_NAME = 253  # characters, of a domain name
 _PART = re.compile(r"(?:[^,\[\]\s]|\[[^\[\]]*\])+")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*")
 
 
 class HostNamesError(ValueError):
     """A list of hosts that cannot be read; the message says where and why."""
+
+
+def is_host_name(text: str) -> bool:
+    """Whether a text is the name of one host, and nothing that a shell acts on."""
+    return len(text) <= _MOST_NAME and _NAME.fullmatch(text) is not None
 
 
 def unfold(text: str) -> tuple[str, ...]:

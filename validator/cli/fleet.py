@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from speccheck.validator.cli.fleet_comparisons import OPTIONS as OF_COMPARISON
@@ -20,6 +20,7 @@ from speccheck.validator.cli.options import Parsed, UsageError, options_help, pa
 from speccheck.validator.cli.request import (
     BUG,
     REFUSALS,
+    Output,
     bug_message,
     list_of,
     one_of,
@@ -110,6 +111,8 @@ def _judged(words: list[str]) -> int:
     outputs = outputs_of(parsed, FORMATS)
     fail_on = one_of(parsed, "fail_on", FAIL_ON)
     drain = _drain_list(parsed)
+    if drain is not None:
+        _apart(drain, outputs)
     need, expected = _number(parsed, "need"), _expected(parsed)
     jobs = list_of(parsed, "job")
     asked = asked_of(parsed)
@@ -205,16 +208,45 @@ def _drain_list(parsed: Parsed) -> tuple[str, str | None] | None:
     if form not in DRAIN_FORMS:
         message = f"--drain-list {form}: must be one of {', '.join(DRAIN_FORMS)}"
         raise UsageError(message)
+    if "=" in text and not path:
+        message = f"--drain-list {text} needs a file name after the equal sign"
+        raise UsageError(message)
     folder = os.path.dirname(path)
     if folder and not os.path.isdir(folder):
         message = f"--drain-list {path}: no such folder"
         raise UsageError(message)
+    if os.path.isdir(path):
+        message = f"--drain-list {path}: is a folder; name a file"
+        raise UsageError(message)
     return form, path or None
+
+
+def _apart(drain: tuple[str, str | None], outputs: Sequence[Output]) -> None:
+    """Raise UsageError where the list would spoil a report."""
+    form, path = drain
+    for output in outputs:
+        if path is None and output.path is None and output.format != "text":
+            message = f"{output.format} and the drain list on standard output: "
+            message += f"give one a file, --drain-list {form}=FILE"
+            raise UsageError(message)
+        if path and output.path and _is_same(path, output.path):
+            message = f"--drain-list {path}: a report is written there too"
+            raise UsageError(message)
+
+
+def _is_same(path: str, other: str) -> bool:
+    return os.path.realpath(path) == os.path.realpath(other)
 
 
 def _write_drain_list(
     run: FleetRun, verdict: FleetVerdict, form: str, path: str | None
 ) -> None:
-    from speccheck.validator.report.drain_list import drain_list  # noqa: PLC0415
+    from speccheck.validator.report.drain_list import (  # noqa: PLC0415 - of few
+        drain_list,
+        left_out,
+    )
 
     write(drain_list(run, verdict, form), path)
+    for name in left_out(verdict, form):
+        message = f"{printable(name)}: not on the drain list: is no name of one host"
+        sys.stderr.write(f"speccheck: {message}\n")

@@ -12,8 +12,11 @@ from typing import Any
 Decode = Callable[[bytes], Any]
 
 
-def decoded(data: bytes) -> Any:  # noqa: ANN401 - any JSON
-    """The content of some bytes.
+def decoded(
+    data: bytes,
+    constant: Callable[[str], object],
+) -> Any:  # noqa: ANN401 - any JSON
+    """The content of some bytes; constant: told of NaN and the like, which raises.
 
     Both readers give the same: what orjson refuses, such as integers of more than 64
     bits, is left to the other one, which also says what is wrong.
@@ -26,7 +29,7 @@ def decoded(data: bytes) -> Any:  # noqa: ANN401 - any JSON
             return fast(data)
         except ValueError:
             pass
-    return json.loads(data)
+    return json.loads(data, parse_constant=constant)
 
 
 @cache

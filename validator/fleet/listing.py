@@ -37,7 +37,7 @@ class Listing(Record):
     """What there is to read.
 
     snapshots: how many files of one snapshot or result line. ignored: files of other
-    kinds in folders.
+    kinds in folders, and links to folders.
     """
 
     chunks: tuple[Chunk, ...]
@@ -59,12 +59,14 @@ def listing(arguments: Iterable[str]) -> Listing:
             if is_named and not os.path.exists(path):
                 message = f"{path}: no such file or folder"
                 raise NoFleet(message)
+            if _is_manifest(path):
+                continue
             if path.removesuffix(_PACKED).endswith(_LINES):
                 lines.append(path)
             elif is_named or _is_single(path):
                 single.append(path)
             else:
-                ignored += os.path.basename(path) != _MANIFEST
+                ignored += 1
             if len(single) > _MOST_FILES:
                 message = f"{argument}: more than {_MOST_FILES:,} files"
                 raise NoFleet(message)
@@ -80,7 +82,12 @@ def is_result(path: str) -> bool:
 
 def _is_single(path: str) -> bool:
     name = os.path.basename(path).removesuffix(_PACKED)
-    return name.endswith(".json") and name != _MANIFEST
+    return name.endswith(".json")
+
+
+def _is_manifest(path: str) -> bool:
+    name = os.path.basename(path)
+    return name == _MANIFEST or name.endswith(f".{_MANIFEST}")
 
 
 def _below(folder: str, unread: list[Unread]) -> Iterator[str]:
@@ -95,7 +102,8 @@ def _below(folder: str, unread: list[Unread]) -> Iterator[str]:
 
     for where, folders, names in os.walk(folder, onerror=failed):
         folders[:] = sorted(one for one in folders if not one.startswith("."))
-        for name in sorted(names):
+        links = (one for one in folders if os.path.islink(os.path.join(where, one)))
+        for name in sorted((*names, *links)):
             if not name.startswith("."):
                 yield os.path.join(where, name)
 

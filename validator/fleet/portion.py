@@ -124,7 +124,8 @@ def told_by(launch: object) -> Told | None:
         for one in (launch.get(name) for name in ("engine", "job", "node_list"))
     )
     is_number = isinstance(nodes, int) and not isinstance(nodes, bool) and nodes > 0
-    return Told(engine, job, nodes if is_number else None, names)
+    told = Told(engine, job, nodes if is_number else None, names)
+    return None if told == Told() else told
 
 
 def _specimens(content: Mapping[str, Any]) -> Iterator[str]:

@@ -17,9 +17,11 @@ from speccheck.validator.sources.documents.reading import MAXIMUM_BYTES
 
 SNAPSHOT = "speccheck-snapshot/"
 RESULT = "speccheck-node-result/"
-_NEWEST = {SNAPSHOT: 1, RESULT: 1}
+_KNOWN = {SNAPSHOT: ("1",), RESULT: ("1",)}
 _MOST_NAME = 255
 _PACKED = ".gz"
+_AT_ONCE = 1_000_000  # bytes of a line that is skipped
+_MOST_SKIPPED = 2_000_000_000  # bytes of one, in a file that is packed
 _SUFFIXES = (_PACKED, ".json", ".result")
 _BOM = b"\xef\xbb\xbf"
 
@@ -75,17 +77,18 @@ def seconds_of(text: object) -> float | None:
 
 
 def _bytes(path: str) -> bytes:
-    found = os.stat(path)
-    if not stat.S_ISREG(found.st_mode):
-        raise OSError(None, "is no regular file")
+    size = os.stat(path).st_size
     with _opened(path) as file:
-        if path.endswith(_PACKED) or found.st_size > MAXIMUM_BYTES:
+        if path.endswith(_PACKED) or size > MAXIMUM_BYTES:
             return file.read(MAXIMUM_BYTES + 1)
         # As much as there is: a buffer for the most that there may be costs more.
-        return file.read(found.st_size + 1)
+        return file.read(size + 1)
 
 
 def _opened(path: str, buffering: int = 0) -> BinaryIO:
+    # To open a pipe is to wait for a writer, and a device never ends.
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError(None, "is no regular file")
     if path.endswith(_PACKED):
         packed: Any = gzip.open(path, "rb")  # noqa: SIM115 - the caller closes it
         opened: BinaryIO = packed
@@ -107,7 +110,7 @@ def _lines(chunk: Chunk, path: str, file: BinaryIO) -> Iterator[Report | Unread]
     if chunk.start:
         file.seek(chunk.start - 1)
         # The line that began before belongs to the chunk before.
-        position += len(file.readline()) - 1
+        position += _skipped(file, chunk.end - position + 1) - 1
     while chunk.end < 0 or position < chunk.end:
         line = file.readline(MAXIMUM_BYTES + 1)
         if not line:
@@ -115,11 +118,31 @@ def _lines(chunk: Chunk, path: str, file: BinaryIO) -> Iterator[Report | Unread]
         number += 1
         where = f"{path}:{number}" if not chunk.start else f"{path}@{position}"
         position += len(line)
+        start = position
         if len(line) > MAXIMUM_BYTES:
             yield Unread(where, f"a line of more than {MAXIMUM_BYTES:,} bytes")
-            return
-        if line.strip():
+            if not line.endswith(b"\n"):
+                most = chunk.end - position if chunk.end >= 0 else _MOST_SKIPPED
+                position += _skipped(file, most)
+                if chunk.end < 0 and most <= position - start:
+                    yield Unread(path, "the lines that follow were not read")
+                    return
+        elif line.strip():
             yield _report(line, where, "")
+
+
+def _skipped(file: BinaryIO, most: int) -> int:
+    """Read to the end of a line, or beyond so many bytes; returns how many these are.
+
+    A file without an end of a line would else be in memory as a whole.
+    """
+    count = 0
+    while count < most:
+        piece = file.readline(_AT_ONCE)
+        count += len(piece)
+        if not piece or piece.endswith(b"\n"):
+            break
+    return count
 
 
 def _report(data: bytes, file: str, name: str) -> Report | Unread:
@@ -127,10 +150,10 @@ def _report(data: bytes, file: str, name: str) -> Report | Unread:
     if isinstance(content, str):
         return Unread(file, content, name)
     schema = content.get("schema")
-    for family, newest in _NEWEST.items():
+    for family, known in _KNOWN.items():
         if isinstance(schema, str) and schema.startswith(family):
             version = schema.removeprefix(family)
-            if not version.isdecimal() or int(version) > newest:
+            if version not in known:
                 problem = f"{schema[:40]}: of a newer speccheck, or of none"
                 return Unread(file, problem, name)
             told = _name(content, family) or name or file
@@ -146,10 +169,19 @@ def _content(data: bytes) -> dict[str, Any] | str:
     if len(data) > MAXIMUM_BYTES:
         return f"holds more than {MAXIMUM_BYTES:,} bytes"
     try:
-        found = decoded(data.removeprefix(_BOM))
+        found = decoded(data.removeprefix(_BOM), _no_number)
     except (ValueError, RecursionError) as error:
         return _fault(error, data)
     return found if isinstance(found, dict) else "is no object"
+
+
+class _NoNumberError(ValueError):
+    """A value that Python reads and JSON has not."""
+
+
+def _no_number(text: str) -> float:
+    message = f"holds {text}, which is no number"
+    raise _NoNumberError(message)
 
 
 def _fault(error: Exception, data: bytes) -> str:
@@ -158,6 +190,8 @@ def _fault(error: Exception, data: bytes) -> str:
         if error.pos >= end - 1 or error.msg.startswith("Unterminated string"):
             return f"ends within its text, after {end:,} bytes: it was half written"
         return f"is no JSON: {error.msg} at line {error.lineno}"
+    if isinstance(error, _NoNumberError):
+        return str(error)
     if isinstance(error, UnicodeDecodeError):
         return "is no text of UTF-8"
     if isinstance(error, RecursionError):

@@ -87,7 +87,9 @@ class FleetRun(Record):
         shared = self.fleet.shared.get("gpus")
         groups = shared.groups if shared else ()
         return sum(
-            int(one.value) * len(one.hosts) for one in groups if one.value.isdecimal()
+            int(one.value) * len({*one.hosts})
+            for one in groups
+            if one.value.isdecimal()
         )
 
     @property

@@ -12,6 +12,7 @@ from speccheck.validator.models.failures import NODE_FAILURES, hot_spares
 
 State = Literal["no-go", "inconclusive", "usage", "bug", "unread", "missing"]
 _WEIGHTS: dict[str, int] = {"info": 1, "warning": 2, "error": 3}
+_UNTOLD = "its own pre-flight said no-go"
 _REPAIR_DAYS, _QUANTILE = 1, 0.99  # as hot spares are usually sized
 
 
@@ -116,7 +117,7 @@ def _broken(run: FleetRun, unfit: Mapping[str, Unfit]) -> _Ending | None:
     broken = sum(one.outcome == "error" for one in run.of_fleet)
     if not bugs and not broken:
         return None
-    return _Ending(4, f"a bug of speccheck on {bugs:,} nodes" if bugs else "a bug")
+    return _Ending(4, f"a bug of speccheck on {_nodes(bugs)}" if bugs else "a bug")
 
 
 def _absent(run: FleetRun) -> _Ending | None:
@@ -157,16 +158,23 @@ def _too_few(
         return None if fit >= need else _Ending(1, _of_those_needed(fit, need))
     blocked = sum(one.state == "no-go" for one in unfit.values())
     if blocked:
-        return _Ending(1, f"{blocked:,} of {fit + len(unfit):,} nodes are not fit")
+        many = _nodes(fit + len(unfit))
+        return _Ending(1, f"{blocked:,} of {many} are not fit")
     if unfit:
         return _Ending(
-            3, f"{len(unfit):,} nodes without the evidence that {run.use} needs"
+            3,
+            f"{_nodes(len(unfit))} without the evidence that {run.use} needs",
         )
     return None
 
 
 def _of_those_needed(fit: int, need: int) -> str:
-    return f"{fit:,} nodes are fit, {need:,} are needed"
+    are = "is" if fit == 1 else "are"
+    return f"{_nodes(fit)} {are} fit, {need:,} are needed"
+
+
+def _nodes(count: int) -> str:
+    return "1 node" if count == 1 else f"{count:,} nodes"
 
 
 def _complete(run: FleetRun, fit: int, need: int | None) -> _Ending:
@@ -213,6 +221,8 @@ def _unfit(run: FleetRun, weight: int) -> dict[str, Unfit]:
     for name, reason in _in_doubt(run, weight):
         known = found.get(name) or Unfit(name, "inconclusive")
         found[name] = known._replace(reasons=(*known.reasons, reason))
+    for name in _by_own_word(run, weight) - found.keys():
+        found[name] = Unfit(name, "no-go", (Reason("", _UNTOLD),))
     attendance = run.fleet.attendance
     for unread in attendance.unread:
         if unread.node and unread.node not in found:
@@ -221,6 +231,23 @@ def _unfit(run: FleetRun, weight: int) -> dict[str, Unfit]:
     for name in attendance.missing:
         found.setdefault(name, Unfit(name, "missing"))
     return found
+
+
+def _by_own_word(run: FleetRun, weight: int) -> set[str]:
+    """Nodes whose result line says no-go and tells of no failure that would say why.
+
+    A line is cut to a size, and the pre-flight of the node may have been stricter.
+    """
+    if weight > max(_WEIGHTS.values()):
+        return set()
+    told = {
+        run.nodes[number].name
+        for one in run.found
+        if _is_against(one.finding, weight)
+        for number in one.nodes
+    }
+    words = {o.name for o in run.nodes if o.verdict == "no-go" and not o.is_whole}
+    return words - told
 
 
 def _blamed(run: FleetRun, weight: int) -> Iterator[tuple[str, Reason]]:

@@ -10,19 +10,41 @@ from collections.abc import Iterator
 
 from speccheck.validator.fleet.run import FleetRun
 from speccheck.validator.fleet.verdict import FleetVerdict, Unfit
+from speccheck.validator.host_names import is_host_name
 from speccheck.validator.report.style import printable
 
+_OF_SLURM = {"ALL", "DEFAULT"}  # that scontrol takes for nodes of any name
 _MOST_REASON = 200  # characters; Slurm shows a reason in one line
 
 
 def drain_list(run: FleetRun, verdict: FleetVerdict, form: str) -> Iterator[str]:
-    """The lines of the list; of a synthetic fleet, each a comment."""
+    """The lines of the list; of a synthetic fleet, each a comment.
+
+    Without the nodes of `left_out`.
+    """
     names = {one.name for one in run.nodes if one.is_synthetic}
     for node in verdict.of("no-go"):
+        if not _may_stand(node.name, form):
+            continue
         line = _line(node, form)
         if form != "plain" and node.name in names:
             line = f"# synthetic: {line}"
         yield f"{line}\n"
+
+
+def left_out(verdict: FleetVerdict, form: str) -> tuple[str, ...]:
+    """The nodes whose name no list may hold: it is none of a host, or of all hosts.
+
+    Names come out of files that anybody may have written: `n[1-64]` in a snapshot
+    would drain what nobody looked at, and other names would run as commands.
+    """
+    names = (one.name for one in verdict.of("no-go"))
+    return tuple(one for one in names if not _may_stand(one, form))
+
+
+def _may_stand(name: str, form: str) -> bool:
+    is_of_all = form != "kubernetes" and name.upper() in _OF_SLURM
+    return is_host_name(name) and not is_of_all
 
 
 def reason(node: Unfit) -> str:
@@ -37,7 +59,7 @@ def reason(node: Unfit) -> str:
 
 
 def _line(node: Unfit, form: str) -> str:
-    name = printable(node.name)
+    name = node.name
     if form == "plain":
         return name
     if form == "slurm":

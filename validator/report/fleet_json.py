@@ -34,7 +34,8 @@ def fleet_data(told: FleetTold) -> dict[str, Any]:
             "reported": len({one.name for one in run.nodes}),
             "fit": verdict.fit,
             "needed": verdict.needed,
-            "synthetic": sum(one.is_synthetic for one in run.nodes),
+            "synthetic": len({one.name for one in run.nodes if one.is_synthetic}),
+            "files_not_read": run.listing.ignored,
             **_attendance(run.fleet.attendance),
         },
         "unfit": [
@@ -86,6 +87,7 @@ def _group(group: FleetGroup) -> dict[str, Any]:
         "outcome": group.outcome,
         "remedy": finding.remedy,
         "action": finding.action,
+        "of_job": group.is_of_job,
         "nodes": group.hosts,
         "other_messages": group.others,
         "values": [

@@ -18,6 +18,7 @@ _MOST_VALUES = 3  # of one rule
 _MOST_GROUPS = 8  # of one level, and of what is not known
 _MOST_NAMES = 120  # characters of a folded list of nodes
 _MOST_PLACES = 2
+_MOST_ARGUMENTS = 3
 _FEW = 20  # nodes that are named in a line
 _INDENT, _DEEPER = "  ", "    "
 _STATES = (
@@ -34,7 +35,7 @@ def fleet_text(told: FleetTold, style: Style) -> Iterator[str]:
     """The report, block by block."""
     run, verdict = told.run, told.verdict
     yield _header(told, style)
-    if synthetic := sum(one.is_synthetic for one in run.nodes):
+    if synthetic := len({one.name for one in run.nodes if one.is_synthetic}):
         text = (
             f"synthetic: {counted(synthetic, 'node')} made by speccheck simulate; "
             "this says nothing of any machine"
@@ -46,9 +47,13 @@ def fleet_text(told: FleetTold, style: Style) -> Iterator[str]:
         groups = [one for one in failed if one.level == level]
         yield from _level(groups, run, style, full=told.full)
     yield from _advice([one for one in failed if one.level == "info"], told, style)
+    yield from _own_words(verdict, style, full=told.full)
     yield from _unknowns(fleet_groups(run, "unknown"), style, full=told.full)
     if told.since is not None:
         yield from _since(told, style)
+    if ignored := run.listing.ignored:
+        text = f"{counted(ignored, 'file')} of other kinds not read"
+        yield f"\n{style.paint(text, 'dim')}\n"
     yield f"\n{_totals(verdict, style)}\n"
 
 
@@ -65,13 +70,20 @@ def _header(told: FleetTold, style: Style) -> str:
     run = told.run
     size = f", size {run.size}" if run.size else ""
     parts = [
-        " ".join(printable(one) for one in told.arguments),
+        _arguments(told.arguments),
         counted(len({one.name for one in run.nodes}), "node"),
         *([f"{run.gpus:,} GPUs"] if run.gpus else []),
         f"edition {run.edition.id}",
         f"profile {run.use}{size}",
     ]
     return joined(parts, f" {style.dot} ", style.width) + "\n"
+
+
+def _arguments(paths: Sequence[str]) -> str:
+    """What was judged; a shell makes one word of a command thousands."""
+    shown = [printable(one) for one in paths[:_MOST_ARGUMENTS]]
+    rest = len(paths) - len(shown)
+    return " ".join((*shown, *([f"and {rest:,} more"] if rest else ())))
 
 
 def _verdict(verdict: FleetVerdict, style: Style) -> str:
@@ -103,7 +115,7 @@ def _advice(
     if groups:
         yield "\n"
     for one in groups[:_MOST_GROUPS]:
-        head = f"{style.paint('info', 'info')} {one.clause} {one.rule}"
+        head = f"{style.paint('info', 'info')} {_rule(one)}"
         where = _where(one, told.run)
         if one.hosts and not one.is_of_job and len(one.hosts) < _FEW:
             where = shown_names(one.hosts, full=False)
@@ -123,11 +135,15 @@ def _where(group: FleetGroup, run: FleetRun) -> str:
     return "on all nodes" if count == total else f"on {counted(count, 'node')}"
 
 
+def _rule(group: FleetGroup) -> str:
+    return printable(f"{group.clause} {group.rule}").strip()
+
+
 def _group(
     group: FleetGroup, run: FleetRun, style: Style, *, full: bool
 ) -> Iterator[str]:
     outcome = "bug" if group.outcome == "error" else group.level
-    head = f"{style.paint(outcome, group.level)} {group.clause} {group.rule}"
+    head = f"{style.paint(outcome, group.level)} {_rule(group)}"
     where = _where(group, run)
     yield f"{head}  {style.paint(where, 'dim')}" if where else head
     shown = group.values if full else group.values[:_MOST_VALUES]
@@ -178,6 +194,23 @@ def shown_names(hosts: Sequence[str], *, full: bool) -> str:
     return f"{cut},...{closing} ({counted(len(hosts), 'node')})"
 
 
+def _own_words(verdict: FleetVerdict, style: Style, *, full: bool) -> Iterator[str]:
+    """Why nodes are out where no rule says so: what they said of themselves."""
+    names: dict[str, list[str]] = {}
+    for node in verdict.of("no-go", "usage", "bug", "inconclusive"):
+        for reason in node.reasons:
+            if not reason.rule:
+                names.setdefault(reason.message, []).append(node.name)
+    shown = [*names.items()] if full else [*names.items()][:_MOST_GROUPS]
+    for message, hosts in shown:
+        text = wrap(printable(message), style.width, _INDENT).lstrip()
+        told = wrap(printable(shown_names(hosts, full=full)), style.width, _DEEPER)
+        yield f"\n{text}\n{style.paint(told, 'bold')}\n"
+    if len(shown) < len(names):
+        text = f"and {len(names) - len(shown):,} more such words of nodes: --full"
+        yield style.paint(f"{text}\n", "dim")
+
+
 def _unknowns(
     groups: Sequence[FleetGroup], style: Style, *, full: bool
 ) -> Iterator[str]:
@@ -188,7 +221,7 @@ def _unknowns(
     if groups:
         yield "\n"
     for one in shown:
-        head = f"{style.paint('unknown', 'unknown')} {one.clause} {one.rule}"
+        head = f"{style.paint('unknown', 'unknown')} {_rule(one)}"
         names = shown_names(one.hosts, full=full) if one.hosts else ""
         where = f"  {style.paint(printable(names), 'dim')}" if names else ""
         message = wrap(printable(one.finding.message), style.width, _INDENT)
