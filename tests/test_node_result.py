@@ -12,11 +12,11 @@ import jsonschema
 import pytest
 
 from machine_files import build, healthy
+from node_results import COUNTS, RESULT
 from nvml_stand_in import StandIn
 from speccheck.validator.cli.main import main
 from speccheck.validator.node_result import (
     MOST_BYTES,
-    JudgedBy,
     KeptSnapshot,
     NodeResult,
     ResultFinding,
@@ -24,41 +24,6 @@ from speccheck.validator.node_result import (
 )
 from speccheck.validator.node_result_reading import ResultLineError, read_result
 from speccheck.validator.report.json_schemas import schema_text
-
-COUNTS = {"pass": 51, "fail": 2, "unknown": 4, "not_applicable": 77, "waived": 1}
-RESULT = NodeResult(
-    node="n17",
-    verdict="no-go",
-    engine="slurm",
-    job="4711",
-    rank=17,
-    ranks=64,
-    nodes=64,
-    node_list="n[1-64]",
-    attempt=0,
-    taken="2026-11-22T07:00:00Z",
-    seconds=0.574,
-    tier=1,
-    reason="1 error",
-    counts={**COUNTS, "error": 0},
-    findings=(
-        ResultFinding(
-            "HW-011",
-            "memory_fault_pending",
-            "error",
-            "GPU 3",
-            "a row is to be remapped",
-            "RESET_GPU",
-        ),
-        ResultFinding(
-            "HW-080", "clock_off", "warning", "node", "no time service", None
-        ),
-    ),
-    missing=("cluster.fabric",),
-    facts={"driver.version": "570.86.15", "gpus": "8"},
-    snapshot=KeptSnapshot("/shared/n17.json", "ab" * 32),
-    edition=JudgedBy("1.0", "cd" * 32),
-)
 
 
 def fields(line: str) -> dict[str, Any]:

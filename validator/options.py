@@ -60,7 +60,7 @@ OPTIONS: tuple[Option, ...] = (
     _job("--framework-version", 'such as "transformers 4.57.1"', "text", "V"),
     _job("--nccl-version", "such as 2.27.3", "text", "V"),
     _job("--node", "snapshot of the machine that it runs on", "text", "NODE.JSON"),
-    _names("--profile", "ci (default), preflight, certify, size/L, ...", "P", _SPEC),
+    _names("--profile", "ci (files), preflight (machines), size/L, ...", "P", _SPEC),
     Option("--spec", "edition, or a folder with one", "text", "EDITION", group=_SPEC),
     _names("--select", "judge only these clauses, areas or rules", "NAMES", _SPEC),
     _names("--ignore", "do not judge these", "NAMES", _SPEC),

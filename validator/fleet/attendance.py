@@ -24,15 +24,20 @@ class Expected(Record):
     told: str = ""
 
 
-def attendance(portion: Portion, asked: Expected) -> Attendance:
+def attendance(
+    portion: Portion, asked: Expected, job_nodes: int | None = None
+) -> Attendance:
     """Who was expected, by the user or by the engine, and who came.
 
     Args:
         portion: all nodes that reported.
-        asked: what the user or the job expects; wins over what engines said.
+        asked: what the user expects; wins over what engines said.
+        job_nodes: how many the job takes, where nobody says how many there are.
 
     """
     expected = asked if asked.number is not None else _by_engines(portion.told)
+    if expected.number is None and job_nodes is not None:
+        expected = Expected(job_nodes, (), "the job takes so many")
     came = {one.name for one in portion.nodes}
     names = {*expected.names}
     missing = tuple(sorted(names - came, key=natural))

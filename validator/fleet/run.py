@@ -43,7 +43,8 @@ class FleetRun(Record):
     own: nodes whose own pre-flight said worse than their snapshot, with its reason.
     counters: of nodes, where somebody compares days. with_variables: nodes that list
     their variables. jobs: that engines started on the nodes, by name. job: the files of
-    the job. of_job: the words of the verdicts on these. job_rules: that judge files.
+    the job, job_nodes: how many it takes. of_job: the words of the verdicts on these.
+    job_rules: that judge files.
     """
 
     edition: Edition
@@ -60,6 +61,7 @@ class FleetRun(Record):
     with_variables: tuple[str, ...] = ()
     jobs: tuple[str, ...] = ()
     job: tuple[ReadFile, ...] = ()
+    job_nodes: int | None = None
     of_job: frozenset[str] = frozenset()
     job_rules: frozenset[str] = frozenset()
 
@@ -117,13 +119,15 @@ def judge_fleet(
 
     Raises what `PlanJudge` raises.
     """
+    stated = assemble(work.job, work.request.context).plan.value("cluster.nodes")
+    job_nodes = stated.value if work.job else None
     work = _sized(work, found, expected)
     portion = judged(work, found.chunks, found.snapshots, cores)
     portion.unread += found.unread
     own = _with_results(portion)
     fleet = Fleet(
         tuple(portion.nodes),
-        attendance(portion, expected),
+        attendance(portion, expected, job_nodes),
         shared={one.leaf: one for one in portion.distributions.shared(_names(portion))},
         samples={one.leaf: one for one in portion.samples.over(_names(portion))},
         runs=_runs(portion.runs),
@@ -148,6 +152,7 @@ def judge_fleet(
         with_variables=_with_variables(portion),
         jobs=tuple(sorted({one.job for one in portion.told if one.job})),
         job=work.job,
+        job_nodes=job_nodes,
         of_job=frozenset(portion.of_job - {""}),
         job_rules=frozenset(o.name for o in judge.entries if o.scope in OF_FILES),
     )

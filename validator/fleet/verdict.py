@@ -78,6 +78,8 @@ def fleet_verdict(
     names = {one.name for one in run.nodes}
     fit = len(names - unfit.keys())
     expected = run.fleet.attendance.expected.value
+    if need is None and run.job_nodes != expected:
+        need = run.job_nodes
     needed = need or expected
     ending = _ending(run, unfit, fit, need, weight)
     ordered = sorted(unfit.values(), key=lambda one: natural(one.name))
@@ -127,7 +129,8 @@ def _absent(run: FleetRun) -> _Ending | None:
     if not lacking:
         return None
     expected = run.fleet.attendance.expected.need()
-    return _Ending(3, f"{expected - lacking:,} of {expected:,} nodes reported")
+    told = "sent what can be read" if run.fleet.attendance.unread else "reported"
+    return _Ending(3, f"{expected - lacking:,} of {expected:,} nodes {told}")
 
 
 def _failed_together(run: FleetRun, weight: int) -> _Ending | None:
@@ -154,9 +157,12 @@ def _failed_job(run: FleetRun, weight: int) -> _Ending | None:
 def _too_few(
     run: FleetRun, unfit: Mapping[str, Unfit], fit: int, need: int | None
 ) -> _Ending | None:
-    if need is not None:
-        return None if fit >= need else _Ending(1, _of_those_needed(fit, need))
     blocked = sum(one.state == "no-go" for one in unfit.values())
+    if need is not None:
+        if fit >= need:
+            return None
+        code = 3 if unfit and not blocked else 1
+        return _Ending(code, _of_those_needed(fit, need))
     if blocked:
         many = _nodes(fit + len(unfit))
         return _Ending(1, f"{blocked:,} of {many} are not fit")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 # Below it a second process costs more than it saves: half a second to load the rules.
 FEWEST_FOR_SEVERAL = 1000
 _MOST_PROCESSES = 32
+_USUAL_BYTES = 80_000  # of the snapshot of a node with eight GPUs
 _MOST_NAME = 255
 
 
@@ -48,10 +49,11 @@ def judged(work: Work, chunks: Sequence[Chunk], nodes: int, cores: int = 0) -> P
     Args:
         work: how.
         chunks: what there is to read.
-        nodes: how many nodes there are, about.
+        nodes: how many files of one node there are.
         cores: to judge on; 0 for all that there are.
 
     """
+    nodes += sum(one.size for one in chunks if one.is_lines) // _USUAL_BYTES
     cores = min(cores or _cores(), _MOST_PROCESSES, len(chunks))
     whole = Portion(counts=work.counts)
     if cores < 2 or nodes < FEWEST_FOR_SEVERAL:  # noqa: PLR2004 - one core
