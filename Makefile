@@ -7,6 +7,7 @@
 #   make accuracy   write docs/accuracy.md and its plot: the models' errors, row by row
 #   make bandwidth  write docs/bandwidth.md: the verdict on every published bandwidth
 #   make node-report  draw docs/node-report.svg: the report of a faulty machine
+#   make fleet-report  draw docs/fleet-report.svg: the report of a synthetic fleet
 #   make calibration  write docs/calibration.md: the rules on published files
 #   make measuring  install what speccheck bench and its tests need: torch
 #   make docs       build the site of the documentation into site/
@@ -17,7 +18,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := check
-.PHONY: demo test lint format check bench bench-peers measuring accuracy bandwidth node-report calibration docs generate schemas-for-tests clean
+.PHONY: demo test lint format check bench bench-peers measuring accuracy bandwidth node-report fleet-report calibration docs generate schemas-for-tests clean
 
 EXAMPLE := fixtures/examples/several-files --gpu H100-80GB --role sft
 
@@ -86,6 +87,9 @@ bandwidth: $(INSTALLED)
 
 node-report: $(INSTALLED)
 	$(BIN)/python bench/node_report.py
+
+fleet-report: $(INSTALLED)
+	$(BIN)/python bench/fleet_report.py
 
 calibration: $(INSTALLED)
 	$(BIN)/python bench/calibration.py

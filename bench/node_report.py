@@ -3,13 +3,8 @@
 It ends before what could not be judged, and the totals: these change with each rule.
 """
 
-import io
 import os
-import re
 from pathlib import Path
-
-from rich.console import Console
-from rich.text import Text
 
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.summary import exit_of, summarize
@@ -17,13 +12,11 @@ from speccheck.validator.report.text import report as text_report
 from speccheck.validator.report.told import Told
 from speccheck.validator.request import Request
 from speccheck.validator.run import run
+from terminal_picture import WIDTH, terminal_picture
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "node-report.svg"
 FOLDER = "fixtures/examples/faulty-node"
-_WIDTH = 100
-# The picture takes nothing from elsewhere: a monospaced font of the reader will do.
-_FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 
 def report() -> str:
@@ -36,20 +29,14 @@ def report() -> str:
         os.chdir(before)
     summary = summarize(found.plans)
     ending = exit_of(found, summary, "error")
-    style = Style(colour=True, unicode=True, width=_WIDTH)
+    style = Style(colour=True, unicode=True, width=WIDTH)
     text = "".join(text_report(Told(found, summary, ending), style))
     return text.partition(style.paint("unknown", "unknown"))[0].rstrip("\n")
 
 
 def picture() -> str:
     """The same as SVG."""
-    console = Console(
-        record=True, width=_WIDTH, file=io.StringIO(), force_terminal=True
-    )
-    console.print(Text.from_ansi(report()))
-    drawn = console.export_svg(title="speccheck node.json", unique_id="report")
-    lines = _FONT.sub("", drawn).splitlines()
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    return terminal_picture(report(), title="speccheck node.json")
 
 
 if __name__ == "__main__":

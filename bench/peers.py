@@ -90,8 +90,8 @@ def fixture_pairs(folder: Path) -> Iterator[Pair]:
 def _fixture_job(rule: Path, outcome: str, folder: Path) -> Job | None:
     for path in sorted(rule.glob(f"{outcome}_*.yaml")):
         found: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-        files: dict[str, str] = found["files"]
-        if not all(_is_configuration(*one) for one in files.items()):
+        files: dict[str, str] = found.get("files", {})
+        if not files or not all(_is_configuration(*one) for one in files.items()):
             continue
         for name, text in files.items():
             target = folder / name

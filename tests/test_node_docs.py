@@ -1,11 +1,15 @@
-"""The page and the picture of machines show what the program says of one."""
+"""The pages and pictures of machines and fleets show what the program says of them."""
 
 import re
 from collections import defaultdict
 from html import unescape
 from pathlib import Path
+from types import ModuleType
 
-from node_report import PICTURE, report
+import pytest
+
+import fleet_report
+import node_report
 from speccheck.validator.cli.preflight import OPTIONS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -14,15 +18,21 @@ _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 _TEXT = re.compile(r"<text [^>]*#report-line-(\d+)\)[^>]*>(.*?)</text>")
 
 
-def test_the_picture_shows_the_report() -> None:
+@pytest.mark.parametrize(
+    ("drawing", "target"),
+    [(node_report, "node-report"), (fleet_report, "fleet-report")],
+    ids=["node", "fleet"],
+)
+def test_the_picture_shows_the_report(drawing: ModuleType, target: str) -> None:
     """But for blanks, which are drawn as places."""
+    picture, report = drawing.PICTURE, drawing.report()
     drawn: defaultdict[int, str] = defaultdict(str)
-    for line, text in _TEXT.findall(PICTURE.read_text("utf-8")):
+    for line, text in _TEXT.findall(picture.read_text("utf-8")):
         drawn[int(line)] += unescape(text)
     lines = ["".join(drawn[number].split()) for number in sorted(drawn)]
-    told = [_COLOUR.sub("", "".join(line.split())) for line in report().splitlines()]
+    told = [_COLOUR.sub("", "".join(line.split())) for line in report.splitlines()]
     assert [line for line in lines if line] == [line for line in told if line], (
-        "run make node-report"
+        f"run make {target}"
     )
 
 

@@ -308,9 +308,9 @@ class PlanJudge:
                 evidence=at_hand_of(scopes, measured),
             )
             asked, wanted = asked_of(self.request.use, scopes, measured)
-            if "fleet" not in asked:
-                composed = composed.selecting(self._is_for_one_node)
             narrowed = self.request.selection.narrow(composed, self.entries)
+            if "fleet" not in asked:  # also where one is asked for by its name
+                narrowed = narrowed.selecting(self._is_for_one_node)
             if self.request.selection.select and scopes != OF_WAIVERS:
                 narrowed = narrowed.selecting(_concerns_no_waivers)
             if clauses:

@@ -131,6 +131,24 @@ class RuleJudge:
         said = self._said(rule, arguments, asked.doubts)
         return [one._replace(subject=part.title) for one in said]
 
+    def passes(self, asked: "Asked", number: int) -> bool:
+        """Whether it says of one part, or of all, that it holds, and nothing else.
+
+        That is `piece` without its findings, for who has no use for these.
+        """
+        if asked.parts is not None:
+            asked.arguments[asked.at] = asked.parts.shown[number]
+        doubts = asked.doubts
+        if isinstance(doubts, Doubts):
+            doubts.forget()
+        try:
+            said = [one.outcome for one in asked.rule.function(*asked.arguments)]
+        except Exception:  # noqa: BLE001 - `piece` says what it is
+            return False
+        if isinstance(doubts, Doubts) and doubts.seen:
+            return False
+        return bool(said) and said.count("pass") == len(said)
+
     def rest(self, asked: "Asked") -> list[Finding]:
         """What it says of parts that may be there, and are not known."""
         parts = asked.parts

@@ -26,9 +26,11 @@ def need_reach(log: KernelLog, limit: Reach) -> None:
 
     Its buffer is a ring: on a node that logs much, the first days are gone.
     """
-    first, last = log.first_seconds.need(), log.last_seconds.need()
-    hours = hours_in(last - first)
-    if first > limit.start_seconds and hours < limit.reach:
+    first = log.first_seconds.need()
+    if first <= limit.start_seconds:
+        return
+    hours = hours_in(log.last_seconds.need() - first)
+    if hours < limit.reach:
         reason = (
             f"the log reaches back {hours:.1f} h and not to the start of the node; "
             f"{limit.reach} h are asked for"

@@ -55,10 +55,9 @@ def switch_error_logged(
     yield from verdicts
     if len(verdicts) > limit.xid_max:
         return
-    ends = {
-        end for gpu in gpus.each() for end in gpu.nvlink_remote_type.or_else(()) if end
-    }
-    if logged or LINK_TO_SWITCH in ends:
+    if logged or any(
+        LINK_TO_SWITCH in gpu.nvlink_remote_type.or_else(()) for gpu in gpus.each()
+    ):
         need_codes(events, "sxid")
         need_reach(log, limit)
         yield passed(at=events.count, measured=0, required=limit.xid_max)

@@ -43,9 +43,12 @@ def unlike_its_peers(gpu: Gpu, gpus: Gpus, limit: Spread) -> Verdicts:
     draws = [one.power_watts.need() for one in each]
     is_idle = not any(one.compute_processes.need() for one in each)
     mine, middle = gpu.power_watts.need(), median(draws)
-    spread = median([abs(one - middle) for one in draws])
     excess = mine - middle
-    if is_idle and excess > max(limit.power_over, limit.deviations * spread):
+    if (
+        is_idle
+        and excess > limit.power_over
+        and excess > limit.deviations * median([abs(one - middle) for one in draws])
+    ):
         yield fail(
             f"draws {mine:.0f} W at rest, {excess:.0f} W above the median of the node",
             at=gpu.power_watts,

@@ -9,7 +9,7 @@ from marshal import dumps
 from operator import itemgetter
 from typing import Any
 
-from speccheck.validator.evidence.node.node import KINDS, SINGLES
+from speccheck.validator.evidence.node.node import KINDS, MEASURED, SINGLES
 from speccheck.validator.evidence.value import KeyPath
 
 Content = Mapping[str, Any]
@@ -18,9 +18,13 @@ _SINGLE_KINDS = frozenset(one.kind for one in SINGLES)
 # Beside its leaves, what tells how a part is called and whether a list is whole.
 _AROUND = ("cut_short", "partly_listed", "sources")
 # Leaves that a part is called by (Node): where one differs, the part is another one.
-_NAMING = frozenset(
-    {"name", "address", "event", "device", "number", "pci_address", "gpu_index"}
-    | {"collective"}
+_NAMING = {
+    "gpus": frozenset({"pci_address"}),
+    "rdma_ports": frozenset({"device", "number"}),
+}
+_USUAL_NAME = frozenset({"name"})
+_OTHER_NAMES = frozenset(
+    {"name", "address", "event", "device", "gpu_index", "collective"}
 )
 # marshal of this version writes no references to objects: equal content, equal bytes.
 _VERSION = 2
@@ -87,11 +91,23 @@ class _Kind:
             self._parts = [found]
         elif isinstance(found, list) and all(isinstance(one, dict) for one in found):
             self._parts = found
-        self._watched = watched if self._is_single else watched | _NAMING
+        self._naming = self._names()
+        self._watched = watched | self._naming
         self._differing: dict[str, int] = {}  # how often each leaf did
         self._compared = 0
         self._often: frozenset[str] = frozenset()
         self._sort()
+
+    def _names(self) -> frozenset[str]:
+        """The leaves that these parts are called by."""
+        if self._is_single:
+            return frozenset()
+        known = _NAMING.get(self.name)
+        if known is not None:
+            return known
+        are_named = all(isinstance(one.get("name"), str) for one in self._parts)
+        is_measured = self.name in MEASURED
+        return _USUAL_NAME if are_named and not is_measured else _OTHER_NAMES
 
     def _sort(self) -> None:
         """Sort the leaves: the ones that seldom differ are compared at once."""
@@ -102,6 +118,12 @@ class _Kind:
         self._usual = fingerprint(
             [get(part) for get, part in zip(self._seldom, self._parts, strict=True)]
         )
+        # Watched leaves that a part does not have, and another node's may have.
+        self._lacking = [
+            (number, lacking)
+            for number, part in enumerate(self._parts)
+            if (lacking := tuple(one for one in self._watched if one not in part))
+        ]
 
     def differences(self, found: object) -> Iterator[KeyPath]:
         if self._parts:
@@ -114,13 +136,12 @@ class _Kind:
             yield from self._all(found)
 
     def _parts_like(self, found: object) -> list[Leaves] | None:
-        """The parts to compare, where they are as many and have the same leaves."""
+        """The parts to compare, where they are as many."""
         parts: Any = [found] if self._is_single else found
         if not isinstance(parts, list) or len(parts) != len(self._parts):
             return None
-        for mine, other in zip(self._parts, parts, strict=True):
-            if not isinstance(other, dict) or mine.keys() != other.keys():
-                return None
+        if not all(type(one) is dict for one in parts):
+            return None
         like: list[Leaves] = parts
         return like
 
@@ -137,20 +158,17 @@ class _Kind:
 
     def _of_parts(self, parts: list[Leaves]) -> Iterator[KeyPath]:
         looked_at = self._often
-        seldom = fingerprint(
-            [get(part) for get, part in zip(self._seldom, parts, strict=True)]
-        )
-        if seldom != self._usual:
+        if self._are_other(parts):
             looked_at = frozenset(self._watched)
         is_renamed = False
         for number, mine in enumerate(self._parts) if looked_at else ():
             other = parts[number]
             for leaf in looked_at:
                 if _differ(mine, other, leaf):
-                    is_renamed = is_renamed or leaf in _NAMING
+                    is_renamed = is_renamed or leaf in self._naming
                     self._learn(leaf)
                     yield self._path(number, leaf)
-        if is_renamed and not self._is_single:
+        if is_renamed:
             yield (self.name,)
         self._compared += 1
         if self._compared == _LEARNT_AFTER:
@@ -159,15 +177,27 @@ class _Kind:
             self._often = frozenset(often)
             self._sort()
 
+    def _are_other(self, parts: list[Leaves]) -> bool:
+        """Whether leaves differ that are usually the same."""
+        for number, lacking in self._lacking:
+            part = parts[number]
+            if any(name in part for name in lacking):
+                return True
+        try:
+            seldom = fingerprint(
+                [get(part) for get, part in zip(self._seldom, parts, strict=True)]
+            )
+        except KeyError:
+            return True
+        return seldom != self._usual
+
     def _learn(self, leaf: str) -> None:
         if self._compared < _LEARNT_AFTER:
             self._differing[leaf] = self._differing.get(leaf, 0) + 1
 
 
 def _differ(mine: Leaves, other: Leaves, leaf: str) -> bool:
-    if leaf not in mine:
-        return False  # nor in the other, which has the same leaves
-    value, found = mine[leaf], other[leaf]
+    value, found = mine.get(leaf, _NOTHING), other.get(leaf, _NOTHING)
     if type(found) is not type(value):
         return True
     if isinstance(value, list | dict):

@@ -5,7 +5,7 @@ from typing import Any
 
 from speccheck.validator.assemble import add_conditions
 from speccheck.validator.evidence.measurement.conditions import Conditions
-from speccheck.validator.evidence.node.node import Node
+from speccheck.validator.evidence.node.node import ALL, Node
 
 
 class NodeEvidence(dict[type, Any]):
@@ -35,7 +35,7 @@ class NodeEvidence(dict[type, Any]):
 
     def get(self, kind: Any, default: Any = None) -> Any:  # noqa: ANN401 - as of dict
         """The evidence of that kind, or the default."""
-        try:
+        found = super().get(kind)
+        if found is None and (kind in ALL or kind is Conditions):
             return self[kind]
-        except KeyError:
-            return default
+        return default if found is None else found

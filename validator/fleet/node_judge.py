@@ -14,6 +14,7 @@ from speccheck.validator.engine import Question
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.measurement.conditions import Conditions
 from speccheck.validator.evidence.node.node import ALL, Node
+from speccheck.validator.evidence.node.part import Frame
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.value import KeyPath
@@ -87,6 +88,7 @@ class _Kind:
         self.answers: list[_Answer] = []
         self.readers: dict[KeyPath, set[tuple[int, int]]] = {}
         self.passing: list[Passing] = []  # of each answer
+        self.frames: dict[KeyPath, Frame] = {}
         self.profile = shared_profile(content)
         self._of_job: dict[type, object] | None = None
         self.judged: JudgedNode
@@ -230,11 +232,13 @@ class NodeJudge:
             return JudgedNode(verdict or self._verdict_of(findings), notable, profile)
         of_node = [one for one in findings if not self._of_job(one)]
         of_job = [one for one in findings if self._of_job(one)]
+        # Of files of which no must is asked there is no verdict, and none is wanting.
+        is_asked = any(o.clause_level == "must" or o.outcome == "error" for o in of_job)
         return JudgedNode(
             verdict or self._verdict_of(of_node),
             notable,
             profile,
-            self._verdict_of(of_job),
+            self._verdict_of(of_job) if is_asked else "",
         )
 
 
@@ -278,11 +282,12 @@ class _Asking:
         first = set(reads)
         for piece in pieces:
             reads.clear()
-            said = tuple(question.rule.piece(asked, piece))
-            is_new = is_new or not _are_both_passes(said, answers[piece])
-            if is_learning and _has_passed(said):
-                passing.learn(self._content, first | reads, piece)
-            answers[piece] = said
+            if _has_passed(answers[piece]) and question.rule.passes(asked, piece):
+                if is_learning:
+                    passing.learn(self._content, first | reads, piece)
+                continue
+            answers[piece] = tuple(question.rule.piece(asked, piece))
+            is_new = True
         return known._replace(pieces=tuple(answers)) if is_new else known
 
     def _of(self, *, is_learning: bool) -> tuple[NodeEvidence, set[KeyPath]]:
@@ -290,7 +295,12 @@ class _Asking:
         found = self._evidence.get(is_learning)
         if found is None:
             reads: set[KeyPath] = set()
-            node = node_of(self._content, ANY_NODE, reads if is_learning else None)
+            node = node_of(
+                self._content,
+                ANY_NODE,
+                reads if is_learning else None,
+                self._kind.frames,
+            )
             found = NodeEvidence(self._kind.of_job, node), reads
             self._evidence[is_learning] = found
         found[1].clear()
@@ -346,13 +356,6 @@ def without_secrets(finding: Finding) -> Finding:
 def _has_passed(said: Sequence[Finding]) -> bool:
     """Whether a rule says that it passes, and nothing else."""
     return bool(said) and all(one.outcome == "pass" for one in said)
-
-
-def _are_both_passes(said: Sequence[Finding], known: Sequence[Finding]) -> bool:
-    """Whether it still holds, be it by other numbers, which nobody is shown."""
-    return len(said) == len(known) and all(
-        one.outcome == "pass" for one in (*said, *known)
-    )
 
 
 def _weights(answer: _Answer) -> list[tuple[str, str]]:

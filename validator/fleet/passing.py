@@ -12,7 +12,10 @@ from speccheck.validator.fleet.differences import fingerprint
 
 Content = Mapping[str, Any]
 _Readings = tuple[object, ...]
-_LEARNT_AFTER = 256  # readings; by then a table is worth its lookups, or is not
+# Readings, after which a table is worth its lookups or is not; where none came twice it
+# is not after far fewer.
+_LEARNT_AFTER = 1024
+_FEW = 48
 _LARGEST = 4096
 _MOST_NEW = 0.5  # of what is learnt: numbers that never come again
 _OWN = -1  # stands for the number of the part that is judged
@@ -59,9 +62,10 @@ class Passing:
         )
         table = self._tables.setdefault(paths, set())
         table.add(_readings(content, paths, part))
-        if self._learnt == _LEARNT_AFTER or len(table) > _LARGEST:
+        if self._learnt in {_FEW, _LEARNT_AFTER} or len(table) > _LARGEST:
             known = sum(map(len, self._tables.values()))
-            self.is_worth_it = known < _MOST_NEW * _LEARNT_AFTER
+            most = _FEW - 1 if self._learnt == _FEW else _MOST_NEW * _LEARNT_AFTER
+            self.is_worth_it = known <= most
             if not self.is_worth_it:
                 self._tables = {}
 

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from speccheck.validator.evidence.fleet.fleet import Unread
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.fleet.decoding import decoded
 from speccheck.validator.fleet.listing import Chunk, is_result
 from speccheck.validator.sources.documents.reading import MAXIMUM_BYTES
 
@@ -18,9 +19,10 @@ SNAPSHOT = "speccheck-snapshot/"
 RESULT = "speccheck-node-result/"
 _KNOWN = {SNAPSHOT: ("1",), RESULT: ("1",)}
 _MOST_NAME = 255
+_PACKED = ".gz"
 _AT_ONCE = 1_000_000  # bytes of a line that is skipped
 _MOST_SKIPPED = 2_000_000_000  # bytes of one, in a file that is packed
-_SUFFIXES = (".gz", ".json", ".result")
+_SUFFIXES = (_PACKED, ".json", ".result")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -75,15 +77,19 @@ def seconds_of(text: object) -> float | None:
 
 
 def _bytes(path: str) -> bytes:
+    size = os.stat(path).st_size
     with _opened(path) as file:
-        return file.read(MAXIMUM_BYTES + 1)
+        if path.endswith(_PACKED) or size > MAXIMUM_BYTES:
+            return file.read(MAXIMUM_BYTES + 1)
+        # As much as there is: a buffer for the most that there may be costs more.
+        return file.read(size + 1)
 
 
 def _opened(path: str, buffering: int = 0) -> BinaryIO:
     # To open a pipe is to wait for a writer, and a device never ends.
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise OSError(None, "is no regular file")
-    if path.endswith(".gz"):
+    if path.endswith(_PACKED):
         packed: Any = gzip.open(path, "rb")  # noqa: SIM115 - the caller closes it
         opened: BinaryIO = packed
         return opened
@@ -163,7 +169,7 @@ def _content(data: bytes) -> dict[str, Any] | str:
     if len(data) > MAXIMUM_BYTES:
         return f"holds more than {MAXIMUM_BYTES:,} bytes"
     try:
-        found = json.loads(data.removeprefix(_BOM), parse_constant=_no_number)
+        found = decoded(data.removeprefix(_BOM), _no_number)
     except (ValueError, RecursionError) as error:
         return _fault(error, data)
     return found if isinstance(found, dict) else "is no object"

@@ -218,6 +218,9 @@ def _unfit(run: FleetRun, weight: int) -> dict[str, Unfit]:
         known = found.get(name) or Unfit(name, "no-go")
         state = "no-go" if known.state != "bug" else known.state
         found[name] = known._replace(state=state, reasons=(*known.reasons, reason))
+    for name, reason in _in_doubt(run, weight):
+        known = found.get(name) or Unfit(name, "inconclusive")
+        found[name] = known._replace(reasons=(*known.reasons, reason))
     for name in _by_own_word(run, weight) - found.keys():
         found[name] = Unfit(name, "no-go", (Reason("", _UNTOLD),))
     attendance = run.fleet.attendance
@@ -261,10 +264,21 @@ def _blamed(run: FleetRun, weight: int) -> Iterator[tuple[str, Reason]]:
             reason = Reason(rule, likes[rule].title, likes[rule].action)
             for number in numbers:
                 yield run.nodes[number].name, reason
+    for finding in run.of_fleet:
+        if _is_against(finding, weight) and finding.action is not None:
+            for name in finding.hosts:
+                yield name, _reason(finding)
+
+
+def _in_doubt(run: FleetRun, weight: int) -> Iterator[tuple[str, Reason]]:
+    """Nodes whose reports fail, and of which no more is known.
+
+    What is old, or came twice, is asked for again: nothing is to be done with a
+    machine. Who did not come is missing or unread already.
+    """
     came = {one.name for one in run.nodes}
     for finding in run.of_fleet:
-        if _is_against(finding, weight):
-            # Who did not come is missing or unread, and known to be no worse.
+        if _is_against(finding, weight) and finding.action is None:
             for name in came.intersection(finding.hosts):
                 yield name, _reason(finding)
 

@@ -31,6 +31,9 @@ _NOTHING = object()
 NOT_IN_SNAPSHOT = "not in the snapshot"
 
 
+Frame = tuple[str, tuple[Place, ...], str]
+
+
 class SnapshotFile(Record):
     """Where the leaves of a part stand.
 
@@ -40,6 +43,8 @@ class SnapshotFile(Record):
     places: of leaves and lists of captures, which are no snapshots themselves.
     reads: where it is noted what is read: the path of a leaf, of a list its kind alone.
         None where nobody asks.
+    frames: what stands around leaves, kept by path for other snapshots that are called
+        the same: name, places and source. None where there are no others.
     """
 
     name: str
@@ -47,6 +52,7 @@ class SnapshotFile(Record):
     cut_short: Mapping[str, str]
     places: Mapping[KeyPath, Place] = MappingProxyType({})
     reads: set[KeyPath] | None = None
+    frames: dict[KeyPath, Frame] | None = None
 
     def place(self, path: KeyPath) -> Place:
         """Where a leaf or a list stands."""
@@ -97,11 +103,8 @@ class Part:
 
     def __getattr__(self, field: str) -> Value[Any]:
         """The leaf; raises AttributeError for what is no leaf of such a part."""
-        kind = type(self).__annotations__.get(field)
-        if kind is None:
-            message = f"{type(self).__name__} has no {field}"
-            raise AttributeError(message)
-        leaf = self._leaf(field, kind.__args__[0])
+        kind = _KINDS.get((type(self), field)) or _kind_of(type(self), field)
+        leaf = self._leaf(field, kind)
         reads = self._file.reads
         if reads is None:
             self.__dict__[field] = leaf
@@ -116,21 +119,26 @@ class Part:
 
     def _leaf(self, field: str, kind: object) -> Value[Any]:
         path = (*self.path, field)
-        name = dotted(path)
-        place = (self._file.place(path),)
+        frames = self._file.frames
+        frame = None if frames is None else frames.get(path)
+        if frame is None:
+            frame = dotted(path), (self._file.place(path),), self._source(field)
+            if frames is not None:
+                frames[path] = frame
+        name, place, source = frame
         found = self._leaves.get(field, _NOTHING)
         if found is _NOTHING:
             reason = self._file.cut_short.get(self.kind, NOT_IN_SNAPSHOT)
             return Value(name, note=reason)
-        if isinstance(found, Mapping):
-            return absence(name, found, place, self._source(field))
+        if type(found) is dict or isinstance(found, Mapping):
+            return absence(name, found, place, source)
         try:
-            value = typed(found, kind)
+            value = found if type(found) is kind else typed(found, kind)
         except TypeError as error:
             return Value(name, None, "failed", place, str(error))
         if field in self.counts and isinstance(value, int) and value < 1:
             return Value(name, None, "failed", place, f"is {value}, not above zero")
-        return Value(name, value, "measured", place, self._source(field))
+        return Value(name, value, "measured", place, source)
 
     def _source(self, field: str) -> str:
         return self._file.sources.get(f"{self.kind}.{field}", "")
@@ -139,6 +147,20 @@ class Part:
         """The names of the leaves that the snapshot has, known or not."""
         known = type(self).__annotations__
         return (name for name in self._leaves if name in known)
+
+
+# By part and leaf, what a leaf holds: annotations of a class are found slowly.
+_KINDS: dict[tuple[type, str], object] = {}
+
+
+def _kind_of(part: type[Part], field: str) -> object:
+    """What a leaf holds; raises AttributeError for what is no leaf of such a part."""
+    annotated: Any = part.__annotations__.get(field)
+    if annotated is None:
+        message = f"{part.__name__} has no {field}"
+        raise AttributeError(message)
+    kind = _KINDS[(part, field)] = annotated.__args__[0]
+    return kind
 
 
 P_co = TypeVar("P_co", bound=Part, covariant=True)

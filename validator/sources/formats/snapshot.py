@@ -7,7 +7,7 @@ from speccheck.validator.evidence.node.driver import Driver
 from speccheck.validator.evidence.node.gpu import Gpus
 from speccheck.validator.evidence.node.host import Host
 from speccheck.validator.evidence.node.node import KINDS, MEASURED, Node
-from speccheck.validator.evidence.node.part import SnapshotFile
+from speccheck.validator.evidence.node.part import Frame, SnapshotFile
 from speccheck.validator.evidence.node.settings import NodeVariables
 from speccheck.validator.evidence.value import KeyPath, Value
 from speccheck.validator.sources.context import gpu_facts, instance_facts
@@ -55,10 +55,15 @@ def node_reading(node: Node, sheet: FactSheet) -> Reading:
     return Reading(sheet, variables=_variables(node), node=node)
 
 
-def node_of(data: object, name: str, reads: set[KeyPath] | None = None) -> Node:
+def node_of(
+    data: object,
+    name: str,
+    reads: set[KeyPath] | None = None,
+    frames: dict[KeyPath, Frame] | None = None,
+) -> Node:
     """The node of a snapshot's content; raises ReadError for one that is none.
 
-    reads: where it is noted what is read of it.
+    reads, frames: as of `SnapshotFile`.
     """
     if not isinstance(data, Mapping):
         raise _refused(name, "no snapshot: its top is no object")
@@ -70,7 +75,11 @@ def node_of(data: object, name: str, reads: set[KeyPath] | None = None) -> Node:
         problem = f"a snapshot of version {version}; this speccheck reads up to"
         raise _refused(name, f"{problem} {_VERSION}", "judge it with a newer speccheck")
     file = SnapshotFile(
-        name, _texts(data, "sources"), _texts(data, "cut_short"), reads=reads
+        name,
+        _texts(data, "sources"),
+        _texts(data, "cut_short"),
+        reads=reads,
+        frames=frames,
     )
     try:
         return Node(data, file, str(data.get("taken", "")))
