@@ -99,7 +99,7 @@ def test_it_counts_where_warnings_count(fleet: Run) -> None:
     found = document(fleet, *words, code=1)
     assert [one["node"] for one in found["unfit"]] == ["n02"]
     _, out, _ = fleet(*words, "--drain-list", "plain=out.txt")
-    assert "warning  golden driver.ofed_version  on 1 node" in out
+    assert "warning golden driver.ofed_version  on 1 node" in out
     assert Path("out.txt").read_text("utf-8") == "n02\n"
 
 

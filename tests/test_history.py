@@ -350,7 +350,7 @@ def test_hostile_evidence_is_kept_and_told_harmlessly(run: Run) -> None:
     nodes["n01"]["host"]["product"] = f"\x1b[31m'); DROP TABLE runs; -- {token}"
     nodes["n02"]["host"]["board"] = "?unknown to all"
     nodes["n02"]["gpus"][0]["pcie_replays"] = 10**400
-    nodes["n02"]["gpus"][1]["power_watts"] = float("nan")
+    nodes["n02"]["gpus"][1]["power_watts"] = 1e308
     add(run, nodes, 2)
     _, out, _ = run("history", "h.db")
     assert "\x1b" not in out
