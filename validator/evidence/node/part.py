@@ -117,7 +117,7 @@ class Part:
         """The leaves as they lie in the snapshot."""
         return self._leaves
 
-    def _leaf(self, field: str, kind: object) -> Value[Any]:
+    def _leaf(self, field: str, kind: Any) -> Value[Any]:  # noqa: ANN401 - a type
         path = (*self.path, field)
         frames = self._file.frames
         frame = None if frames is None else frames.get(path)
