@@ -9,13 +9,12 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
+from speccheck.validator.cli.guarded import guarded
 from speccheck.validator.cli.options import Parsed, options_help, parse
 from speccheck.validator.cli.request import (
     BUG,
     REFUSALS,
-    bug_message,
     files_request,
-    passes_on,
 )
 from speccheck.validator.cli.settled import with_settings
 from speccheck.validator.locate import LocatedFinding
@@ -67,19 +66,7 @@ def baseline(words: list[str]) -> int:
     if words[:1] in (["-h"], ["--help"]):
         write(HELP, None)
         return 0
-    try:
-        return _baseline(parse(words, OPTIONS))
-    except REFUSALS as error:
-        return _refuse(str(error))
-    except Exception as error:
-        if passes_on(error):
-            raise
-        return _refuse(bug_message(error), BUG)
-
-
-def _refuse(message: str, code: int = _USAGE) -> int:
-    sys.stderr.write(f"speccheck: {message}\n")
-    return code
+    return guarded(lambda: _baseline(parse(words, OPTIONS)), REFUSALS)
 
 
 def _baseline(parsed: Parsed) -> int:
@@ -112,7 +99,8 @@ def _end_without(found: Run, ending: Exit, request: Request) -> int:
         if is_bad and not (request.skip_unknown and file.state == "unrecognised"):
             sys.stderr.write(f"speccheck: {printable(file.message)}\n")
     code = ending.code or _NOTHING
-    return _refuse(f"no baseline written: {ending.reason}", code)
+    sys.stderr.write(f"speccheck: no baseline written: {ending.reason}\n")
+    return code
 
 
 def _left(baseline: Baseline, found: Run, judges: PlanJudges) -> Counter[Known]:

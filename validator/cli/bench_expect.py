@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from speccheck.probes.collectives.settings import OPERATIONS
 from speccheck.validator.assemble import PlanEvidence, assemble
 from speccheck.validator.cli.bench_options import size_of
-from speccheck.validator.cli.bench_plan import guarded
+from speccheck.validator.cli.bench_plan import bench_guarded
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import request_of, style_of
 from speccheck.validator.evidence.measurement.collective import (
@@ -54,7 +54,7 @@ def command(name: str, words: list[str]) -> int:
     if words[:1] in (["-h"], ["--help"]):
         write(HELP, None)
         return 0
-    return guarded(name, _expect, words)
+    return bench_guarded(name, _expect, words)
 
 
 def _expect(words: list[str]) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from speccheck.validator.cli.bench_plan import about, guarded
+from speccheck.validator.cli.bench_plan import about, bench_guarded
 from speccheck.validator.cli.bench_results import limits_of, plans_of, results_of
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import list_of, outputs_of, style_of
@@ -51,7 +51,7 @@ def command(name: str, words: list[str]) -> int:
     if words[:1] in (["-h"], ["--help"]):
         write(HELP, None)
         return 0
-    return guarded(name, _judge, words)
+    return bench_guarded(name, _judge, words)
 
 
 def _judge(words: list[str]) -> int:

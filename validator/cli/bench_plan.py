@@ -4,13 +4,11 @@ import sys
 from collections.abc import Callable
 
 from speccheck.validator.cli.bench_results import limits_of, results_of
+from speccheck.validator.cli.guarded import guarded
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import (
-    BUG,
-    bug_message,
     list_of,
     one_of,
-    passes_on,
 )
 from speccheck.validator.host_names import HostNamesError, fold, unfold
 from speccheck.validator.options import Kind, Option
@@ -32,7 +30,7 @@ from speccheck.validator.tournament.rounds import (
 
 KINDS = ("pairs", "groups")
 FORMATS = ("json", "lines")
-_USAGE = 2
+_REFUSED = (UsageError, WriteError, HostNamesError)
 _WIDTH = 80
 # Start-up of a collective and its largest messages; engineering default.
 _ROUND_SECONDS = 60.0
@@ -72,21 +70,12 @@ def command(name: str, words: list[str]) -> int:
     if words[:1] in (["-h"], ["--help"]):
         write(HELP, None)
         return 0
-    return guarded(name, _plan, words)
+    return bench_guarded(name, _plan, words)
 
 
-def guarded(name: str, run: Callable[[list[str]], int], words: list[str]) -> int:
-    """Run a command; every error is one line on standard error."""
-    try:
-        return run(words)
-    except (UsageError, WriteError, HostNamesError) as error:
-        sys.stderr.write(f"speccheck: bench {name}: {error}\n")
-        return _USAGE
-    except Exception as error:
-        if passes_on(error):
-            raise
-        sys.stderr.write(f"speccheck: {bug_message(error)}\n")
-        return BUG
+def bench_guarded(name: str, run: Callable[[list[str]], int], words: list[str]) -> int:
+    """Run a command of `bench`; every error is one line on standard error."""
+    return guarded(lambda: run(words), _REFUSED, f"bench {name}")
 
 
 def _plan(words: list[str]) -> int:

@@ -2,13 +2,11 @@
 
 import sys
 
+from speccheck.validator.cli.guarded import guarded
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import (
-    BUG,
     REFUSALS,
-    bug_message,
     outputs_of,
-    passes_on,
     style_of,
 )
 from speccheck.validator.comparison.side import Side, side_of
@@ -25,7 +23,7 @@ from speccheck.validator.sources.files import read_file
 from speccheck.validator.sources.formats.snapshot import is_snapshot, node_of
 
 FORMATS = ("text", "json")
-_USAGE, _NOTHING, _TWO = 2, 3, 2
+_NOTHING, _TWO = 3, 2
 _GROUP = "Comparison"
 _OUTPUT = "FORMAT[=FILE]"
 OPTIONS: tuple[Option, ...] = (
@@ -67,16 +65,7 @@ def diff(words: list[str]) -> int:
     if words[:1] in (["-h"], ["--help"]):
         write_all([((HELP,), None)])
         return 0
-    try:
-        return _diff(parse(words, OPTIONS))
-    except (ReadError, *REFUSALS) as error:
-        sys.stderr.write(f"speccheck: {error}\n")
-        return _USAGE
-    except Exception as error:
-        if passes_on(error):
-            raise
-        sys.stderr.write(f"speccheck: {bug_message(error)}\n")
-        return BUG
+    return guarded(lambda: _diff(parse(words, OPTIONS)), (ReadError, *REFUSALS))
 
 
 def _diff(parsed: Parsed) -> int:

@@ -16,16 +16,14 @@ from speccheck.validator.cli.fleet_comparisons import (
     write_profile,
 )
 from speccheck.validator.cli.fleet_progress import Progress
+from speccheck.validator.cli.guarded import guarded
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import (
-    BUG,
     REFUSALS,
     Output,
-    bug_message,
     list_of,
     one_of,
     outputs_of,
-    passes_on,
     request_of,
     style_of,
 )
@@ -94,16 +92,9 @@ def fleet(words: list[str]) -> int:
     if not words or words[0] in {"-h", "--help"}:
         write(HELP, None)
         return 0 if words else _USAGE
-    try:
-        return _judged(words)
-    except (*REFUSALS, NoFleet, HostNamesError, ReadError) as error:
-        sys.stderr.write(f"speccheck: {printable(str(error))}\n")
-        return _USAGE
-    except Exception as error:
-        if passes_on(error):
-            raise
-        sys.stderr.write(f"speccheck: {bug_message(error)}\n")
-        return BUG
+    return guarded(
+        lambda: _judged(words), (*REFUSALS, NoFleet, HostNamesError, ReadError)
+    )
 
 
 def _judged(words: list[str]) -> int:

@@ -1,22 +1,17 @@
 """`speccheck history FILE`: what became of a fleet over days."""
 
-import sys
-
+from speccheck.validator.cli.guarded import guarded
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import (
-    BUG,
     REFUSALS,
-    bug_message,
     outputs_of,
-    passes_on,
     style_of,
 )
 from speccheck.validator.options import Option
-from speccheck.validator.report.style import printable
 from speccheck.validator.report.write import write, write_all
 
 FORMATS = ("text", "json")
-_USAGE, _NOTHING = 2, 3
+_NOTHING = 3
 _DAYS = 30.0
 _GROUP = "History"
 _OUTPUT = "FORMAT[=FILE]"
@@ -49,16 +44,7 @@ def history(words: list[str]) -> int:
     if words[:1] in (["-h"], ["--help"]):
         write(HELP, None)
         return 0
-    try:
-        return _history(parse(words, OPTIONS))
-    except (HistoryError, *REFUSALS) as error:
-        sys.stderr.write(f"speccheck: {printable(str(error))}\n")
-        return _USAGE
-    except Exception as error:
-        if passes_on(error):
-            raise
-        sys.stderr.write(f"speccheck: {bug_message(error)}\n")
-        return BUG
+    return guarded(lambda: _history(parse(words, OPTIONS)), (HistoryError, *REFUSALS))
 
 
 def _history(parsed: Parsed) -> int:

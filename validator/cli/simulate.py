@@ -1,10 +1,9 @@
 """`speccheck simulate`: a synthetic fleet, for tests, demos and capacity planning."""
 
 import os
-import sys
 
+from speccheck.validator.cli.guarded import guarded
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
-from speccheck.validator.cli.request import BUG, bug_message, passes_on
 from speccheck.validator.cli.simulated_files import Order, write_fleet
 from speccheck.validator.evidence.nearest import nearest
 from speccheck.validator.options import Kind, Option
@@ -20,7 +19,6 @@ from speccheck.validator.simulation.shape import instances
 MOST_NODES = 100_000
 MOST_DAYS = 3_650
 _PROFILE = "dgx-h100"
-_USAGE = 2
 _WIDTH = 88
 _LONGEST_NAME = 100
 
@@ -75,19 +73,9 @@ def simulate(words: list[str]) -> int:
     if words[:1] in (["-h"], ["--help"]):
         write(HELP, None)
         return 0
-    try:
-        return _simulate(parse(words, OPTIONS))
-    except (UsageError, PlanError, WriteError) as error:
-        return _refuse(str(error))
-    except Exception as error:
-        if passes_on(error):
-            raise
-        return _refuse(bug_message(error), BUG)
-
-
-def _refuse(message: str, code: int = _USAGE) -> int:
-    sys.stderr.write(f"speccheck: {printable(message)}\n")
-    return code
+    return guarded(
+        lambda: _simulate(parse(words, OPTIONS)), (UsageError, PlanError, WriteError)
+    )
 
 
 def _simulate(parsed: Parsed) -> int:
