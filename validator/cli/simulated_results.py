@@ -14,11 +14,11 @@ from speccheck.validator.node_result import (
     COUNTED,
     SCHEMA,
     JudgedBy,
-    NodeResult,
     ResultFinding,
     result_line,
 )
 from speccheck.validator.plan_judge import PlanJudge
+from speccheck.validator.report.node_result_told import Situation
 from speccheck.validator.report.node_verdict import NodeVerdict
 from speccheck.validator.request import Request
 from speccheck.validator.sources.documents.document import ReadError
@@ -45,20 +45,9 @@ class ResultTeller:
     def __call__(self, node: Mapping[str, Any]) -> str:
         """The line of a node, without its end."""
         launch = read_launch(node["launch"])
-        result = NodeResult(
-            node=launch.node or "",
-            verdict="usage",
-            engine=launch.engine,
-            job=launch.job,
-            rank=launch.rank,
-            ranks=launch.ranks,
-            nodes=launch.nodes,
-            node_list=launch.node_list,
-            attempt=launch.attempt,
-            taken=node["taken"],
-            seconds=node["seconds"],
-            edition=self._edition,
-            synthetic=node["synthetic"],
+        situation = Situation(launch, launch.node or "", node["taken"])
+        result = situation.result("usage", node["seconds"], "")._replace(
+            edition=self._edition, synthetic=node["synthetic"]
         )
         version = node["schema"].partition("/")[2]
         try:

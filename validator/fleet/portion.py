@@ -17,6 +17,9 @@ from speccheck.validator.fleet.samples import SampleStore
 from speccheck.validator.fleet.shared_values import Profile, shared_profile
 
 
+_DIGEST = " sha256:"  # behind the first characters of a long value (node_result.py)
+
+
 class Told(Record):
     """What the engine of a node says of the run: its job, and who takes part."""
 
@@ -84,7 +87,7 @@ class Portion:
         """Take a node of which there is a result line alone; returns its number."""
         number = len(self.nodes)
         self.nodes.append(own.node)
-        self.distributions.add_facts(number, dict(own.facts))
+        self.distributions.add_facts(number, _whole_facts(own))
         for finding in own.findings:
             self.found.note(finding, number)
         return number
@@ -112,6 +115,15 @@ class Portion:
         first = self.specimens.setdefault(specimen, number)
         if first != number:
             self.same.append((specimen, first, number))
+
+
+def _whole_facts(own: OwnResult) -> dict[str, str]:
+    """The facts of a line without those that are too long for it.
+
+    Of these it tells the digest, which is another text than the value that snapshots
+    hold: they are not known, and not another value.
+    """
+    return {leaf: text for leaf, text in own.facts if _DIGEST not in text}
 
 
 def told_by(launch: object) -> Told | None:

@@ -51,7 +51,7 @@ def told_facts(content: Content) -> dict[str, str]:
     found: dict[str, str] = {}
     for leaf, read in _READERS:
         if leaf.is_told and not isinstance(text := read(content), Unseen):
-            found[leaf.name] = text[:_MOST_TEXT]
+            found[leaf.name] = text
     return found
 
 
