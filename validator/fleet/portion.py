@@ -16,7 +16,6 @@ from speccheck.validator.fleet.own_result import OwnResult
 from speccheck.validator.fleet.samples import SampleStore
 from speccheck.validator.fleet.shared_values import Profile, shared_profile
 
-
 _DIGEST = " sha256:"  # behind the first characters of a long value (node_result.py)
 
 
