@@ -4,19 +4,18 @@ from collections.abc import Iterator, Sequence
 
 from speccheck.validator.fleet.run import FleetRun
 from speccheck.validator.fleet.verdict import FleetVerdict
-from speccheck.validator.host_names import fold
 from speccheck.validator.locate import located, sources_of
 from speccheck.validator.report.fleet_groups import (
     FleetGroup,
     FleetValue,
     fleet_groups,
 )
+from speccheck.validator.report.fleet_names import shown_names
 from speccheck.validator.report.fleet_told import FleetTold
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
 
 _MOST_VALUES = 3  # of one rule
 _MOST_GROUPS = 8  # of one level, and of what is not known
-_MOST_NAMES = 120  # characters of a folded list of nodes
 _MOST_PLACES = 2
 _MOST_ARGUMENTS = 3
 _FEW = 20  # nodes that are named in a line
@@ -182,16 +181,6 @@ def _value(
     if value.hosts and not is_all:
         names = shown_names(value.hosts, full=full)
         yield style.paint(wrap(printable(names), style.width, _DEEPER), "bold")
-
-
-def shown_names(hosts: Sequence[str], *, full: bool) -> str:
-    """A folded list of nodes, cut to a line or two where it is long."""
-    names = fold(hosts)
-    if full or len(names) <= _MOST_NAMES:
-        return names
-    cut = names[:_MOST_NAMES].rpartition(",")[0]
-    closing = "]" if cut.count("[") > cut.count("]") else ""
-    return f"{cut},...{closing} ({counted(len(hosts), 'node')})"
 
 
 def _own_words(verdict: FleetVerdict, style: Style, *, full: bool) -> Iterator[str]:
