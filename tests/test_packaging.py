@@ -173,5 +173,6 @@ def test_no_extra_changes_what_a_report_says() -> None:
         "bench",
         "dev",
         "docs",
+        "fleet",
         "plot",
     }

@@ -6,6 +6,7 @@ from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.run import FleetRun
 from speccheck.validator.host_names import natural
+from speccheck.validator.report.style import printable
 
 _Key = tuple[str, str, str, str, bool]  # rule, clause, level, outcome, of the job
 LEVELS = ("error", "warning", "info")
@@ -86,3 +87,8 @@ def _group(run: FleetRun, key: _Key, found: list[FleetValue]) -> FleetGroup:
 
 def _rank(group: FleetGroup) -> tuple[int, int, str, str]:
     return LEVELS.index(group.level), len(group.hosts), group.clause, group.rule
+
+
+def told_rule(group: FleetGroup) -> str:
+    """Clause and rule, without what a hostile result line may hold of them."""
+    return printable(f"{group.clause} {group.rule}").strip()

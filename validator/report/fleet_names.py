@@ -5,14 +5,16 @@ from collections.abc import Sequence
 from speccheck.validator.host_names import fold
 from speccheck.validator.report.style import counted
 
-_MOST_NAMES = 120  # characters of a folded list of nodes
+_MOST_NAMES = 140  # characters of a folded list of nodes
 
 
-def shown_names(hosts: Sequence[str], *, full: bool) -> str:
-    """A folded list of nodes, cut to a line or two where it is long."""
+def shown_names(hosts: Sequence[str], *, full: bool, most: int = _MOST_NAMES) -> str:
+    """A folded list of nodes, cut where it is long: to a line or two, or to `most`."""
     names = fold(hosts)
-    if full or len(names) <= _MOST_NAMES:
+    if full or len(names) <= most:
         return names
-    cut = names[:_MOST_NAMES].rpartition(",")[0] or names[:_MOST_NAMES]
+    count = counted(len(hosts), "node")
+    room = max(1, most - len(count) - len(",...] ()"))
+    cut = names[:room].rpartition(",")[0] or names[:room]
     closing = "]" if cut.count("[") > cut.count("]") else ""
-    return f"{cut},...{closing} ({counted(len(hosts), 'node')})"
+    return f"{cut},...{closing} ({count})"

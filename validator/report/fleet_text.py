@@ -5,10 +5,12 @@ from collections.abc import Iterator, Sequence
 from speccheck.validator.fleet.run import FleetRun
 from speccheck.validator.fleet.verdict import FleetVerdict
 from speccheck.validator.locate import located, sources_of
+from speccheck.validator.report.fleet_brief import MOST_WITH_REMEDIES, brief
 from speccheck.validator.report.fleet_groups import (
     FleetGroup,
     FleetValue,
     fleet_groups,
+    told_rule,
 )
 from speccheck.validator.report.fleet_names import shown_names
 from speccheck.validator.report.fleet_told import FleetTold
@@ -42,9 +44,13 @@ def fleet_text(told: FleetTold, style: Style) -> Iterator[str]:
         yield style.paint(wrap(text, style.width, ""), "warning") + "\n"
     yield f"\n{_verdict(verdict, style)}\n"
     failed = fleet_groups(run, "error", "fail")
-    for level in ("error", "warning"):
-        groups = [one for one in failed if one.level == level]
-        yield from _level(groups, run, style, full=told.full)
+    above = [one for one in failed if one.level != "info"]
+    if len(above) > MOST_WITH_REMEDIES and not told.full:
+        yield "\n"
+        yield from brief(above, style)
+    else:
+        for one in above:
+            yield "\n" + "\n".join(_group(one, run, style, full=told.full)) + "\n"
     yield from _advice([one for one in failed if one.level == "info"], told, style)
     yield from _own_words(verdict, style, full=told.full)
     yield from _unknowns(fleet_groups(run, "unknown"), style, full=told.full)
@@ -92,29 +98,18 @@ def _verdict(verdict: FleetVerdict, style: Style) -> str:
     return f"{word}  {wrap(text, style.width - len(verdict.word) - 2, '').lstrip()}"
 
 
-def _level(
-    groups: Sequence[FleetGroup], run: FleetRun, style: Style, *, full: bool
-) -> Iterator[str]:
-    shown = groups if full else groups[:_MOST_GROUPS]
-    for one in shown:
-        yield "\n" + "\n".join(_group(one, run, style, full=full)) + "\n"
-    if len(shown) < len(groups):
-        rest = len(groups) - len(shown)
-        text = f"and {counted(rest, f'{groups[0].level} rule')} more: --full"
-        yield f"\n{style.paint(text, 'dim')}\n"
-
-
 def _advice(
     groups: Sequence[FleetGroup], told: FleetTold, style: Style
 ) -> Iterator[str]:
     """What fails a may: one line a rule, unless all is asked for."""
     if told.full:
-        yield from _level(groups, told.run, style, full=True)
+        for one in groups:
+            yield "\n" + "\n".join(_group(one, told.run, style, full=True)) + "\n"
         return
     if groups:
         yield "\n"
     for one in groups[:_MOST_GROUPS]:
-        head = f"{style.paint('info', 'info')} {_rule(one)}"
+        head = f"{style.paint('info', 'info')} {told_rule(one)}"
         where = _where(one, told.run)
         if one.hosts and not one.is_of_job and len(one.hosts) < _FEW:
             where = shown_names(one.hosts, full=False)
@@ -134,15 +129,11 @@ def _where(group: FleetGroup, run: FleetRun) -> str:
     return "on all nodes" if count == total else f"on {counted(count, 'node')}"
 
 
-def _rule(group: FleetGroup) -> str:
-    return printable(f"{group.clause} {group.rule}").strip()
-
-
 def _group(
     group: FleetGroup, run: FleetRun, style: Style, *, full: bool
 ) -> Iterator[str]:
     outcome = "bug" if group.outcome == "error" else group.level
-    head = f"{style.paint(outcome, group.level)} {_rule(group)}"
+    head = f"{style.paint(outcome, group.level)} {told_rule(group)}"
     where = _where(group, run)
     yield f"{head}  {style.paint(where, 'dim')}" if where else head
     shown = group.values if full else group.values[:_MOST_VALUES]
@@ -205,12 +196,15 @@ def _unknowns(
 ) -> Iterator[str]:
     """What could not be judged: of musts each, of the others a number."""
     musts = [one for one in groups if one.finding.clause_level == "must"]
-    of_nodes = [one for one in musts if not one.is_of_job]
+    # Where no rule judges a clause yet, no evidence would settle it.
+    of_nodes = [
+        one for one in musts if not one.is_of_job and (one.rule or one.finding.missing)
+    ]
     shown = of_nodes if full else of_nodes[:_MOST_GROUPS]
     if groups:
         yield "\n"
     for one in shown:
-        head = f"{style.paint('unknown', 'unknown')} {_rule(one)}"
+        head = f"{style.paint('unknown', 'unknown')} {told_rule(one)}"
         names = shown_names(one.hosts, full=full) if one.hosts else ""
         where = f"  {style.paint(printable(names), 'dim')}" if names else ""
         message = wrap(printable(one.finding.message), style.width, _INDENT)
@@ -234,8 +228,8 @@ def _totals(verdict: FleetVerdict, style: Style) -> str:
     lines = [joined((f"{verdict.fit:,} fit", *states), f" {style.dot} ", style.width)]
     out = [one.name for one in verdict.unfit if one.state == "no-go"]
     if out:
-        names = shown_names(out, full=False)
-        lines.append(wrap(f"drain {printable(names)}", style.width, "").lstrip())
+        names = shown_names(out, full=False, most=style.width - len("drain "))
+        lines.append(f"drain {printable(names)}")
     if verdict.spares is not None:
         wanted = verdict.spares.wanted
         lines.append(
