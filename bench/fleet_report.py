@@ -1,10 +1,12 @@
-"""Draws docs/fleet-report.svg: what a terminal shows of 64 nodes with three faults.
+"""Draws what a terminal shows of two fleets with faults: of 64 and of 10,000 nodes.
 
-The fleet is that of fixtures/examples/simulated-fleet, made by `speccheck simulate`.
+The fleets are those of fixtures/examples/simulated-fleet, made by `speccheck simulate`.
 """
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -23,38 +25,52 @@ from terminal_picture import WIDTH, terminal_picture
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "fleet-report.svg"
-_FAULTS = ROOT / "fixtures" / "examples" / "simulated-fleet" / "plan.yaml"
+MANY_PICTURE = ROOT / "docs" / "fleet-report-10000.svg"
+_FAULTS = ROOT / "fixtures" / "examples" / "simulated-fleet"
+MANY_FAULTS = _FAULTS / "many.yaml"
+MANY_WIDTH = 120
 _FLEET = "pre"
 
 
 def report() -> str:
-    """The report with the colours of a terminal."""
+    """64 nodes with three faults, with the colours of a terminal."""
+    with a_fleet(64, _FAULTS / "plan.yaml") as told:
+        return shown(told, WIDTH)
+
+
+@contextmanager
+def a_fleet(nodes: int, faults: Path) -> Iterator[FleetTold]:
+    """A fleet as it was judged, while its files are there."""
     before = Path.cwd()
     with TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
-            told = _told()
+            words = ["--nodes", str(nodes), "--out", _FLEET, "--faults", str(faults)]
+            if main(["simulate", *words, "--quiet"]) != 0:
+                message = "speccheck simulate failed"
+                raise SystemExit(message)
+            request = Request(arguments=(), use="preflight")
+            work = Work(request, (), NodeVerdict(request.use, "error"))
+            run = judge_fleet(work, listing((_FLEET,)), Expected(), now=time.time())
+            yield FleetTold(run, fleet_verdict(run), (_FLEET,))
         finally:
             os.chdir(before)
-    style = Style(colour=True, unicode=True, width=WIDTH)
+
+
+def shown(told: FleetTold, width: int) -> str:
+    """The report, with the colours of a terminal."""
+    style = Style(colour=True, unicode=True, width=width)
     return "".join(fleet_text(told, style)).rstrip("\n")
 
 
-def _told() -> FleetTold:
-    words = ["--nodes", "64", "--out", _FLEET, "--faults", str(_FAULTS), "--quiet"]
-    if main(["simulate", *words]) != 0:
-        message = "speccheck simulate failed"
-        raise SystemExit(message)
-    request = Request(arguments=(), use="preflight")
-    work = Work(request, (), NodeVerdict(request.use, "error"))
-    run = judge_fleet(work, listing((_FLEET,)), Expected(), now=time.time())
-    return FleetTold(run, fleet_verdict(run), (_FLEET,))
-
-
-def picture() -> str:
-    """The same as SVG."""
-    return terminal_picture(report(), title=f"speccheck fleet {_FLEET}")
+def _draw() -> None:
+    title = f"speccheck fleet {_FLEET}"
+    PICTURE.write_text(terminal_picture(report(), title), encoding="utf-8")
+    with a_fleet(10_000, MANY_FAULTS) as told:
+        many = shown(told, MANY_WIDTH)
+    drawn = terminal_picture(many, title, MANY_WIDTH)
+    MANY_PICTURE.write_text(drawn, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    PICTURE.write_text(picture(), encoding="utf-8")
+    _draw()

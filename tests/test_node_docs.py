@@ -1,8 +1,6 @@
 """The pages and pictures of machines and fleets show what the program says of them."""
 
 import re
-from collections import defaultdict
-from html import unescape
 from pathlib import Path
 from types import ModuleType
 
@@ -10,12 +8,11 @@ import pytest
 
 import fleet_report
 import node_report
+from pictures import drawn_lines, told_lines
 from speccheck.validator.cli.preflight import OPTIONS
 
 ROOT = Path(__file__).resolve().parents[1]
 NODES = ROOT / "docs" / "nodes.md"
-_COLOUR = re.compile(r"\x1b\[[\d;]*m")
-_TEXT = re.compile(r"<text [^>]*#report-line-(\d+)\)[^>]*>(.*?)</text>")
 
 
 @pytest.mark.parametrize(
@@ -25,15 +22,8 @@ _TEXT = re.compile(r"<text [^>]*#report-line-(\d+)\)[^>]*>(.*?)</text>")
 )
 def test_the_picture_shows_the_report(drawing: ModuleType, target: str) -> None:
     """But for blanks, which are drawn as places."""
-    picture, report = drawing.PICTURE, drawing.report()
-    drawn: defaultdict[int, str] = defaultdict(str)
-    for line, text in _TEXT.findall(picture.read_text("utf-8")):
-        drawn[int(line)] += unescape(text)
-    lines = ["".join(drawn[number].split()) for number in sorted(drawn)]
-    told = [_COLOUR.sub("", "".join(line.split())) for line in report.splitlines()]
-    assert [line for line in lines if line] == [line for line in told if line], (
-        f"run make {target}"
-    )
+    picture = drawing.PICTURE.read_text("utf-8")
+    assert drawn_lines(picture) == told_lines(drawing.report()), f"run make {target}"
 
 
 def test_every_option_that_the_page_names_exists() -> None:

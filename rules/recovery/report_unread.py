@@ -39,7 +39,7 @@ def report_unread(fleet: Fleet) -> Verdicts:
     for found in by_problem.values():
         hosts = tuple(sorted({one.node for one in found if one.node}))
         first = f"{found[0].problem} ({found[0].file}"
-        more = f" and {len(found) - 1:,} more files" if found[1:] else ""
+        more = f" and {len(found) - 1:,} more" if found[1:] else ""
         yield fail(
             f"{first}{more}); every report must be readable",
             measured=len(found),
