@@ -1,0 +1,60 @@
+"""10,000 nodes with faults of thirteen kinds: all found, none invented, one screen."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fleet_report
+from pictures import drawn_lines, told_lines
+from speccheck.validator.report.fleet_groups import fleet_groups
+from speccheck.validator.report.fleet_told import FleetTold
+
+_LINES_OF_A_SCREEN = 50
+_WITHOUT_RULES = {"missing": "expected_node_missing", "damaged": "report_unread"}
+
+
+@dataclass(frozen=True)
+class Many:
+    """The fleet as it was judged, and what was planted in it."""
+
+    told: FleetTold
+    planted: list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def many() -> Iterator[Many]:
+    """Judged once."""
+    with fleet_report.a_fleet(10_000, fleet_report.MANY_FAULTS) as told:
+        manifest = json.loads(Path("pre/simulation.json").read_text("utf-8"))
+        yield Many(told, manifest["planted"])
+
+
+def _blamed(many: Many) -> dict[str, set[str]]:
+    """The nodes of each rule that fails above an info."""
+    found: dict[str, set[str]] = {}
+    for group in fleet_groups(many.told.run, "error", "fail"):
+        if group.level != "info":
+            found.setdefault(group.rule, set()).update(group.hosts)
+    return found
+
+
+def test_every_planted_fault_is_found_and_none_is_invented(many: Many) -> None:
+    blamed = _blamed(many)
+    for fault in many.planted:
+        rules = set(fault["rules"]) or {_WITHOUT_RULES[fault["fault"]]}
+        named = set().union(*(blamed.get(rule, set()) for rule in rules))
+        assert set(fault["nodes"]) <= named, fault["fault"]
+    faulty = set().union(*(fault["nodes"] for fault in many.planted))
+    assert set().union(*blamed.values()) == faulty
+
+
+def test_all_of_it_fits_one_screen(many: Many) -> None:
+    shown = fleet_report.shown(many.told, fleet_report.MANY_WIDTH)
+    lines = told_lines(shown)
+    assert len(shown.splitlines()) < _LINES_OF_A_SCREEN
+    picture = fleet_report.MANY_PICTURE.read_text("utf-8")
+    assert drawn_lines(picture) == lines, "run make fleet-report"
