@@ -48,7 +48,7 @@ demo: $(INSTALLED)
 	esac
 
 test: $(INSTALLED_FOR_DEVELOPMENT)
-	$(BIN)/pytest $(PYTEST_ARGUMENTS)
+	$(BIN)/pytest --numprocesses auto --dist loadfile $(PYTEST_ARGUMENTS)
 
 lint: $(INSTALLED_FOR_DEVELOPMENT)
 	$(BIN)/ruff format --check .

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,6 +33,20 @@ def pytest_configure(config: pytest.Config) -> None:
 def remarks(pytestconfig: pytest.Config) -> list[str]:
     """Lines for the end of the report: worth reading, no failure."""
     return pytestconfig.stash[house_report]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hand the remarks of a process of pytest-xdist to the one that reports."""
+    told = getattr(session.config, "workeroutput", None)
+    if told is not None:
+        told["remarks"] = session.config.stash[house_report]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:  # noqa: ANN401 - pytest-xdist has no types
+    """Take the remarks of a process that has ended."""
+    told = getattr(node, "workeroutput", {})
+    node.config.stash[house_report].extend(told.get("remarks", ()))
 
 
 def pytest_terminal_summary(
