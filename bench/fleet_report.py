@@ -5,7 +5,7 @@ The fleets are those of fixtures/examples/simulated-fleet, made by `speccheck si
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,7 +39,7 @@ def report() -> str:
 
 
 @contextmanager
-def a_fleet(nodes: int, faults: Path) -> Iterator[FleetTold]:
+def a_fleet(nodes: int, faults: Path) -> Generator[FleetTold]:
     """A fleet as it was judged, while its files are there."""
     before = Path.cwd()
     with TemporaryDirectory() as folder:
