@@ -38,6 +38,16 @@ _PROFILE_FOR_READERS = {
     "network_names",
     "settings",
     "validity",
+    "evidence_age",
+    "coverage_floor",
+    "specimens",
+}
+# Numbers of a use, under the names by which a run knows them.
+_TERMS = {
+    "validity": "validity_days",
+    "evidence_age": "evidence_age_days",
+    "coverage_floor": "coverage_floor",
+    "specimens": "least_specimens",
 }
 
 
@@ -67,8 +77,10 @@ def _dump(model: BaseModel, exclude: Any = None) -> Json:  # noqa: ANN401 - pyda
 
 def _profile(profile: ProfileSource) -> Json:
     row = _dump(profile, _PROFILE_FOR_READERS)
-    if profile.validity is not None:
-        row["validity_days"] = profile.validity.value
+    for name, compiled in _TERMS.items():
+        found = getattr(profile, name)
+        if found is not None:
+            row[compiled] = found.value
     return row
 
 

@@ -109,6 +109,9 @@ class UseTerms(Record):
 
     unknown_must: what a must without evidence does: listed, inconclusive or denied.
     validity_days: how long a certificate is valid; None: the use gives none.
+    evidence_age_days: how old evidence of it may be. coverage_floor: the share of
+    applicable musts and shoulds that must be judged for a level. least_specimens: how
+    many machines speak for their type.
     """
 
     certification_levels: tuple[str, ...]
@@ -116,6 +119,9 @@ class UseTerms(Record):
     edition_pin: str
     validity_days: int | None = None
     bound_to: tuple[str, ...] = ()
+    evidence_age_days: int | None = None
+    coverage_floor: float | None = None
+    least_specimens: int | None = None
 
 
 class Bounds(Record):
@@ -363,4 +369,7 @@ def _terms(row: dict[str, Any]) -> UseTerms:
         edition_pin=row["edition_pin"],
         validity_days=row.get("validity_days"),
         bound_to=tuple(row.get("bound_to", ())),
+        evidence_age_days=row.get("evidence_age_days"),
+        coverage_floor=row.get("coverage_floor"),
+        least_specimens=row.get("least_specimens"),
     )

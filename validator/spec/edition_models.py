@@ -155,13 +155,14 @@ class RaiseSource(Strict):
     reason: Text
 
 
-class ValiditySource(Strict):
-    """How long a certificate of a use is valid."""
+class TermSource(Strict):
+    """A number of what a use asks of the evidence."""
 
-    value: Annotated[int, Field(gt=0)]
-    unit: Literal["d"]
+    value: Annotated[int | float, Field(gt=0)]
+    unit: Literal["d", "ratio", "nodes"]
     source: Text
     confidence: Confidence
+    note: Text | None = None
 
 
 class SettingsSource(Strict):
@@ -202,7 +203,10 @@ class ProfileSource(Strict):
     certification_levels: tuple[Literal["L1", "L2", "L3"], ...] = ()
     unknown_must: Literal["listed", "inconclusive", "denied"] | None = None
     edition_pin: Literal["recommended", "required"] | None = None
-    validity: ValiditySource | None = None
+    validity: TermSource | None = None
+    evidence_age: TermSource | None = None
+    coverage_floor: TermSource | None = None
+    specimens: TermSource | None = None
     bound_to: tuple[Text, ...] = ()
 
 

@@ -11,6 +11,11 @@ from speccheck.validator.evidence.measurement.communicator import (
 from speccheck.validator.evidence.measurement.copying import CopyTests
 from speccheck.validator.evidence.measurement.diagnosis import DiagnosticResults
 from speccheck.validator.evidence.measurement.multiplication import MatrixProducts
+from speccheck.validator.evidence.measurement.telemetry import (
+    Metrics,
+    RunEvents,
+    RunLogs,
+)
 from speccheck.validator.evidence.measurement.transfer import RdmaTransfers
 from speccheck.validator.evidence.node.driver import Driver
 from speccheck.validator.evidence.node.gpu import Gpus
@@ -51,6 +56,9 @@ SEVERAL: tuple[type[Parts[Part]], ...] = (
     DiagnosticResults,
     Communicators,
     VariablesInForce,
+    RunLogs,
+    Metrics,
+    RunEvents,
 )
 KINDS: dict[str, type[Part]] = {
     **{one.kind: one for one in SINGLES},
@@ -71,6 +79,9 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "diagnostic_results": ("bench.diagnosis",),
     "communicators": ("log.nccl",),
     "variables_in_force": ("log.nccl",),
+    "run_logs": ("log.metrics", "log.events"),
+    "metrics": ("log.metrics",),
+    "run_events": ("log.events",),
 }
 # Leaves by which one part is known again, whichever tool shows it.
 PART_KEYS: dict[str, tuple[str, ...]] = {
@@ -261,4 +272,5 @@ def _title(
         return f"{told('device') or 'port'} port {told('number') or index}"
     if kind == "collective_runs":
         return f"{told('collective') or 'collective'} run {index}"
-    return told("name") or told("address") or told("event") or f"{kind} {index}"
+    names = ("name", "address", "event", "metric", "written")
+    return next(filter(None, map(told, names)), f"{kind} {index}")
