@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from speccheck.validator.certification.evidence_model import EvidenceDocument
 from speccheck.validator.evidence import plan
 from speccheck.validator.evidence.plan import SECTIONS
 from speccheck.validator.fleet.own_profile_model import FleetProfile
@@ -113,6 +114,11 @@ def diff_schema() -> dict[str, Any]:
     return {"$schema": _DRAFT, **DiffDocument.model_json_schema(by_alias=True)}
 
 
+def evidence_schema() -> dict[str, Any]:
+    """The schema of `speccheck-evidence/1`."""
+    return {"$schema": _DRAFT, **EvidenceDocument.model_json_schema(by_alias=True)}
+
+
 def fleet_schema() -> dict[str, Any]:
     """The schema of `speccheck-fleet/1`."""
     return {"$schema": _DRAFT, **FleetDocument.model_json_schema(by_alias=True)}
@@ -169,6 +175,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "bench-plan": bench_plan_schema,
     "coverage": coverage_schema,
     "diff": diff_schema,
+    "evidence": evidence_schema,
     "faults": faults_schema,
     "fleet": fleet_schema,
     "fleet-profile": fleet_profile_schema,
