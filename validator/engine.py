@@ -73,6 +73,11 @@ class Judge:
             if judged.is_selected and is_told:
                 self._add(_ClauseJudge(judged, edition, rules))
 
+    @property
+    def composed(self) -> ComposedEdition:
+        """What it judges by."""
+        return self._edition
+
     def _add(self, clause: "_ClauseJudge") -> None:
         if clause.always_closed is None:
             self._clauses.append(clause)

@@ -49,9 +49,10 @@ class Subject(Record):
 
 
 class Judgements(Record):
-    """All findings, and all that was measured."""
+    """All findings, and all that was measured. profiles: in force, by name."""
 
     edition: Edition
+    profiles: tuple[str, ...]
     judged: tuple[Judged, ...]
     samples: tuple[Sample, ...]
 
@@ -70,21 +71,37 @@ def judge_subject(request: Request, subject: Subject, now: float) -> Judgements:
     judge = PlanJudge(request, proposes=False)
     # What compares machines is asked once, of all of them.
     of_fleets = {one.name for one in judge.entries if one.scope == "fleet"}
+    machines = subject.machines or (Machine("", ()),)
     by_machine = {
         machine.name: [
-            one.finding._replace(places=())
+            _answered_for(one.finding._replace(places=()))
             for one in judge(PlanFiles(_files(subject, machine))).findings
             if one.finding.rule not in of_fleets
         ]
-        for machine in subject.machines or (Machine("", ()),)
+        for machine in machines
     }
+    first = assemble(_files(subject, machines[0]), request.context)
+    profiles = judge.judge_of(first.plan, (), first.scopes, first.measured).composed
     judged = [*_told_once(by_machine)]
     judged += (Judged("", one) for one in _of_fleet(request, subject, now))
-    return Judgements(judge.edition, tuple(judged), tuple(_samples(request, subject)))
+    return Judgements(
+        judge.edition,
+        tuple(one.id for one in profiles.profiles),
+        tuple(judged),
+        tuple(_samples(request, subject)),
+    )
 
 
 def _files(subject: Subject, machine: Machine) -> tuple[ReadFile, ...]:
     return (*subject.job, *subject.together, *machine.files)
+
+
+def _answered_for(finding: Finding) -> Finding:
+    """A waiver counts where somebody gives a reason, a name and an end for it."""
+    waiver = finding.waiver
+    if waiver is None or (waiver.reason and waiver.owner and waiver.until):
+        return finding
+    return finding._replace(waiver=None)
 
 
 def _told_once(by_machine: Mapping[str, Sequence[Finding]]) -> Iterator[Judged]:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from speccheck.validator.evidence.finding import ClauseLevel, Outcome
+from speccheck.validator.evidence.finding import ClauseLevel, Level, Outcome
 from speccheck.validator.report.report_model import Tool
 
 CertificationLevel = Literal["L1", "L2", "L3"]
@@ -89,10 +89,15 @@ class Denied(_Part):
 
 
 class Track(_Part):
-    """One track; level: the highest that it has, null for none."""
+    """One track.
+
+    level: the highest that it has, null for none. highest: for which the edition has a
+    clause. required, passed, not_applicable: musts and shoulds.
+    """
 
     track: str
     level: CertificationLevel | None
+    highest: CertificationLevel
     required: int
     passed: int
     not_applicable: int
@@ -101,16 +106,21 @@ class Track(_Part):
 
 
 class Judgement(_Part):
-    """What one rule says of one subject; required, measured: as its message tells."""
+    """What one rule says of one subject.
+
+    specimen: empty for the job, or for all machines. level: what it weighs if it fails.
+    measured, required: as its message tells. What does not apply is not listed.
+    """
 
     rule: str
     outcome: Outcome
+    level: Level
+    waived: bool
     subject: str
     specimen: str
     message: str
     measured: Scalar | None
     required: Scalar | None
-    evidence: list[Sha256]
 
 
 class ClauseResult(_Part):
