@@ -5,6 +5,7 @@ import stat
 from contextlib import suppress
 
 from speccheck.validator.signing.faults import KeyFileError
+from speccheck.validator.signing.keys import PublicKey, public_key
 
 MOST_KEY_BYTES = 64 * 1024
 _PRIVATE_MODE, _PUBLIC_MODE = 0o600, 0o644
@@ -32,6 +33,11 @@ def read_key_file(path: str) -> bytes:
         message = f"is no key file: longer than {MOST_KEY_BYTES:,} bytes"
         raise KeyFileError(message, place=path)
     return content
+
+
+def read_public_key(path: str) -> PublicKey:
+    """The public key of a file; raises KeyFileError."""
+    return public_key(read_key_file(path), path)
 
 
 def open_to_others(path: str) -> str:

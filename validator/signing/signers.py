@@ -14,11 +14,10 @@ from speccheck.validator.signing.envelope import (
     pae,
 )
 from speccheck.validator.signing.faults import KeyFileError, SignerError
-from speccheck.validator.signing.key_files import read_key_file
+from speccheck.validator.signing.key_files import read_key_file, read_public_key
 from speccheck.validator.signing.keys import (
     PublicKey,
     private_key,
-    public_key,
 )
 
 _VARIABLE, _COMMAND = "env:", "cmd:"
@@ -51,7 +50,7 @@ def signer_of(
         public: path of the public key; with cmd: it is needed, and a key must fit it.
         passphrase_variable: the variable with the passphrase of an encrypted key.
     """
-    given = public_key(read_key_file(public), public) if public else None
+    given = read_public_key(public) if public else None
     if source.startswith(_COMMAND):
         from speccheck.validator.signing.sign_command import (  # noqa: PLC0415 - rare
             SignCommand,
