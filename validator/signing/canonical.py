@@ -18,7 +18,7 @@ MOST_BYTES = 64 * 1024 * 1024
 MOST_DEPTH = 64
 _MOST_DIGITS = 4300  # of an integer, as Python reads them
 _SHOWN_CHARACTERS = 24  # of what was found, in a message
-_LEXEME = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]|NaN|-?Infinity', re.DOTALL)
+_LEXEME = re.compile(r'"(?:[^"\\]+|\\.)*+"?|[{}\[\]]|NaN|-?Infinity', re.DOTALL)
 
 
 def canonical(value: object) -> bytes:

@@ -53,7 +53,7 @@ def open_to_others(path: str) -> str:
 
 def write_pair(private: tuple[str, bytes], public: tuple[str, bytes]) -> None:
     """Write both files of a key, or neither; nothing that is there is overwritten."""
-    if os.path.realpath(private[0]) == os.path.realpath(public[0]):
+    if os.path.abspath(private[0]) == os.path.abspath(public[0]):
         message = "is to be both the private and the public key"
         raise KeyFileError(message, place=private[0])
     _write_new(*private, _PRIVATE_MODE)

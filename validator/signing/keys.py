@@ -34,7 +34,7 @@ _OTHER_BLOCKS = {
     "PGP PRIVATE KEY BLOCK": "an OpenPGP key",
     "PGP PUBLIC KEY BLOCK": "an OpenPGP key",
 }
-_KINDS = {"EllipticCurve": "ECDSA"}
+_KINDS = {"EC": "ECDSA", "EllipticCurve": "ECDSA"}
 
 
 class PublicKey(Record):
