@@ -30,6 +30,7 @@ Commands:
   diff A.json B.json         what differs between two machines, or two days
   bench KIND                 measure collectives, copies or products; find slow nodes
   simulate --nodes N         snapshots of machines that do not exist, with faults
+  keygen --out key.pem       a key that signs certificates
   explain RULE|CLAUSE        requirement, reason, example and source
   rules                      all rules with clause and area
   spec list                  all clauses of the edition
@@ -125,6 +126,7 @@ _FUNCTIONS = {
     "history": ("history", "history"),
     "baseline": ("baseline", "baseline"),
     "simulate": ("simulate", "simulate"),
+    "keygen": ("keygen", "keygen"),
     "completion": ("completion.command", "completion"),
 }
 

@@ -13,6 +13,7 @@ from speccheck.validator.evidence import plan
 from speccheck.validator.evidence.plan import SECTIONS
 from speccheck.validator.fleet.own_profile_model import FleetProfile
 from speccheck.validator.report.bench_model import BenchJudgement, BenchPlan
+from speccheck.validator.report.certificate_schema import certificate_schema
 from speccheck.validator.report.coverage_model import CoverageDocument
 from speccheck.validator.report.diff_model import DiffDocument
 from speccheck.validator.report.fleet_model import FleetDocument
@@ -173,6 +174,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "baseline": baseline_schema,
     "bench-judgement": bench_judgement_schema,
     "bench-plan": bench_plan_schema,
+    "certificate": certificate_schema,
     "coverage": coverage_schema,
     "diff": diff_schema,
     "evidence": evidence_schema,

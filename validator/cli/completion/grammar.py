@@ -61,6 +61,7 @@ def commands() -> tuple[Command, ...]:
             takes_files=True,
         ),
         Command(("simulate",), "a synthetic fleet", _of("simulate")),
+        Command(("keygen",), "a key that signs certificates", _of("keygen")),
         Command(("explain",), "requirement, reason, example", operands=_topics()),
         Command(("rules",), "all rules with their clauses"),
         *_of_the_edition(),
