@@ -29,6 +29,8 @@ Commands:
   history FILE               what became of a fleet over days
   diff A.json B.json         what differs between two machines, or two days
   bench KIND                 measure collectives, copies or products; find slow nodes
+  evidence pack|list DIR     what a certificate is to rest on, and what is missing
+  certify --plan             what to run for a certificate, on how many nodes
   simulate --nodes N         snapshots of machines that do not exist, with faults
   explain RULE|CLAUSE        requirement, reason, example and source
   rules                      all rules with clause and area
@@ -125,6 +127,8 @@ _FUNCTIONS = {
     "history": ("history", "history"),
     "baseline": ("baseline", "baseline"),
     "simulate": ("simulate", "simulate"),
+    "certify": ("certify", "certify"),
+    "evidence": ("evidence", "evidence"),
     "completion": ("completion.command", "completion"),
 }
 
