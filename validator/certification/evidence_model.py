@@ -68,17 +68,19 @@ class ListedFile(_Part):
     instance_type: Text
 
 
-class Missing(_Part):
+class MissingEvidence(_Part):
     """Evidence that the asked level wants and no file gives.
 
     track: empty where all tracks lack it. evidence: kinds, in words of the edition.
-    clauses: that it would settle. text: what is missing, in words.
+    clauses: that it would settle. musts: those of them without which there is no such
+    level. text: what is missing, in words.
     """
 
     track: Text
     level: Literal["L1", "L2", "L3"]
     evidence: list[Text]
     clauses: list[Text]
+    musts: list[Text]
     text: Text
 
 
@@ -96,4 +98,4 @@ class EvidenceDocument(_Part):
     provider: Text
     level: Literal["L1", "L2", "L3"]
     files: list[ListedFile]
-    missing: list[Missing]
+    missing: list[MissingEvidence]

@@ -38,7 +38,7 @@ _MADE_UP = re.compile(_COMMENT + r"synthetic:[ \t]*(?:by )?([^,;:\n]{1,100})")
 _TAKEN = re.compile(_COMMENT + r"taken:[ \t]*(\S{1,40})")
 # Of lines of JSON each may say it; `"synthetic": false` says that it is not.
 _IN_JSON = re.compile(
-    r'"synthetic"\s*:\s*(?!false\b|null\b)(?:\{\s*"by"\s*:\s*"([^"]*))?'
+    r'"synthetic"\s*:(?!\s*(?:false|null)\b)\s*(?:\{\s*"by"\s*:\s*"([^"]*))?'
 )
 _UNNAMED = "unnamed"
 _HEAD = 4_000  # characters in which a comment of the whole file stands

@@ -13,7 +13,10 @@ from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.reading import read_text
 
 if TYPE_CHECKING:
-    from speccheck.validator.certification.evidence_model import ListedFile
+    from speccheck.validator.certification.evidence_model import (
+        ListedFile,
+        MissingEvidence,
+    )
 
 SCHEMA = "speccheck-evidence/1"
 _FAMILY = SCHEMA.partition("/")[0]
@@ -31,13 +34,23 @@ class ManifestError(Exception):
 
 
 class Missing(Record):
-    """Evidence that a level wants and no file gives; no track: all of them lack it."""
+    """Evidence that a level wants and no file gives; no track: all of them lack it.
+
+    musts: those of the clauses without which there is no such level. Of machines, there
+    are no clauses, and all levels that look at machines lack it.
+    """
 
     track: str
     level: str
     evidence: tuple[str, ...]
     clauses: tuple[str, ...]
+    musts: tuple[str, ...]
     text: str
+
+    @property
+    def denies(self) -> bool:
+        """Whether there is no such level without it."""
+        return bool(self.musts) or not self.clauses
 
 
 class Manifest(Record):
@@ -146,12 +159,7 @@ def _validated(content: Mapping[str, Any], path: str, again: str) -> Manifest:
         provider=found.provider,
         level=found.level,
         files=files,
-        missing=tuple(
-            Missing(
-                one.track, one.level, tuple(one.evidence), tuple(one.clauses), one.text
-            )
-            for one in found.missing
-        ),
+        missing=tuple(map(_missing, found.missing)),
         tool=found.tool.version,
     )
 
@@ -169,6 +177,17 @@ def _listed(one: "ListedFile") -> EvidenceFile:
         gives=tuple(one.gives),
         nodes=one.nodes,
         instance_type=one.instance_type,
+    )
+
+
+def _missing(one: "MissingEvidence") -> Missing:
+    return Missing(
+        track=one.track,
+        level=one.level,
+        evidence=tuple(one.evidence),
+        clauses=tuple(one.clauses),
+        musts=tuple(one.musts),
+        text=one.text,
     )
 
 

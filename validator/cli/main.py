@@ -29,6 +29,8 @@ Commands:
   history FILE               what became of a fleet over days
   diff A.json B.json         what differs between two machines, or two days
   bench KIND                 measure collectives, copies or products; find slow nodes
+  evidence pack|list DIR     what a certificate is to rest on, and what is missing
+  certify --plan             what to run for a certificate, on how many nodes
   simulate --nodes N         snapshots of machines that do not exist, with faults
   keygen --out key.pem       a key that signs certificates
   explain RULE|CLAUSE        requirement, reason, example and source
@@ -127,6 +129,8 @@ _FUNCTIONS = {
     "baseline": ("baseline", "baseline"),
     "simulate": ("simulate", "simulate"),
     "keygen": ("keygen", "keygen"),
+    "certify": ("certify", "certify"),
+    "evidence": ("evidence", "evidence"),
     "completion": ("completion.command", "completion"),
 }
 
