@@ -84,4 +84,3 @@ def _said(told: Told) -> str:
     if len(told.run.plans) < 2 or not any(told.summary.failed.values()):  # noqa: PLR2004
         return ""
     return '<p class="note">What is said of several plans is one finding here.</p>\n'
-
