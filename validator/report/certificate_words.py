@@ -29,6 +29,7 @@ _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     "flops_per_second": ((1e12, "TFLOP/s"), (1e9, "GFLOP/s")),
     "seconds": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")),
 }
+_MOST_BYTES = 10**18
 _LONGEST = 60  # of a condition or a unit
 
 
@@ -98,10 +99,10 @@ def conditions_of(
         if name in without:
             continue
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if name.endswith("_bytes") and is_number and 0 < float(value) < 1e18:  # noqa: PLR2004
-            told.append(shown_bytes(float(value)))
-        elif isinstance(value, str):
+        if isinstance(value, str):
             told.append(value[:_LONGEST])
+        elif name.endswith("_bytes") and is_number and 0 < value < _MOST_BYTES:
+            told.append(shown_bytes(float(value)))
         else:
             told.append(f"{name.replace('_', ' ')[:_LONGEST]} {value:,}")
     return told
@@ -117,6 +118,4 @@ def held(one: Measured) -> tuple[str, str]:
         return "fail", "above the ceiling"
     if one.floor is not None and one.least < one.floor:
         return "unknown", "least below the floor"
-    return "pass", "within floor and ceiling" if one.floor is not None else (
-        "below the ceiling"
-    )
+    return "pass", "below the ceiling" if one.floor is None else "above the floor"
