@@ -1,13 +1,8 @@
 """`--output html`: one page that holds everything and asks nobody for anything.
 
-No script, no font, no picture from elsewhere; the style sheet is allowed by its hash,
-so that even markup that got past the escaping could load and run nothing. The same run
-gives the same bytes.
+No script, no font, no picture from elsewhere. The same run gives the same bytes.
 """
 
-import base64
-import hashlib
-import os
 from collections.abc import Iterator
 
 from speccheck.validator.report.forms.html_findings import chapters, findings_html
@@ -18,6 +13,11 @@ from speccheck.validator.report.forms.html_judged import (
     unsought_html,
 )
 from speccheck.validator.report.forms.html_measured import measured_html
+from speccheck.validator.report.forms.html_page import (
+    contents,
+    page_end,
+    page_head,
+)
 from speccheck.validator.report.forms.html_plans import plans_html
 from speccheck.validator.report.forms.html_summary import (
     coverage_html,
@@ -27,30 +27,27 @@ from speccheck.validator.report.forms.html_summary import (
     title_text,
     waived_html,
 )
-from speccheck.validator.report.forms.html_text import escaped, section
+from speccheck.validator.report.forms.html_text import section
 from speccheck.validator.report.merge_findings import shown_findings
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.told import Told
 from speccheck.validator.report.waived_text import sorted_waived
 
-_STYLE = os.path.join(os.path.dirname(__file__), "html.css")
+_SHEETS = ("html_topology",)
 
 
 def report(told: Told, _: Style) -> Iterator[str]:
     """The page in pieces: what to do first, what holds last."""
     sections = list(_sections(told))
-    yield _head(told)
+    yield page_head(title_text(told), sheets=_SHEETS)
     yield '<a class="skip" href="#findings">to the findings</a>\n'
     yield head_html(told)
-    links = "".join(
-        f'<li><a href="#{anchor}">{escaped(title)}</a></li>\n'
-        for anchor, title, body in sections
-        if body
-    )
-    yield f'<nav aria-label="Contents">\n<ul>\n{links}</ul>\n</nav>\n<main>\n'
+    yield contents([(anchor, title) for anchor, title, body in sections if body])
+    yield "<main>\n"
     for anchor, title, body in sections:
         yield section(anchor, title, body)
-    yield "</main>\n</body>\n</html>\n"
+    yield "</main>\n"
+    yield page_end()
 
 
 def _sections(told: Told) -> Iterator[tuple[str, str, str]]:
@@ -87,24 +84,3 @@ def _said(told: Told) -> str:
     if len(told.run.plans) < 2 or not any(told.summary.failed.values()):  # noqa: PLR2004
         return ""
     return '<p class="note">What is said of several plans is one finding here.</p>\n'
-
-
-def _head(told: Told) -> str:
-    with open(_STYLE, encoding="utf-8") as file:
-        style = file.read()
-    digest = hashlib.sha256(style.encode()).digest()
-    allowed = f"'sha256-{base64.b64encode(digest).decode()}'"
-    policy = (
-        f"default-src 'none'; style-src {allowed}; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        '<meta name="referrer" content="no-referrer">\n'
-        '<link rel="icon" href="data:,">\n'
-        f"<title>{escaped(title_text(told))} - speccheck</title>\n"
-        f"<style>{style}</style>\n</head>\n<body>\n"
-    )
