@@ -14,6 +14,7 @@ from speccheck.validator.simulation.shape import (
     ABSENT,
     DRIVER,
     GIB,
+    NCCL,
     NOT_SUPPORTED,
     Leaves,
     Shape,
