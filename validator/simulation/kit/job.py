@@ -10,6 +10,7 @@ from speccheck.validator.simulation.shape import Shape
 STEP_SECONDS = 4
 LOG_STEPS = 5
 SAVE_SECONDS = 20
+STORE_BYTES_PER_SECOND = 5_000_000_000
 CHECKPOINT_STEPS = 900  # each hour
 STEPS = 25_000
 _HOUR = 3600
@@ -101,6 +102,7 @@ cluster:
 
 model:    # {model.name}
   family: transformer
+  parameters: {int(model.parameters)}
   layers: {model.layers}
   hidden_size: {model.hidden_size}
   feed_forward_size: {model.feed_forward_size}
@@ -163,6 +165,7 @@ checkpoint:
   save_random_state: true
   resume: true
   save_seconds: {SAVE_SECONDS}
+  storage_bytes_per_second: {STORE_BYTES_PER_SECOND}
 
 recovery:
   launcher: torchrun
@@ -179,7 +182,6 @@ data: {{workers: 4, pin_memory: true, resumable: true, drop_last: true, seed: 12
 telemetry:
   log_interval_steps: {LOG_STEPS}
   throughput: true
-  edition: "1.0"
 
 environment:
 {variables}"""

@@ -162,7 +162,7 @@ def _measured(job: Job, fleet: Fleet, hosts: list[str], dice: Dice) -> Files:
     if job.shape.instance.get("network_kind") in _VERBS:
         writes = {**head, "rdma_transfers": network.writes(job, dice)}
         files[f"{MEASURED}/writes.json"] = writes
-        paths = {**head, "communicators": [*network.communicators(job, hosts)]}
+        paths = {**head, "communicators": network.communicators(job, hosts)}
         files[f"{MEASURED}/nccl.json"] = paths
     for host in hosts:
         results = {**head, **_of(host), "diagnostic_results": network.diagnosis(job)}
@@ -186,9 +186,9 @@ def _head(fleet: Fleet, hours: float) -> dict[str, Any]:
 
 def _readme(fleet: Fleet) -> str:
     return (
-        f"# synthetic: by {BY}, seed {fleet.seed}: no such machine was looked at\n"
-        f"# An evidence kit of {fleet.nodes} nodes of {fleet.profile}, made up by\n"
-        f"# speccheck {VERSION} to try out certification. It certifies nothing.\n"
+        f"# synthetic: by {BY}, seed {fleet.seed}\nAn evidence kit of {fleet.nodes} "
+        f"nodes of {fleet.profile}, made up by speccheck {VERSION} to try\nout "
+        "certification. No such machine was looked at, and no such job ran.\n"
     )
 
 

@@ -7,7 +7,6 @@ reached is published: 0.955 of the ring's ceiling on four nodes (stas00/ml-engin
 messages reach, and how far runs lie from each other, is plausible.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from speccheck.validator import VERSION
@@ -188,21 +187,25 @@ def diagnosis(job: Job) -> list[dict[str, Any]]:
     ]
 
 
-def communicators(job: Job, hosts: list[str]) -> Iterator[dict[str, Any]]:
-    """What NCCL's log tells of the communicator over all machines."""
-    ranks = list(range(job.ranks))
-    names = _adapters(job) if job.shape.instance.get("network_adapters") else []
-    adapters = [f"{name}:1/IB" for name in names]
-    links = job.shape.gpus * 4
-    yield {
+def communicators(job: Job, hosts: list[str]) -> list[dict[str, Any]]:
+    """What NCCL's log tells of those over all machines, and over one of them."""
+    return [_communicator(job, len(hosts)), _communicator(job, 1)]
+
+
+def _communicator(job: Job, nodes: int) -> dict[str, Any]:
+    gpus = job.shape.gpus
+    ranks = gpus * nodes
+    adapters = [f"{name}:1/IB" for name in _adapters(job)]
+    across = gpus * 4 if nodes > 1 else 0
+    return {
         "nccl_version": NCCL,
         "cuda_version": "12.8",
-        "id": "0x5eed",
-        "ranks": job.ranks,
-        "nodes": len(hosts),
-        "ranks_per_node": job.shape.gpus,
-        "ranks_seen": job.ranks,
-        "finished_ranks": ranks,
+        "id": f"0x5eed{nodes:02d}",
+        "ranks": ranks,
+        "nodes": nodes,
+        "ranks_per_node": gpus,
+        "ranks_seen": ranks,
+        "finished_ranks": list(range(ranks)),
         "unfinished_ranks": [],
         "is_complete": True,
         "init_seconds": 3.1,
@@ -212,11 +215,13 @@ def communicators(job: Job, hosts: list[str]) -> Iterator[dict[str, Any]]:
         "network_plugin": "internal",
         "adapters": adapters,
         "coll_channels": 16,
+        "nvls_channels": 16 if job.shape.is_registered else 0,
+        "collnet_channels": 0,
         "p2p_channels": 16,
-        "links_by_pointer": links * 4,
+        "links_by_pointer": gpus * 16,
         "links_by_host_memory": 0,
-        "links_by_network": links,
-        "links_by_gpudirect": links,
+        "links_by_network": across,
+        "links_by_gpudirect": across,
         "socket_links": 0,
         "gpudirect_adapters": adapters,
         "no_gpudirect_adapters": [],
