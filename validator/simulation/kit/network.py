@@ -12,7 +12,7 @@ from typing import Any
 from speccheck.validator import VERSION
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast.bandwidth import prospect
-from speccheck.validator.models.bus_bandwidth import bus_factor
+from speccheck.validator.models.bus_bandwidth import Collective, bus_factor
 from speccheck.validator.prospects import question
 from speccheck.validator.simulation.dice import Dice
 from speccheck.validator.simulation.kit.job import Job
@@ -31,6 +31,7 @@ _TAIL = 1.5  # of the 99th percentile over the median
 _RUN_SPREAD = 0.004
 _RUNS = 10
 _GIGABIT = 1e9 / 8
+_OTHERS: tuple[Collective, ...] = ("all_gather", "reduce_scatter", "all_to_all")
 _TRANSFER_BYTES = 8 * 2**20
 
 
@@ -51,7 +52,7 @@ def collectives(job: Job, dice: Dice, hosts: list[str]) -> dict[str, list[Any]]:
     found["all-reduce-again"] = [
         _run(job, dice, hosts, "all_reduce", ring, _LARGE_SIZES) for _ in range(_RUNS)
     ]
-    for name in ("all_gather", "reduce_scatter", "all_to_all"):
+    for name in _OTHERS:
         peak = _peak(job, name)
         if peak is not None:
             run = _run(job, dice, hosts, name, peak, _OTHER_SIZES)
@@ -59,7 +60,7 @@ def collectives(job: Job, dice: Dice, hosts: list[str]) -> dict[str, list[Any]]:
     return found
 
 
-def _peak(job: Job, collective: str) -> float | None:
+def _peak(job: Job, collective: Collective) -> float | None:
     """What healthy machines reach with the largest messages; None: nobody knows."""
     context = Context(nodes=job.nodes, instance=job.instance)
     try:
@@ -83,7 +84,7 @@ def _run(
     job: Job,
     dice: Dice,
     hosts: list[str],
-    collective: str,
+    collective: Collective,
     peak: float,
     sizes: tuple[int, ...],
 ) -> dict[str, Any]:
