@@ -25,7 +25,7 @@ def derived(kind: str, certificate: Statement, certificate_sha256: str) -> State
     Raises KeyError for a kind that is none of KINDS.
     """
     predicate_type, write = KINDS[kind]
-    # The shape is that of report/certificate_model.py, which this layer may not import.
+    # The shape is that of certificate_model.py, whose pydantic nothing here needs.
     predicate: Any = certificate.predicate
     made = write(predicate, certificate_sha256)
     return certificate._replace(predicate_type=predicate_type, predicate=made)
