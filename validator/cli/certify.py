@@ -75,6 +75,7 @@ OPTIONS: tuple[Option, ...] = (
     _option("--verifier", "who judges, in the certificate", "NAME"),
     _option("--third-party", "the key is not of who runs the machines"),
     _option("--revocation", "where a revocation would be told", "URL"),
+    _option("--synthetic", "certify machines that do not exist; marked as such"),
     _option("--nodes", "with --plan: to run on", "N", "integer"),
     _option("--engine", "with --plan: slurm (default), mpi or torchrun", "NAME"),
     _option("--spec", "edition, or a folder with one", "EDITION"),
@@ -129,10 +130,15 @@ def _certify(parsed: Parsed) -> int:
     level, tracks = _asked(parsed, found)
     denied = reached(found.grants, level, tracks)
     style = style_of(parsed, to_file=False)
-    files = certificate_files(parsed, found, issue, None if denied else signer)
-    write((*files.text(style), *_ending(denied, level, files.written, style)), None)
+    is_made_up = any(one.synthetic for one in evidence.files)
+    refused = bool(denied) or (is_made_up and "synthetic" not in parsed.values)
+    files = certificate_files(parsed, found, issue, None if refused else signer)
+    ending = _ending(denied, level, files.written, style)
+    if refused and not denied:
+        ending = _synthetic(style)
+    write((*files.text(style), *ending), None)
     files.write()
-    return _code(found, denied)
+    return _code(found, denied) or (_INCONCLUSIVE if refused else 0)
 
 
 def _order(parsed: Parsed) -> Order:
@@ -193,6 +199,12 @@ def _ending(
     count = counted(len(denied), "track")
     yield f"\n{style.paint('denied', 'error')}  {count} below {level}: {names}\n"
     yield "nothing was written; --level and --track ask for less\n"
+
+
+def _synthetic(style: Style) -> Iterator[str]:
+    word = style.paint("denied", "error")
+    yield f"\n{word}  machines that do not exist certify nothing\n"
+    yield "nothing was written; --synthetic writes one that says so of itself\n"
 
 
 def _code(found: Certification, denied: list[Grant]) -> int:
