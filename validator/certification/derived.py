@@ -46,7 +46,7 @@ def _test_result(certificate: Any, sha256: str) -> dict[str, object]:  # noqa: A
         warned.append(_SYNTHETIC)
     is_whole = not any(
         one["outcome"] == "unknown" and one["level"] == "must" for one in clauses
-    ) and all(track["level"] is not None for track in certificate["tracks"])
+    ) and all(one["level"] == one["highest"] for one in certificate["tracks"])
     good = "PASSED" if is_whole and not warned else "WARNED"
     return {
         "result": "FAILED" if failed else good,
