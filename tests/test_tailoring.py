@@ -237,7 +237,7 @@ def test_a_table_over_nodes_and_a_name_can_be_tailored(
 ) -> None:
     write()
     common = {"reason": "measured here", "owner": "net", "expires": "2027-01-31"}
-    rows = [
+    rows: list[dict[str, object]] = [
         {"clause": "COMM-001", "number": "crossover", "value": 2**20, "unit": "B"},
         {"clause": "COMM-014", "number": "max_level", "value": "INFO", "unit": "name"},
         {"clause": "HW-128", "number": "services", "value": ["pbsd"], "unit": "list"},

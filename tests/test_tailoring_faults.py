@@ -199,8 +199,8 @@ def test_every_number_of_the_edition_may_be_tailored_to_its_own_value(
     for clause in load_edition().clauses.values():
         for name, number in clause.numbers.items():
             value = number.value or next(iter(number.by_profile.values()), 0)
-            value = [*value] if isinstance(value, tuple) else value
-            row = {"clause": clause.id, "number": name, "value": value}
+            own = [*value] if isinstance(value, tuple) else value
+            row = {"clause": clause.id, "number": name, "value": own}
             rows.append({**row, "unit": number.unit.name, **common})
     text = yaml.safe_dump({"schema": "speccheck-tailoring/1", "tailoring": rows})
     Path("own.yaml").write_text(text)

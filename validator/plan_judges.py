@@ -110,9 +110,8 @@ class PlanJudges:
         if self._second is None:
             return judge(group)
         evidence = assemble(group.files, judge.request.context)
-        judging = judge.request.judging
         judged = judge.judged(group, evidence)
-        return self._second.beside(judged, group, evidence, judging)
+        return self._second.beside(judged, group, evidence, judge)
 
     def silenced(self) -> Iterator[Silenced]:
         """What silenced failures, each with the plans that it was asked about."""

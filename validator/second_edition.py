@@ -61,10 +61,11 @@ class Second:
         judged: JudgedPlan,
         group: PlanFiles,
         evidence: PlanEvidence,
-        judging: Judging,
+        first: PlanJudge,
     ) -> JudgedPlan:
-        """The plan with what the second edition gives more."""
-        found = self._judge_of(judging).judged(group, evidence).findings
+        """The plan with what the second edition gives more; first: who judged it."""
+        second = self._judge_of(first.request.judging)
+        found = second.judged(group, evidence).findings
         given = [one.finding for one in judged.findings]
         self._note_gaps(given, [one.finding for one in found])
         known = {_key(one) for one in given if one.outcome == "fail"}
@@ -77,6 +78,7 @@ class Second:
             and (one.finding.clause, one.finding.rule) not in loosened
         )
         self._found += sum(one.finding.waiver is None for one in more)
+        _note_used(first, more)
         raised = {
             _key(one.finding): one.finding
             for one in found
@@ -123,6 +125,18 @@ class Second:
             for one in found
             if one.outcome == "error" and one.rule not in broken
         }
+
+
+def _note_used(first: PlanJudge, more: Iterable[LocatedFinding]) -> None:
+    """What waives only failures of the second edition is not idle."""
+    waivers = {one.finding.waiver for one in more if one.finding.waiver}
+    silence = first.silence
+    if waivers and silence is not None:
+        silence.used.update(
+            index
+            for index, entry in enumerate(silence.entries)
+            if entry.waiver in waivers
+        )
 
 
 def _key(finding: Finding) -> _Key:

@@ -222,12 +222,12 @@ class _File:
                 f"{number.name}: {_shown(number, low)} to {_shown(number, high)}"
             )
             raise self._fault(path, message)
-        if isinstance(value, float) and _is_counted(number):
-            if value != int(value):
-                message = f"{value:g} must be a whole number of {number.unit.name}"
-                raise self._fault(path, message)
-            return int(value)
-        return value
+        if not _is_counted(number):
+            return value
+        if value % 1:
+            message = f"{value:g} must be a whole number of {number.unit.name}"
+            raise self._fault(path, message)
+        return int(value)
 
     def _expires(self, row: Mapping[object, object], at: KeyPath) -> str:
         value = row.get("expires")
