@@ -56,6 +56,8 @@ class Request(Record):
     use: str = "ci"
     profiles: tuple[str, ...] = ()
     spec: str = "1.0"
+    warned: str | None = None  # a second edition, whose failures are warnings alone
+    tailoring: str | None = None  # a file of own numbers
     selection: Selection = Selection()
     policy: Policy = Policy()
     settings: tuple[str, ...] = ()

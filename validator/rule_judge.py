@@ -43,6 +43,7 @@ class Asked(Record):
     arguments: of the rule; a part is put in its place before it is asked about that.
     doubts: the leaves of the plan that it takes for unstated. at: the place of the part
     among the arguments. parts: of the node, where it judges one after another.
+    by_edition: the same by the numbers of the edition itself, where some are tailored.
     """
 
     rule: Rule
@@ -50,6 +51,7 @@ class Asked(Record):
     doubts: object
     at: int = -1
     parts: "_Parts | None" = None
+    by_edition: "Asked | list[Finding] | None" = None
 
     @property
     def pieces(self) -> int:

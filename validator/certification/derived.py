@@ -25,7 +25,7 @@ def derived(kind: str, certificate: Statement, certificate_sha256: str) -> State
     Raises KeyError for a kind that is none of KINDS.
     """
     predicate_type, write = KINDS[kind]
-    # The shape is that of report/certificate_model.py, which this layer may not import.
+    # The shape is that of certificate_model.py, whose pydantic nothing here needs.
     predicate: Any = certificate.predicate
     made = write(predicate, certificate_sha256)
     return certificate._replace(predicate_type=predicate_type, predicate=made)
@@ -46,7 +46,7 @@ def _test_result(certificate: Any, sha256: str) -> dict[str, object]:  # noqa: A
         warned.append(_SYNTHETIC)
     is_whole = not any(
         one["outcome"] == "unknown" and one["level"] == "must" for one in clauses
-    ) and all(track["level"] is not None for track in certificate["tracks"])
+    ) and all(one["level"] == one["highest"] for one in certificate["tracks"])
     good = "PASSED" if is_whole and not warned else "WARNED"
     return {
         "result": "FAILED" if failed else good,

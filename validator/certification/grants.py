@@ -28,7 +28,11 @@ class Obstacle(Record):
 
 
 class Denial(Record):
-    """Why a track does not have a level; clause: empty where none is to blame."""
+    """Why a track does not have a level.
+
+    clause: empty where none is to blame. outcome: of the clause; `coverage` where too
+    little was judged, empty for what denies every track.
+    """
 
     level: str
     clause: str
@@ -146,7 +150,7 @@ def _denials(
     share = coverage(upto)
     if share is not None and share < floor:
         judged = f"{share:.0%} of what applies was judged, at least {floor:.0%} must be"
-        yield Denial(level, "", "", judged)
+        yield Denial(level, "", "coverage", judged)
 
 
 def _reason(result: ClauseResult) -> str:

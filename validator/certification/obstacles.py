@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from speccheck.validator.certification.evidence import Evidence
 from speccheck.validator.certification.grants import Obstacle
 from speccheck.validator.certification.identity import Differing
-from speccheck.validator.report.style import counted
 from speccheck.validator.spec.edition import UseTerms
 
 _FILES, _MACHINES, _MEASURED = "L1", "L2", "L3"
@@ -34,11 +33,11 @@ def obstacles(
     machines = len(evidence.subject.machines)
     least = terms.least_specimens or 1
     if machines < least:
-        told = f"{counted(machines, 'machine')} looked at, at least {least} must be"
+        told = f"machines looked at: {machines}; at least {least} must be"
         yield Obstacle(_MACHINES, told)
     expected = evidence.subject.expected
     if expected is not None and machines < expected:
-        told = f"{machines} of {counted(expected, 'machine')} reported; all must"
+        told = f"{machines} of {expected} machines reported; all must"
         yield Obstacle(_MACHINES, told)
     for field in differing:
         yield Obstacle(_MACHINES, f"the machines are not of one type: {field.words}")

@@ -1,4 +1,4 @@
-"""The predicate of a certificate, as plain data (report/certificate_model.py)."""
+"""The predicate of a certificate, as plain data (certificate_model.py)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -13,7 +13,6 @@ from speccheck.validator.certification.results import ClauseResult, Judged
 from speccheck.validator.certification.tool import program_digest
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.report.style import counted, printable
 from speccheck.validator.rule_index import rule_entries
 
 SCHEMA = "speccheck-certificate/1"
@@ -49,6 +48,8 @@ def predicate(found: Certification, issue: Issue) -> dict[str, Any]:
         "instance_type": instance,
         "provider": next((o for o in _PROVIDERS if instance.startswith(o)), ""),
         "profiles": [*found.judgements.profiles],
+        "asked_profiles": [*found.order.profiles],
+        "expected_machines": found.evidence.subject.expected,
         "verifier": _verifier(issue, plugins=found.order.plugins),
         "edition": {
             "id": edition.id,
@@ -223,7 +224,7 @@ def _judgement(one: Judged, found: Certification) -> dict[str, Any]:
 
 
 def _text(text: str) -> str:
-    return printable(hidden(text))
+    return hidden(text)
 
 
 def _value(found: str | float | None) -> str | float | None:
@@ -247,8 +248,7 @@ def _limits(found: Certification, issue: Issue) -> Iterator[str]:
     if not issue.third_party:
         yield "self-attested: nobody but the holder of the key answers for it"
     count = len(found.specimens)
-    seen = f"{counted(count, 'machine')} looked at"
-    yield f"{seen}: what holds of others of the type was not seen"
+    yield f"machines looked at: {count}; others of the type were not seen"
     yield "no hardware attests what software says of it (TPM, GPU attestation)"
     undated = [one.path for one in found.evidence.files if not one.taken]
     observed = [one for one in undated if _is_observed(found, one)]

@@ -61,9 +61,11 @@ def _keygen(parsed: Parsed) -> int:
     passphrase = passphrase_of(variable, os.environ)
     key = new_private_key()
     write_pair((private, key.pem(passphrase)), (public, key.public.pem()))
-    kind = f"encrypted by the passphrase of {variable}" if variable else "not encrypted"
+    kind = "not encrypted: whoever reads it can sign in your name"
+    if variable:
+        kind = f"encrypted by the passphrase of {variable}"
     write(
-        f"private key  {private} ({kind}; whoever reads it can sign in your name)\n"
+        f"private key  {private} ({kind})\n"
         f"public key   {public}\n"
         f"key id       {key.public.key_id}\n",
         None,

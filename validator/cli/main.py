@@ -129,7 +129,8 @@ _FUNCTIONS = {
     "baseline": ("baseline", "baseline"),
     "simulate": ("simulate", "simulate"),
     "keygen": ("keygen", "keygen"),
-    "certify": ("certify", "certify"),
+    "certify": ("certify", "certify_command"),
+    "verify": ("verify", "verify"),
     "evidence": ("evidence", "evidence"),
     "completion": ("completion.command", "completion"),
 }

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from speccheck.validator.report.certificate_model import Certificate
+from speccheck.validator.certification.certificate_model import Certificate
 from speccheck.validator.signing.envelope import PAYLOAD_TYPE
 from speccheck.validator.signing.statement import CERTIFICATE_TYPE, STATEMENT_TYPE
 

@@ -23,6 +23,7 @@ from speccheck.validator.report.node_result_model import NodeResultDocument
 from speccheck.validator.report.plan_model import PlanDocument
 from speccheck.validator.report.report_model import Report, ReportLine
 from speccheck.validator.report.snapshot_schema import snapshot_schema
+from speccheck.validator.report.tailoring_model import Tailoring
 from speccheck.validator.report.waivers_model import Baseline, Waivers
 from speccheck.validator.settings.schema import settings_schema
 from speccheck.validator.simulation.faults import FAULTS
@@ -153,6 +154,11 @@ def waivers_schema() -> dict[str, Any]:
     return schema
 
 
+def tailoring_schema() -> dict[str, Any]:
+    """The schema of `speccheck-tailoring/1`."""
+    return {"$schema": _DRAFT, **Tailoring.model_json_schema(by_alias=True)}
+
+
 def baseline_schema() -> dict[str, Any]:
     """The schema of `speccheck-baseline/1`."""
     return {"$schema": _DRAFT, **Baseline.model_json_schema(by_alias=True)}
@@ -189,6 +195,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "report-lines": report_lines_schema,
     "settings": settings_schema,
     "snapshot": snapshot_schema,
+    "tailoring": tailoring_schema,
     "waivers": waivers_schema,
 }
 

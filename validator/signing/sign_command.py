@@ -7,11 +7,14 @@ bytes or as their base64. No shell takes the command apart.
 
 import base64
 import os
+import selectors
 import shlex
 import signal
 import subprocess
 import tempfile
+import time
 from contextlib import suppress
+from typing import IO
 
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.signing.envelope import SIGNATURE_BYTES
@@ -20,6 +23,7 @@ from speccheck.validator.signing.keys import PublicKey
 
 DEADLINE_SECONDS = 60.0
 _FILE = "{file}"
+_MOST_BYTES = 65_536  # of an answer
 _SHOWN_CHARACTERS = 200
 
 
@@ -42,20 +46,19 @@ class SignCommand:
 
     def sign(self, message: bytes) -> bytes:
         """The signature that the command answers with; raises SignerError."""
-        if not any(_FILE in word for word in self._words):
-            return self._answer(self._words, message)
         with tempfile.NamedTemporaryFile(prefix="speccheck-sign-") as file:
             file.write(message)
             file.flush()
+            file.seek(0)
             words = [word.replace(_FILE, file.name) for word in self._words]
-            return self._answer(words, message)
+            return self._answer(words, file)
 
-    def _answer(self, words: list[str], message: bytes) -> bytes:
+    def _answer(self, words: list[str], message: IO[bytes]) -> bytes:
         name = os.path.basename(words[0])
         try:
             process = subprocess.Popen(  # noqa: S603 - the user names the command
                 words,
-                stdin=subprocess.PIPE,
+                stdin=message,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,  # to end what it started as well
@@ -64,31 +67,57 @@ class SignCommand:
             told = getattr(error, "strerror", None) or "no name of a program"
             problem = f"{name} cannot be started: {told}"
             raise SignerError(problem) from None
-        try:
-            answer, said = process.communicate(message, self._deadline)
-        except subprocess.TimeoutExpired:
-            _end(process)
-            problem = f"{name} did not sign within {self._deadline:g} seconds"
-            raise SignerError(problem, "it must ask nothing at a terminal") from None
-        except BaseException:
-            _end(process)
-            raise
+        with process:
+            try:
+                answer, said = _read(process, time.monotonic() + self._deadline)
+            except (TimeoutError, subprocess.TimeoutExpired):
+                _end(process)
+                problem = f"{name} did not sign within {self._deadline:g} seconds"
+                remedy = "it must ask nothing at a terminal"
+                raise SignerError(problem, remedy) from None
+            except BaseException:
+                _end(process)
+                raise
+        if len(answer) > _MOST_BYTES:
+            problem = f"{name} answered with more than {_MOST_BYTES:,} bytes"
+            raise SignerError(problem)
         if process.returncode:
             problem = f"{name} ended with {_told(process.returncode)}{_last_line(said)}"
             raise SignerError(problem)
         return _signature(answer, name)
 
 
+def _read(process: subprocess.Popen[bytes], end: float) -> tuple[bytes, bytes]:
+    """What a process answers and says until it ends; raises TimeoutError.
+
+    Of an endless answer the first part is enough, of what it says the last.
+    """
+    answer, said = bytearray(), bytearray()
+    with selectors.DefaultSelector() as selector:
+        for pipe, found in ((process.stdout, answer), (process.stderr, said)):
+            if pipe is not None:
+                selector.register(pipe, selectors.EVENT_READ, found)
+        while selector.get_map():
+            ready = selector.select(max(0.0, end - time.monotonic()))
+            if not ready:
+                raise TimeoutError
+            for key, _ in ready:
+                piece = os.read(key.fd, _MOST_BYTES)
+                if not piece:
+                    selector.unregister(key.fileobj)
+                key.data.extend(piece)
+            del said[:-_MOST_BYTES]
+            if len(answer) > _MOST_BYTES:
+                _end(process)
+                return bytes(answer), bytes(said)
+    process.wait(max(0.0, end - time.monotonic()))
+    return bytes(answer), bytes(said)
+
+
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the command and all that it started; wait for none that would not go."""
+    """End the command and all that it started."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    for pipe in (process.stdin, process.stdout, process.stderr):
-        if pipe is not None:
-            with suppress(OSError):
-                pipe.close()
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(1)
 
 
 def _signature(answer: bytes, name: str) -> bytes:

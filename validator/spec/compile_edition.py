@@ -26,7 +26,7 @@ _HEAD_FOR_READERS = {
     "areas": {"__all__": {"rules"}},
     "units": {"__all__": {"text"}},
 }
-_CLAUSE_FOR_READERS = {"id": True, "numbers": {"__all__": {"plausible"}}}
+_CLAUSE_FOR_READERS = {"id": True}
 _PROFILE_FOR_READERS = {
     "id",
     "note",
@@ -54,8 +54,8 @@ _TERMS = {
 def compile_edition(source: EditionSource) -> Json:
     """The edition as a run reads it, with the sha256 of its content.
 
-    What is only for readers stays in the YAML files: the plausible ranges, the settings
-    of fabrics, the changes and the provenance.
+    What is only for readers stays in the YAML files: the settings of fabrics, the
+    changes and the provenance. Own numbers are held to the plausible ranges.
     """
     content: Json = {
         "edition": _dump(source.head, _HEAD_FOR_READERS),

@@ -14,7 +14,13 @@ from typing import Any
 import speccheck.schemas
 from speccheck.validator.evidence.finding import ClauseLevel
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.spec.number import Number, NumberValue, Unit, number_text
+from speccheck.validator.spec.number import (
+    Number,
+    NumberValue,
+    OwnNumber,
+    Unit,
+    number_text,
+)
 
 COMPILED = "compiled.json"
 _EDITIONS = os.path.dirname(speccheck.schemas.__file__)
@@ -162,7 +168,12 @@ class Profile(Record):
 
 
 class Edition(Record):
-    """A whole edition. sha256: of its canonical content."""
+    """A whole edition.
+
+    sha256: of its canonical content, as it was released. tailoring: own numbers that
+    stand in the clauses in place of released ones. lapsed: own numbers whose last day
+    is over, and which have no effect.
+    """
 
     id: str
     sha256: str
@@ -173,6 +184,8 @@ class Edition(Record):
     clauses: Mapping[str, Clause]
     conditions: Mapping[str, Condition]
     profiles: Mapping[str, Profile]
+    tailoring: tuple[OwnNumber, ...] = ()
+    lapsed: tuple[OwnNumber, ...] = ()
 
     def size_class(self, world_size: int, nodes: int | None) -> str | None:
         """XS to XXL by the GPUs of the job; None when it may be one node or several."""
@@ -323,6 +336,7 @@ def _number(name: str, row: dict[str, Any], units: Mapping[str, Unit]) -> Number
         source=row["source"],
         confidence=row["confidence"],
         note=row.get("note", ""),
+        plausible=_value(row.get("plausible")),
     )
 
 

@@ -7,7 +7,7 @@ so. Whatever the predicate holds is escaped, and long lists are cut where they s
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from speccheck.validator.report.certificate_model import Certificate
+from speccheck.validator.certification.certificate_model import Certificate
 from speccheck.validator.report.certificate_words import caveats, granted_words
 from speccheck.validator.report.forms.html_certificate_clauses import clauses_html
 from speccheck.validator.report.forms.html_certificate_facts import (
@@ -22,7 +22,12 @@ from speccheck.validator.report.forms.html_certificate_measured import (
     quantities_html,
 )
 from speccheck.validator.report.forms.html_certificate_tracks import tracks_html
-from speccheck.validator.report.forms.html_page import contents, page_end, page_head
+from speccheck.validator.report.forms.html_page import (
+    contents,
+    page_end,
+    page_head,
+    synthetic_html,
+)
 from speccheck.validator.report.forms.html_text import (
     code,
     escaped,
@@ -32,7 +37,7 @@ from speccheck.validator.report.forms.html_text import (
     table,
 )
 
-_SHEETS = ("html_certificate", "html_topology")
+_SHEETS = ("html_synthetic", "html_certificate", "html_topology")
 _SCRIPTS = ("html_certificate",)
 _VERIFIED = {"pass": "good", "fail": "error", "unknown": "unknown"}
 _MARKS = {"good": "\u2713", "error": "\u2717", "unknown": "?"}
@@ -102,12 +107,7 @@ def _synthetic(found: Certificate) -> str:
     if found.synthetic is None:
         return ""
     one = found.synthetic
-    return (
-        '<div class="synthetic" role="note"><strong>SYNTHETIC</strong> '
-        f"<span>made by {escaped(one.by)}. {escaped(one.note)} "
-        "It certifies nothing.</span></div>\n"
-        '<div class="watermark" aria-hidden="true">SYNTHETIC</div>\n'
-    )
+    return synthetic_html(f"made by {one.by}. {one.note} It certifies nothing.")
 
 
 def _head(found: Certificate) -> str:

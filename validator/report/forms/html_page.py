@@ -66,6 +66,15 @@ def contents(links: Sequence[tuple[str, str]]) -> str:
     return f'<nav aria-label="Contents">\n<ul>\n{items}</ul>\n</nav>\n'
 
 
+def synthetic_html(text: str) -> str:
+    """That no such machine was looked at, in letters that nobody overlooks."""
+    return (
+        '<div class="synthetic" role="note"><strong>SYNTHETIC</strong> '
+        f"<span>{escaped(text)}</span></div>\n"
+        '<div class="watermark" aria-hidden="true">SYNTHETIC</div>\n'
+    )
+
+
 def _script(names: Sequence[str]) -> str:
     return "".join(_read(f"{one}.js") for one in ("html_page", *names))
 

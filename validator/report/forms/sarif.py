@@ -25,6 +25,7 @@ from speccheck.validator import VERSION
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.waiver import Waiver
 from speccheck.validator.locate import Location
+from speccheck.validator.report.edition_names import edition_told, tailoring_of
 from speccheck.validator.report.forms.places import uri_of
 from speccheck.validator.report.forms.sarif_rules import LEVELS, descriptors
 from speccheck.validator.report.problems import (
@@ -74,7 +75,7 @@ def report(told: Told, _: Style) -> Iterator[str]:
     kept = kept if told.full else kept[:MOST_RESULTS]
     others = list(_others(told.run)) if told.full else []
     named = [one.finding for one in kept] + [finding for finding, _ in others]
-    rules = descriptors(named, told.run.edition)
+    rules = descriptors(named, told.run)
     indexes = {name: index for index, name in enumerate(rules)}
     broken = [one for one in found if one.is_broken]
     yield from _document(
@@ -141,7 +142,9 @@ def _properties(told: Told) -> Row:
         "edition": {
             "id": told.run.edition.id,
             "sha256": told.run.edition.sha256,
+            "tailoring": tailoring_of(told.run.edition),
         },
+        "secondEdition": told.run.second and told.run.second.edition.id,
         "coverage": summary.coverage and round(summary.coverage, 4),
         "clauses": summary.clauses,
     }
@@ -164,6 +167,8 @@ def _notifications(told: Told, broken: Iterable[Problem], root: str) -> Iterator
     for one in broken:
         where = {"physicalLocation": _artifact(one.file, root)}
         yield {**_notification("error", statement(one)), "locations": [where]}
+    for text in edition_told(told.run, full=told.full):
+        yield _notification("warning", text)
     level = "note" if told.run.use == "ci" else "warning"
     for text in unknown_musts(told.run):
         yield _notification(level, text)

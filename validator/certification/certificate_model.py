@@ -1,9 +1,8 @@
 """The shape of `speccheck-certificate/1`: the predicate of a certificate.
 
 The certificate is an in-toto Statement (v1) in a DSSE envelope; this is its predicate,
-for its JSON Schema, for `speccheck verify` and for whoever reads one. What judges and
-writes does not import this module: certification/ makes plain data, and a test holds
-the two together.
+for its JSON Schema, for `speccheck verify` and for whoever reads one. What judges does
+not import it: predicate.py makes plain data, and a test holds the two together.
 """
 
 from typing import Literal
@@ -11,7 +10,6 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from speccheck.validator.evidence.finding import ClauseLevel, Level, Outcome
-from speccheck.validator.report.report_model import Tool
 
 CertificationLevel = Literal["L1", "L2", "L3"]
 Scalar = str | int | float | bool
@@ -22,12 +20,14 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class CertifyingTool(Tool):
-    """The program that judged, with digests of what it judges by.
+class CertifyingTool(_Part):
+    """The program that judged.
 
-    rules: how many; rules_sha256: of their sources, with all that they import.
+    rules: how many it has. rules_sha256: of all its code and tables.
     """
 
+    name: Literal["speccheck"]
+    version: str
     rules: int
     rules_sha256: Sha256
     plugins: list[str]
@@ -214,13 +214,19 @@ class Synthetic(_Part):
 
 
 class Certificate(_Part):
-    """The predicate."""
+    """The predicate.
+
+    profiles: in force. asked_profiles: those of them that the user named beside the
+    instance type. expected_machines: how many should have reported.
+    """
 
     schema_: Literal["speccheck-certificate/1"] = Field(alias="schema")
     run_id: str
     instance_type: str
     provider: str
     profiles: list[str]
+    asked_profiles: list[str]
+    expected_machines: int | None
     verifier: Verifier
     edition: CertificateEdition
     validity: Validity
