@@ -67,7 +67,7 @@ def _missing_node(files: Files) -> None:
 
 
 def _absent_leaf(files: Files) -> None:
-    del _object(files, _snapshots(files)[0])["gpus"][0]["remap_pending"]
+    del _object(files, _snapshots(files)[0])["gpus"][0]["remap_is_pending"]
 
 
 def _old(files: Files, *paths: str) -> None:
@@ -140,7 +140,8 @@ def _other_type(files: Files) -> None:
 
 def _credential(files: Files) -> None:
     token = "hf_" + _LETTERS[:34]
-    files[SCRIPT] = f"{files[SCRIPT]}export HF_TOKEN={token}\n"
+    text = str(files[SCRIPT])
+    files[SCRIPT] = text.replace("\nsrun", f"\nexport HF_TOKEN={token}\nsrun", 1)
 
 
 def _two_precisions(files: Files) -> None:
