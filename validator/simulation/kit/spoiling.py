@@ -140,8 +140,7 @@ def _other_type(files: Files) -> None:
 
 def _credential(files: Files) -> None:
     token = "hf_" + _LETTERS[:34]
-    text = str(files[SCRIPT])
-    files[SCRIPT] = text.replace("\nsrun", f"\nexport HF_TOKEN={token}\nsrun", 1)
+    files[CONFIGURATION] = f"{files[CONFIGURATION]}  HF_TOKEN: {token}\n"
 
 
 def _two_precisions(files: Files) -> None:
@@ -207,7 +206,7 @@ SPOILS: dict[str, Spoil] = {
     ),
     "other_type": Spoil("one machine is of another type", _other_type, "", "L2"),
     "credential": Spoil(
-        "the script of the job holds a credential",
+        "the configuration holds a credential",
         _credential,
         "security-energy",
         "L1",
