@@ -45,7 +45,7 @@ class ClauseGap(_Part):
     """Why files alone do not settle a clause."""
 
     kind: Literal[
-        "withdrawn", "proposed", "needs_live_evidence", "of_certification", "no_rule"
+        "proposed", "needs_live_evidence", "of_certification", "no_rule"
     ]
     text: str
 
@@ -65,7 +65,7 @@ class ClauseCoverage(_Part):
     id: str
     title: str
     level: ClauseLevel
-    status: Literal["core", "proposed", "withdrawn"]
+    status: Literal["core", "proposed"]
     certification_level: Literal["L1", "L2", "L3"]
     gap: ClauseGap | None
     rules: list[JudgingRule]
