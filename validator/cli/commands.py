@@ -1,6 +1,7 @@
 """The commands beside `speccheck FILE...`: spec, rules, explain, schema."""
 
 import sys
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -116,11 +117,32 @@ def edition_text(edition: Edition) -> str:
         "",
         wrap(edition.statement, 80, ""),
         "",
+        *_lifecycle(edition),
         f"{len(clauses)} clauses: {', '.join(counts)}",
         f"{core} of them core, {len(clauses) - core} proposed",
         "speccheck spec list shows them, speccheck spec show COMM-001 shows one",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _lifecycle(edition: Edition) -> Iterator[str]:
+    """What it extends, what it announces and what became of other clauses."""
+    from speccheck.validator.report.style import wrap  # noqa: PLC0415
+
+    told: list[str] = []
+    if edition.extends is not None:
+        base = edition.extends
+        told.append(f"Extends edition {base.id}, sha256 {base.sha256}.")
+    told += [
+        f"{clause.id}: {clause.deprecated.text}"
+        for clause in edition.clauses.values()
+        if clause.deprecated is not None
+    ]
+    told += [f"{name}: {one.text}" for name, one in edition.withdrawn.items()]
+    for text in told:
+        yield wrap(text, 80, "")
+    if told:
+        yield ""
 
 
 @app.command("rules")

@@ -44,9 +44,7 @@ class ClauseTotals(_Part):
 class ClauseGap(_Part):
     """Why files alone do not settle a clause."""
 
-    kind: Literal[
-        "proposed", "needs_live_evidence", "of_certification", "no_rule"
-    ]
+    kind: Literal["proposed", "needs_live_evidence", "of_certification", "no_rule"]
     text: str
 
 
