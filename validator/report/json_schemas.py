@@ -14,6 +14,7 @@ from speccheck.validator.fleet.own_profile_model import FleetProfile
 from speccheck.validator.report.bench_model import BenchJudgement, BenchPlan
 from speccheck.validator.report.coverage_model import CoverageDocument
 from speccheck.validator.report.diff_model import DiffDocument
+from speccheck.validator.report.edition_diff_model import EditionDiff
 from speccheck.validator.report.fleet_model import FleetDocument
 from speccheck.validator.report.history_model import HistoryDocument
 from speccheck.validator.report.leaf_comments import leaf_comments
@@ -113,6 +114,11 @@ def diff_schema() -> dict[str, Any]:
     return {"$schema": _DRAFT, **DiffDocument.model_json_schema(by_alias=True)}
 
 
+def edition_diff_schema() -> dict[str, Any]:
+    """The schema of `speccheck-edition-diff/1`."""
+    return {"$schema": _DRAFT, **EditionDiff.model_json_schema(by_alias=True)}
+
+
 def fleet_schema() -> dict[str, Any]:
     """The schema of `speccheck-fleet/1`."""
     return {"$schema": _DRAFT, **FleetDocument.model_json_schema(by_alias=True)}
@@ -169,6 +175,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "bench-plan": bench_plan_schema,
     "coverage": coverage_schema,
     "diff": diff_schema,
+    "edition-diff": edition_diff_schema,
     "faults": faults_schema,
     "fleet": fleet_schema,
     "fleet-profile": fleet_profile_schema,

@@ -33,7 +33,7 @@ def profile_differences(before: Edition, after: Edition) -> Iterator[Difference]
 
 
 def _adds(after: Edition, old: Profile, new: Profile) -> Iterator[Difference]:
-    one, two = _added(old), _added(new)
+    one, two = added_clauses(old), added_clauses(new)
     for key in sorted(two - one):
         kind, name = key
         condition = f", where there is evidence of {kind}" if kind else ""
@@ -50,7 +50,7 @@ def _adds(after: Edition, old: Profile, new: Profile) -> Iterator[Difference]:
             yield Difference("profile", new.id, text, "MINOR", reason)
 
 
-def _added(profile: Profile) -> set[tuple[str, str]]:
+def added_clauses(profile: Profile) -> set[tuple[str, str]]:
     """The clauses that a profile adds, each with the evidence that it takes."""
     found = {("", name) for name in profile.adds}
     for kind, names in profile.adds_with_evidence.items():
@@ -59,7 +59,7 @@ def _added(profile: Profile) -> set[tuple[str, str]]:
 
 
 def _raises(old: Profile, new: Profile) -> Iterator[Difference]:
-    one, two = _raised(old), _raised(new)
+    one, two = raised_levels(old), raised_levels(new)
     for key in sorted({*one, *two}):
         before, after = one.get(key), two.get(key)
         if before == after:
@@ -76,7 +76,7 @@ def _raises(old: Profile, new: Profile) -> Iterator[Difference]:
             yield Difference("profile", new.id, text, "MINOR", reason)
 
 
-def _raised(profile: Profile) -> Mapping[tuple[str, str, str], ClauseLevel]:
+def raised_levels(profile: Profile) -> Mapping[tuple[str, str, str], ClauseLevel]:
     """The raised level by clause, use and size; empty for any use, any size."""
     found: dict[tuple[str, str, str], ClauseLevel] = {}
     for entry in profile.raises:
