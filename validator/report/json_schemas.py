@@ -16,6 +16,7 @@ from speccheck.validator.report.bench_model import BenchJudgement, BenchPlan
 from speccheck.validator.report.certificate_schema import certificate_schema
 from speccheck.validator.report.coverage_model import CoverageDocument
 from speccheck.validator.report.diff_model import DiffDocument
+from speccheck.validator.report.edition_diff_model import EditionDiff
 from speccheck.validator.report.fleet_model import FleetDocument
 from speccheck.validator.report.history_model import HistoryDocument
 from speccheck.validator.report.leaf_comments import leaf_comments
@@ -121,6 +122,11 @@ def evidence_schema() -> dict[str, Any]:
     return {"$schema": _DRAFT, **EvidenceDocument.model_json_schema(by_alias=True)}
 
 
+def edition_diff_schema() -> dict[str, Any]:
+    """The schema of `speccheck-edition-diff/1`."""
+    return {"$schema": _DRAFT, **EditionDiff.model_json_schema(by_alias=True)}
+
+
 def fleet_schema() -> dict[str, Any]:
     """The schema of `speccheck-fleet/1`."""
     return {"$schema": _DRAFT, **FleetDocument.model_json_schema(by_alias=True)}
@@ -183,6 +189,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "certificate": certificate_schema,
     "coverage": coverage_schema,
     "diff": diff_schema,
+    "edition-diff": edition_diff_schema,
     "evidence": evidence_schema,
     "faults": faults_schema,
     "fleet": fleet_schema,

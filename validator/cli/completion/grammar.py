@@ -108,7 +108,19 @@ def _of_the_edition() -> tuple[Command, ...]:
         Command(("spec", "list"), "the clauses of the edition"),
         Command(("spec", "show"), "the edition, or a clause", operands=_clauses()),
         Command(("spec", "coverage"), "which rules judge each clause"),
+        Command(
+            ("spec", "diff"),
+            "what differs between two editions",
+            operands=_editions(),
+            takes_files=True,
+        ),
     )
+
+
+def _editions() -> Words:
+    from speccheck.validator.spec.edition import editions  # noqa: PLC0415
+
+    return editions()
 
 
 def _schemas() -> Words:

@@ -12,7 +12,7 @@ from typing import Any
 from speccheck.validator import VERSION
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast.bandwidth import prospect
-from speccheck.validator.models.bus_bandwidth import bus_factor
+from speccheck.validator.models.bus_bandwidth import Collective, bus_factor
 from speccheck.validator.prospects import question
 from speccheck.validator.simulation.dice import Dice
 from speccheck.validator.simulation.kit.job import Job
@@ -83,7 +83,7 @@ def _run(
     job: Job,
     dice: Dice,
     hosts: list[str],
-    collective: str,
+    collective: Collective,
     peak: float,
     sizes: tuple[int, ...],
 ) -> dict[str, Any]:
