@@ -29,6 +29,7 @@ Commands:
   history FILE               what became of a fleet over days
   diff A.json B.json         what differs between two machines, or two days
   bench KIND                 measure collectives, copies or products; find slow nodes
+  telemetry LOG ...          what a run logged: metrics, intervals, events
   simulate --nodes N         snapshots of machines that do not exist, with faults
   explain RULE|CLAUSE        requirement, reason, example and source
   rules                      all rules with clause and area
@@ -125,6 +126,7 @@ _FUNCTIONS = {
     "history": ("history", "history"),
     "baseline": ("baseline", "baseline"),
     "simulate": ("simulate", "simulate"),
+    "telemetry": ("telemetry", "telemetry"),
     "completion": ("completion.command", "completion"),
 }
 

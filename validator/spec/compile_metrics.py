@@ -9,7 +9,7 @@ Row = Mapping[str, Any]
 _METRIC = frozenset(
     {
         *("id", "unit", "kind", "group", "level", "interval", "means", "clauses"),
-        *("proxy_for", "note", "aliases"),
+        *("proxy_for", "computed_from", "note", "aliases"),
     }
 )
 _ALIAS = frozenset(
@@ -48,6 +48,7 @@ def compile_metrics(dialects: Row, metrics: Sequence[Row], events: Row) -> Any: 
         "aliases": aliases,
         "events": {row["id"]: _event(row, ids) for row in events["events"]},
         "event_aliases": _event_aliases(events, known),
+        "computed_from": dict(_computed(metrics, ids)),
     }
 
 
@@ -68,6 +69,16 @@ def _metric(row: Row) -> dict[str, Any]:
             compiled[f"interval_{name}"] = interval[name]
     compiled |= {name: row[name] for name in ("clauses", "proxy_for") if name in row}
     return {**compiled, "means": row["means"]}
+
+
+def _computed(
+    metrics: Sequence[Row], ids: set[str]
+) -> Iterator[tuple[str, list[list[str]]]]:
+    for row in metrics:
+        if "computed_from" in row:
+            named = {name for one in row["computed_from"] for name in one}
+            _demand(row, named <= ids, "is computed from no metric")
+            yield row["id"], row["computed_from"]
 
 
 def _aliases(row: Row, dialects: Mapping[str, str]) -> Iterator[tuple[str, list[Any]]]:

@@ -63,12 +63,18 @@ class MetricNames:
         aliases: Mapping[str, tuple[Alias, ...]],
         events: Mapping[str, EventEntry],
         event_aliases: Mapping[str, str],
+        computed: Mapping[str, tuple[tuple[str, ...], ...]],
     ) -> None:
-        """Take the tables; entry: the metric of an id."""
+        """Take the tables.
+
+        entry: the metric of an id. computed: by metric, the sets of others from each
+        of which it can be worked out.
+        """
         self.entry = entry
         self.aliases = aliases
         self.events = events
         self.event_aliases = event_aliases
+        self.computed = computed
 
     def event_id(self, written: str) -> str | None:
         """The event that a name means: its id, that without `run.`, or an alias."""
@@ -130,4 +136,8 @@ def metric_names() -> MetricNames:
             for name, (level, clauses, means) in document["events"].items()
         },
         document["event_aliases"],
+        {
+            name: tuple(tuple(one) for one in sets)
+            for name, sets in document["computed_from"].items()
+        },
     )

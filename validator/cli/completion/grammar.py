@@ -61,6 +61,12 @@ def commands() -> tuple[Command, ...]:
             takes_files=True,
         ),
         Command(("simulate",), "a synthetic fleet", _of("simulate")),
+        Command(
+            ("telemetry",),
+            "what a run logged",
+            _of("telemetry"),
+            takes_files=True,
+        ),
         Command(("explain",), "requirement, reason, example", operands=_topics()),
         Command(("rules",), "all rules with their clauses"),
         *_of_the_edition(),
@@ -178,6 +184,12 @@ def _roles() -> Words:
     return ROLES
 
 
+def _uses() -> Words:
+    from speccheck.validator.cli.request import USES  # noqa: PLC0415
+
+    return USES
+
+
 def _reports() -> Words:
     from speccheck.validator.report.form import NAMES  # noqa: PLC0415
 
@@ -194,6 +206,7 @@ _VALUES: dict[str, Callable[[], Words]] = {
     "--output": _reports,
     "--fail-on": _levels,
     "--role": _roles,
+    "--use": _uses,
     "--profile": _profiles,
     "--fabric": _fabrics,
     "--instance": _instances,
@@ -217,6 +230,7 @@ def values_of(command: Command, option: Option) -> Words:
         ("plan",),
         ("bench",),
         ("diff",),
+        ("telemetry",),
     }:
         return ("text", "json") if command.takes_files else _reports()
     if option.flag == "--profile" and command.name == ("simulate",):
