@@ -19,6 +19,8 @@ from speccheck.validator.evidence.measurement.telemetry import (
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.spec.metric_dictionary import metric_dictionary
 
+_FAILURES = ("run.failure_injected", "run.failure_detected")
+_RESUMED = "run.resumed"
 # What opens a window, and what closes it.
 _WINDOWS = {
     "run.eval_start": "run.eval_stop",
@@ -76,9 +78,20 @@ class ToldEvent(Record):
     written: str
     times: int
     statuses: tuple[str, ...]
-    drills: tuple[str, ...]
     first_seconds: float | None
     last_seconds: float | None
+
+
+class ToldDrill(Record):
+    """One drill: how long from the failure until the run went on.
+
+    begins: run.failure_injected, or run.failure_detected where nobody tells of that.
+    seconds: None where the log lacks one end.
+    """
+
+    drill: str
+    begins: str
+    seconds: float | None
 
 
 class MeasuredTelemetry(Record):
@@ -88,6 +101,7 @@ class MeasuredTelemetry(Record):
     metrics: tuple[ToldMetric, ...]
     others: tuple[ToldMetric, ...]
     events: tuple[ToldEvent, ...]
+    drills: tuple[ToldDrill, ...] = ()
 
     @property
     def ids(self) -> frozenset[str]:
@@ -120,6 +134,7 @@ def measured_telemetry(by_type: Mapping[type, object]) -> MeasuredTelemetry | No
         ),
         tuple(_metric(series, windows, None) for series in others.values()),
         tuple(_events(told)),
+        tuple(_drills(told)),
     )
 
 
@@ -237,7 +252,21 @@ def _events(events: RunEvents | None) -> Iterator[ToldEvent]:
             written,
             len(rows),
             tuple(dict.fromkeys(one.status.value for one in rows if one.status.value)),
-            tuple(dict.fromkeys(one.drill.value for one in rows if one.drill.value)),
             min(moments, default=None),
             max(moments, default=None),
         )
+
+
+def _drills(events: RunEvents | None) -> Iterator[ToldDrill]:
+    times: dict[str, dict[str, float]] = {}
+    for one in events.shown if events is not None else ():
+        if one.drill.value:
+            told = times.setdefault(one.drill.value, {})
+            if one.event.value and one.time.value is not None:
+                told.setdefault(one.event.value, one.time.value)
+    for drill, told in times.items():
+        begins = next((name for name in _FAILURES if name in told), "")
+        seconds = None
+        if begins and _RESUMED in told:
+            seconds = round(told[_RESUMED] - told[begins], _DECIMALS)
+        yield ToldDrill(drill, begins, seconds)

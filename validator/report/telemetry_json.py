@@ -60,6 +60,7 @@ def _rows(telemetry: MeasuredTelemetry) -> dict[str, object]:
         "metrics": [dict(_plain(one._asdict())) for one in telemetry.metrics],
         "other_names": [dict(_plain(one._asdict())) for one in telemetry.others],
         "events": [dict(_plain(one._asdict())) for one in telemetry.events],
+        "drills": [dict(_plain(one._asdict())) for one in telemetry.drills],
     }
 
 

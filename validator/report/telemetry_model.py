@@ -13,8 +13,8 @@ from speccheck.validator.report.report_model import (
     Profile,
     ReportFinding,
     SettingsFiles,
-    Totals,
     Tool,
+    Totals,
 )
 
 _Number = int | float
@@ -84,9 +84,16 @@ class TelemetryEvent(_Part):
     written: str
     times: int
     statuses: list[str]
-    drills: list[str]
     first_seconds: _Number | None
     last_seconds: _Number | None
+
+
+class TelemetryDrill(_Part):
+    """One drill; begins: the event from which seconds count until run.resumed."""
+
+    drill: str
+    begins: str
+    seconds: _Number | None
 
 
 class TelemetryCore(_Part):
@@ -104,6 +111,7 @@ class TelemetryOfPlan(_Part):
     metrics: list[TelemetryMetric]
     other_names: list[TelemetryMetric]
     events: list[TelemetryEvent]
+    drills: list[TelemetryDrill]
     core_metrics: list[TelemetryCore]
 
 

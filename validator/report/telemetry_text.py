@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.measured_telemetry import (
     MeasuredTelemetry,
+    ToldDrill,
     ToldEvent,
     ToldLog,
     ToldMetric,
@@ -23,6 +24,7 @@ _MOST_LOGS = 6
 _MOST_NAMES = 8
 _NAME_WIDTH = 29
 _BYTES = "By"
+_SMALL_SECONDS = 1e-3
 _CLOCKS = {
     "utc": " UTC",
     "local": ", a clock without a zone",
@@ -37,6 +39,7 @@ def telemetry_lines(run: Run, style: Style, *, full: bool) -> Iterator[str]:
         yield from _other_lines(telemetry.others, style, full=full)
         yield from _core_lines(run.edition, telemetry, style)
         yield from _event_lines(telemetry.events, style)
+        yield from _drill_lines(telemetry.drills, style)
 
 
 def _log_lines(logs: Sequence[ToldLog], style: Style, *, full: bool) -> Iterator[str]:
@@ -128,15 +131,19 @@ def _asked(one: ToldMetric) -> str:
 def _last(one: ToldMetric) -> str:
     if one.last_least is None or one.last_most is None:
         return "none"
+    if one.unit == "s" and one.last_most < _SMALL_SECONDS:
+        least, most = (f"{1e6 * each:.4g}" for each in (one.last_least, one.last_most))
+        return f"{most if least == most else f'{least} to {most}'} us"
     least, most = _value(one.last_least, one.unit), _value(one.last_most, one.unit)
-    return most if least == most else f"{least} to {most}"
+    told = most if least == most else f"{least} to {most}"
+    has_unit = one.unit not in {"", "1", _BYTES} and one.unit[0] != "{"
+    return f"{told} {_safe(one.unit)}" if has_unit else told
 
 
 def _value(value: float, unit: str) -> str:
     if unit == _BYTES and value >= 0:
         return shown_bytes(round(value))
-    told = "" if unit == "1" or unit[:1] == "{" else f" {_safe(unit)}"
-    return f"{value:.4g}{told}"
+    return f"{value:.4g}"
 
 
 def _other_lines(
@@ -182,13 +189,19 @@ def _event_lines(events: Sequence[ToldEvent], style: Style) -> Iterator[str]:
         if known
         else (f"{_INDENT}none of the dictionary")
     )
-    drills = dict.fromkeys(name for one in events for name in one.drills)
-    if drills:
-        text = f"{counted(len(drills), 'drill')}: {', '.join(map(_safe, drills))}"
-        yield wrap(text, style.width, _INDENT)
     others = [f"{_safe(one.written)} {one.times:,}" for one in events if not one.event]
     if others:
         text = f"not in the dictionary: {', '.join(others)}"
+        yield wrap(text, style.width, _INDENT)
+
+
+def _drill_lines(drills: Sequence[ToldDrill], style: Style) -> Iterator[str]:
+    for one in drills:
+        text = f"drill {_safe(one.drill)}: "
+        if one.seconds is None:
+            text += "no failure and first step after it are told together"
+        else:
+            text += f"{duration(one.seconds)} from {one.begins} to run.resumed"
         yield wrap(text, style.width, _INDENT)
 
 
