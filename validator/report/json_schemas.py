@@ -25,6 +25,7 @@ from speccheck.validator.report.plan_model import PlanDocument
 from speccheck.validator.report.report_model import Report, ReportLine
 from speccheck.validator.report.snapshot_schema import snapshot_schema
 from speccheck.validator.report.tailoring_model import Tailoring
+from speccheck.validator.report.telemetry_model import TelemetryDocument
 from speccheck.validator.report.waivers_model import Baseline, Waivers
 from speccheck.validator.settings.schema import settings_schema
 from speccheck.validator.simulation.faults import FAULTS
@@ -142,6 +143,11 @@ def history_schema() -> dict[str, Any]:
     return {"$schema": _DRAFT, **HistoryDocument.model_json_schema(by_alias=True)}
 
 
+def telemetry_schema() -> dict[str, Any]:
+    """The schema of `speccheck-telemetry/1`."""
+    return {"$schema": _DRAFT, **TelemetryDocument.model_json_schema(by_alias=True)}
+
+
 def waivers_schema() -> dict[str, Any]:
     """The schema of `speccheck-waivers/1`."""
     schema: dict[str, Any] = {
@@ -203,6 +209,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "settings": settings_schema,
     "snapshot": snapshot_schema,
     "tailoring": tailoring_schema,
+    "telemetry": telemetry_schema,
     "waivers": waivers_schema,
 }
 
