@@ -11,7 +11,8 @@ import pytest
 
 import speccheck.schemas
 from speccheck.validator.evidence.plan import SECTIONS
-from speccheck.validator.spec.compile_edition import compiled_text, main
+from speccheck.validator.spec.compile_edition import main
+from speccheck.validator.spec.compiled_form import compiled_text
 from speccheck.validator.spec.edition import (
     Condition,
     Edition,

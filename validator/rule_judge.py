@@ -11,6 +11,7 @@ from speccheck.validator.evidence.value import MissingEvidence, Value
 from speccheck.validator.gate import EvidenceByType, lacking
 from speccheck.validator.rule import Confidence, ListedRule, Numbers, Rule, Verdict
 from speccheck.validator.spec.compose import ComposedEdition, JudgedClause
+from speccheck.validator.spec.edition import Clause
 from speccheck.validator.verdicts import broken, doubted, missing_verdict, no_source
 from speccheck.validator.weights import weight_of
 
@@ -249,9 +250,16 @@ def finding_of(
         cost=verdict.cost,
         remedy=verdict.remedy or (clause.remedy if verdict.outcome == "fail" else ""),
         missing=verdict.missing,
-        note=verdict.note,
+        note=_note(clause, verdict),
         confidence=confidence,
         action=verdict.action,
         fix=verdict.fix,
         hosts=verdict.hosts,
     )
+
+
+def _note(clause: Clause, verdict: Verdict) -> str:
+    """What is said beside; of a failure also that its clause will be withdrawn."""
+    if clause.deprecated is None or verdict.outcome != "fail":
+        return verdict.note
+    return "; ".join(filter(None, (verdict.note, clause.deprecated.text)))

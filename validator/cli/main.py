@@ -30,7 +30,9 @@ Commands:
   diff A.json B.json         what differs between two machines, or two days
   bench KIND                 measure collectives, copies or products; find slow nodes
   evidence pack|list DIR     what a certificate is to rest on, and what is missing
-  certify --plan             what to run for a certificate, on how many nodes
+  certify --profile TYPE     a signed certificate of a type of machine; --plan
+  verify CERTIFICATE         a certificate looked at, and its evidence judged again
+  telemetry LOG ...          what a run logged: metrics, intervals, events
   simulate --nodes N         snapshots of machines that do not exist, with faults
   keygen --out key.pem       a key that signs certificates
   explain RULE|CLAUSE        requirement, reason, example and source
@@ -38,6 +40,7 @@ Commands:
   spec list                  all clauses of the edition
   spec show [CLAUSE]         the edition, or one clause with its numbers and sources
   spec coverage              which rules judge each clause, and their fixtures
+  spec diff A B              what differs between two editions, and for a report
   schema NAME                JSON Schema: native, report, ..., deepspeed, axolotl, ...
   completion SHELL           completes the command line in bash, zsh or fish
   ./rules                    a folder or file that is called like a command
@@ -132,6 +135,7 @@ _FUNCTIONS = {
     "certify": ("certify", "certify_command"),
     "verify": ("verify", "verify"),
     "evidence": ("evidence", "evidence"),
+    "telemetry": ("telemetry", "telemetry"),
     "completion": ("completion.command", "completion"),
 }
 

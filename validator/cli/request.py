@@ -96,6 +96,12 @@ def request_of(parsed: Parsed, use: str = "ci") -> Request:
         force_exclude="force_exclude" in values,
         is_isolated="isolated" in values,
     ).judging_by(_judging(parsed))
+    if use == "certify":
+        from speccheck.validator.spec.certifying import (  # noqa: PLC0415 - seldom
+            refuse_draft,
+        )
+
+        refuse_draft(request.spec)
     if parsed.settled is None:
         return request
     return request._replace(for_files=ForFiles(parsed, parsed.settled, _judging))

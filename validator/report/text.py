@@ -135,6 +135,12 @@ def _measured(run: Run, style: Style, *, full: bool) -> Iterator[str]:
         # A curve says by itself which way its bytes took.
         paths = [one for each in found if not each.curves for one in each.paths]
         yield from path_lines(paths, style, full=full)
+        if any(one.telemetry is not None for one in found):
+            from speccheck.validator.report.telemetry_text import (  # noqa: PLC0415
+                telemetry_lines,
+            )
+
+            yield from telemetry_lines(run, style, full=full)
 
 
 def _groups(run: Run, style: Style, *, full: bool) -> Iterator[str]:

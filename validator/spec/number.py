@@ -1,7 +1,7 @@
 """The numbers of clauses, and how people write them."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place
@@ -126,3 +126,22 @@ def _plain(value: float | str) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:g}" if isinstance(value, float) else value
+
+
+def number_of(name: str, row: dict[str, Any], units: Mapping[str, Unit]) -> Number:
+    """A number of a compiled edition."""
+    by_profile = row.get("by_profile") or {}
+    return Number(
+        name=name,
+        value=_value(row.get("value")),
+        unit=units[row["unit"]],
+        by_profile={key: _value(one) for key, one in by_profile.items()},
+        source=row["source"],
+        confidence=row["confidence"],
+        note=row.get("note", ""),
+        plausible=_value(row.get("plausible")),
+    )
+
+
+def _value(raw: Any) -> Any:  # noqa: ANN401 - JSON; the compiler held it to its unit
+    return tuple(raw) if isinstance(raw, list) else raw
