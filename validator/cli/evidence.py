@@ -36,6 +36,7 @@ PACK_OPTIONS: tuple[Option, ...] = (
     ),
     Option("--level", "L1, L2 or L3 (default)", "text", "LEVEL", group=_GROUP),
     Option("--expect", "machines that there should be", "integer", "N", group=_GROUP),
+    Option("--now", "time that counts as now: 2026-11-22", "text", "T", group=_GROUP),
     Option("--out", f"default DIR/{MANIFEST}", "text", "FILE", group=_GROUP),
     Option("--spec", "edition, or a folder with one", "text", "EDITION", group=_GROUP),
 )
@@ -103,7 +104,7 @@ def _pack(parsed: Parsed) -> int:
     out = _out(parsed, folder)
     expected = parsed.values.get("expect")
     kit = read_kit(folder)
-    now = datetime.now(UTC)
+    now = now_in(parsed)
     number = expected if isinstance(expected, int) else None
     review = review_of(kit, asked, now, number)
     if kit.problems:
@@ -140,6 +141,19 @@ def asked_in(parsed: Parsed) -> Asked:
         message = f"--profile {told}: must be one type of machine, instance/..."
         raise UsageError(message)
     return asked_of(edition, instances[0] if instances else "", level)
+
+
+def now_in(parsed: Parsed) -> datetime:
+    """The time that counts as now, UTC; raises UsageError."""
+    told = parsed.values.get("now")
+    if not isinstance(told, str):
+        return datetime.now(UTC)
+    try:
+        found = datetime.fromisoformat(told)
+    except ValueError as error:
+        message = f"--now {told}: must be a time, such as 2026-11-22T10:00:00Z"
+        raise UsageError(message) from error
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _out(parsed: Parsed, folder: str) -> str:

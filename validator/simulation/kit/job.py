@@ -19,6 +19,7 @@ _SEQUENCE = 4096
 # Weights, gradients and Adam's states of a parameter, as mixed precision has them.
 _STATE_BYTES = 18
 _ROOM = 0.25  # of the memory, which states may take
+_SMALL_GPU = 60e9  # bytes, with which activations of the larger model may not fit
 
 
 class Model(Record):
@@ -73,8 +74,9 @@ class Job(Record):
 
 def model_for(shape: Shape, nodes: int) -> Model | None:
     """The largest that fits; None where none does."""
-    memory = shape.gpu.get("memory_total_bytes", 0) * shape.gpus * nodes
-    for model in _MODELS:
+    each = shape.gpu.get("memory_total_bytes", 0)
+    memory = each * shape.gpus * nodes
+    for model in _MODELS[each < _SMALL_GPU :]:
         if model.parameters * _STATE_BYTES <= memory * _ROOM:
             return model
     return None

@@ -17,6 +17,7 @@ from speccheck.validator.simulation.kit.job import (
     script,
 )
 from speccheck.validator.simulation.kit.network import NotKnownError
+from speccheck.validator.simulation.making import SCHEMA
 from speccheck.validator.simulation.planting import Planting, told
 from speccheck.validator.simulation.shape import shape_of
 from speccheck.validator.spec.hardware import resolve_instance
@@ -196,7 +197,7 @@ def manifest(ordered: Ordered, paths: Iterable[str], spoiled: Mapping[str, str])
     """What the kit is made of and what is wrong in it, as the text of a file."""
     fleet = ordered.fleet
     document = {
-        "schema": "speccheck-simulation/1",
+        "schema": SCHEMA,
         "synthetic": fleet.synthetic,
         "nodes": fleet.nodes,
         "job": fleet.job,

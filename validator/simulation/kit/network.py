@@ -25,12 +25,13 @@ _LARGE_SIZES = (2**30, 2**32, 2**33)
 _SIZES = (8, *(2**power for power in range(10, 34, 2)), 2**33)
 _OTHER_SIZES = tuple(2**power for power in range(20, 35, 2))
 # The message at which half of the peak is reached, and the time of the smallest.
-_HALF_BYTES = 64 * 2**20
+_HALF_BYTES, _HALF_OF_LARGE = 64 * 2**20, 12 * 2**20
 _LEAST_SECONDS = 22e-6
 _TAIL = 1.5  # of the 99th percentile over the median
 _RUN_SPREAD = 0.004
 _RUNS = 10
 _GIGABIT = 1e9 / 8
+_OTHERS: tuple[Collective, ...] = ("all_gather", "reduce_scatter", "all_to_all")
 _TRANSFER_BYTES = 8 * 2**20
 
 
@@ -51,7 +52,7 @@ def collectives(job: Job, dice: Dice, hosts: list[str]) -> dict[str, list[Any]]:
     found["all-reduce-again"] = [
         _run(job, dice, hosts, "all_reduce", ring, _LARGE_SIZES) for _ in range(_RUNS)
     ]
-    for name in ("all_gather", "reduce_scatter", "all_to_all"):
+    for name in _OTHERS:
         peak = _peak(job, name)
         if peak is not None:
             run = _run(job, dice, hosts, name, peak, _OTHER_SIZES)
@@ -59,7 +60,7 @@ def collectives(job: Job, dice: Dice, hosts: list[str]) -> dict[str, list[Any]]:
     return found
 
 
-def _peak(job: Job, collective: str) -> float | None:
+def _peak(job: Job, collective: Collective) -> float | None:
     """What healthy machines reach with the largest messages; None: nobody knows."""
     context = Context(nodes=job.nodes, instance=job.instance)
     try:
@@ -69,14 +70,20 @@ def _peak(job: Job, collective: str) -> float | None:
         return None
     if found.reason or not found.possible:
         return None
-    # Of several ways that NCCL may go, what holds on all of them.
     floors = [(one.warn_below, one.ceiling) for one in found.possible]
     warn = max((least for least, _ in floors if least is not None), default=None)
-    top = min((most for _, most in floors if most is not None), default=None)
+    # Of several ways that NCCL may go, what holds on all; in a rack NVLink is the way.
+    tops = [most for _, most in floors if most is not None]
+    top = (max if _is_rack(job) else min)(tops, default=None)
     if warn is None:
         return None
     share = _TO_ALL / 0.8 if collective == "all_to_all" else _RING / 0.92
     return min(warn * share, (top or warn * share) * 0.99)
+
+
+def _is_rack(job: Job) -> bool:
+    """Whether NVLink joins all of the machines."""
+    return job.ranks <= job.shape.instance["nvlink_domain_size"]
 
 
 def _run(
@@ -126,7 +133,7 @@ def _run(
 
 def _rate(size: int, peak: float, factor: float) -> float:
     """Bus bandwidth of a size: of small messages the time is what counts."""
-    half = _HALF_BYTES if size < 2**30 else 0
+    half = _HALF_BYTES if size < _LARGE_SIZES[0] else _HALF_OF_LARGE
     seconds = max(size * factor / peak * (1 + half / size), _LEAST_SECONDS)
     return max(size * factor / seconds, 1000.0)
 
@@ -196,7 +203,7 @@ def _communicator(job: Job, nodes: int) -> dict[str, Any]:
     gpus = job.shape.gpus
     ranks = gpus * nodes
     adapters = [f"{name}:1/IB" for name in _adapters(job)]
-    across = gpus * 4 if nodes > 1 else 0
+    across = gpus * 4 if nodes > 1 and not _is_rack(job) else 0
     return {
         "nccl_version": NCCL,
         "cuda_version": "12.8",
@@ -208,6 +215,8 @@ def _communicator(job: Job, nodes: int) -> dict[str, Any]:
         "finished_ranks": list(range(ranks)),
         "unfinished_ranks": [],
         "is_complete": True,
+        "is_mnnvl": _is_rack(job) and nodes > 1,
+        "nvlink_cliques": 1,
         "init_seconds": 3.1,
         "warnings": 0,
         "bootstrap_interface": "eth0",

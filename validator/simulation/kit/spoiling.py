@@ -67,7 +67,7 @@ def _missing_node(files: Files) -> None:
 
 
 def _absent_leaf(files: Files) -> None:
-    del _object(files, _snapshots(files)[0])["gpus"][0]["remap_pending"]
+    del _object(files, _snapshots(files)[0])["gpus"][0]["remap_is_pending"]
 
 
 def _old(files: Files, *paths: str) -> None:
@@ -140,7 +140,7 @@ def _other_type(files: Files) -> None:
 
 def _credential(files: Files) -> None:
     token = "hf_" + _LETTERS[:34]
-    files[SCRIPT] = f"{files[SCRIPT]}export HF_TOKEN={token}\n"
+    files[CONFIGURATION] = f"{files[CONFIGURATION]}  HF_TOKEN: {token}\n"
 
 
 def _two_precisions(files: Files) -> None:
@@ -206,7 +206,7 @@ SPOILS: dict[str, Spoil] = {
     ),
     "other_type": Spoil("one machine is of another type", _other_type, "", "L2"),
     "credential": Spoil(
-        "the script of the job holds a credential",
+        "the configuration holds a credential",
         _credential,
         "security-energy",
         "L1",
