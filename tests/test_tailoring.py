@@ -13,7 +13,7 @@ import yaml
 from tests.reported_fleets import healthy_fleet, kept
 
 from speccheck.validator.cli.main import main
-from speccheck.validator.report.certificate_model import Tailored
+from speccheck.validator.certification.certificate_model import Tailored
 from speccheck.validator.request import Request
 from speccheck.validator.spec.edition import load_edition
 from speccheck.validator.tailoring.told import tailored

@@ -91,8 +91,8 @@ class Denied(_Part):
 class Track(_Part):
     """One track.
 
-    level: the highest that it has, null for none. highest: for which the edition has a
-    clause. required, passed, not_applicable: musts and shoulds.
+    level: the highest that it has, null for none. highest: of which a clause applies.
+    required, passed, not_applicable: musts and shoulds.
     """
 
     track: str

@@ -12,6 +12,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.spec.edition import Edition
 
 _JUDGED = frozenset({"pass", "fail", "waived"})
+_SHOWN = frozenset({"pass", "waived"})
 _HOLDS = frozenset({"pass", "waived", "not_applicable"})
 _WORDS = {
     "fail": "fails",
@@ -45,7 +46,7 @@ class Grant(Record):
 
     Attributes:
         level: the highest that it has; None for none.
-        highest: the highest for which the edition has a clause.
+        highest: the highest of which a clause applies.
         required, passed, not_applicable: musts and shoulds up to `highest`.
         coverage: the judged share of those that apply; None where none does.
         denied: what stands before the next level.
@@ -100,17 +101,19 @@ def _grant(
     weighed = [one for one in results if one.level != "may"]
     held: str | None = None
     denied: tuple[Denial, ...] = ()
-    there = [one for one in LEVELS if any(_at(o, one) for o in weighed)]
+    there = [one for one in LEVELS if _applicable(weighed, one)]
     for level in there:
         upto = [one for one in weighed if one.clause.certification_level <= level]
         denied = tuple(_denials(level, upto, floor, obstacles))
         if denied:
             break
-        if any(one.outcome in {"pass", "waived"} for one in upto if _at(one, level)):
-            held = level
-    if held is None and not denied:
-        highest = there[-1] if there else LEVELS[0]
-        denied = (Denial(highest, "", "not_applicable", "nothing of it applies"),)
+        if not any(o.outcome in _SHOWN for o in _applicable(weighed, level)):
+            told = "nothing that it asks for at this level was seen to hold"
+            denied = (Denial(level, "", "coverage", told),)
+            break
+        held = level
+    if not there:
+        denied = (Denial(LEVELS[0], "", "not_applicable", "nothing of it applies"),)
     return Grant(
         track,
         held,
@@ -123,8 +126,13 @@ def _grant(
     )
 
 
-def _at(one: ClauseResult, level: str) -> bool:
-    return one.clause.certification_level == level
+def _applicable(results: Sequence[ClauseResult], level: str) -> list[ClauseResult]:
+    """The clauses of exactly that level which apply."""
+    return [
+        one
+        for one in results
+        if one.clause.certification_level == level and one.outcome != "not_applicable"
+    ]
 
 
 def coverage(results: Sequence[ClauseResult]) -> float | None:
