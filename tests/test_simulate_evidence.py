@@ -24,6 +24,7 @@ from speccheck.validator.simulation.kit.making import (
     texts,
 )
 from speccheck.validator.simulation.kit.spoiling import SPOILS
+from speccheck.validator.simulation.page import PAGE_OF_KITS, page_of_kits
 from speccheck.validator.simulation.planting import Planting
 from speccheck.validator.simulation.shape import instances
 
@@ -202,3 +203,8 @@ def test_two_spoils_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
     order = KitOrder(FLEET, Planting(), str(tmp_path / "x"), ("no_drill", "slow_drill"))
     with pytest.raises(UsageError, match="such a kit cannot have it"):
         write_kit(order)
+
+
+def test_the_page_has_the_table_of_spoils() -> None:
+    text = PAGE_OF_KITS.read_text("utf-8")
+    assert page_of_kits(text) == text

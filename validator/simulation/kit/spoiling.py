@@ -224,6 +224,6 @@ SPOILS: dict[str, Spoil] = {
         "PREC-002",
     ),
     "no_configuration": Spoil(
-        "there are no files of the job", _no_configuration, _MEM, "L1", "BATCH-001"
+        "there are no files of the job", _no_configuration, _MEM, "L1"
     ),
 }
