@@ -58,7 +58,7 @@ def document(edition: Edition, source: EditionSource) -> Document:
     linked = Linked(edition.clauses.keys())
     blocks = (
         *front(edition, source),
-        *requirements(edition, source, linked),
+        *requirements(edition, linked),
         *profiles(source, linked),
         *conformance(source),
         *changes(source, linked),

@@ -21,9 +21,8 @@ from speccheck.validator.report.specification.blocks import (
     line,
     table,
 )
-from speccheck.validator.spec.compose import compose
+from speccheck.validator.spec.compose import ComposedEdition, compose
 from speccheck.validator.spec.edition import Clause, Edition
-from speccheck.validator.spec.edition_models import ClauseSource, EditionSource
 from speccheck.validator.spec.number import number_text
 from speccheck.validator.spec.show import (
     by_profile_text,
@@ -33,12 +32,10 @@ from speccheck.validator.spec.show import (
 )
 
 
-def requirements(
-    edition: Edition, source: EditionSource, linked: Linked
-) -> Iterator[Block]:
+def requirements(edition: Edition, linked: Linked) -> Iterator[Block]:
     """The chapter of requirements."""
     yield Heading(1, "Requirements", "requirements")
-    by_id = {clause.id: clause for clause in source.clauses}
+    composed = compose(edition, use="ci")
     for code, title in edition.areas.items():
         found = [one for one in edition.clauses.values() if one.area == code]
         if not found:
@@ -46,7 +43,7 @@ def requirements(
         yield Heading(2, f"{title} ({code})", anchor_of(f"area {code}"))
         yield Paragraph(line(_count(found)))
         for clause in found:
-            yield from _Clause(clause, by_id[clause.id], edition, linked).blocks()
+            yield from _Clause(clause, composed, linked).blocks()
 
 
 def _count(found: list[Clause]) -> str:
@@ -63,11 +60,11 @@ class _Clause:
     """One clause as blocks."""
 
     def __init__(
-        self, clause: Clause, source: ClauseSource, edition: Edition, linked: Linked
+        self, clause: Clause, composed: ComposedEdition, linked: Linked
     ) -> None:
         self._clause = clause
-        self._source = source
-        self._edition = edition
+        self._composed = composed
+        self._edition = composed.edition
         self._linked = linked
 
     def blocks(self) -> Iterator[Block]:
@@ -107,7 +104,7 @@ class _Clause:
     def _terms(self) -> Iterator[tuple[str, Line]]:
         clause, edition = self._clause, self._edition
         yield "Applies", line(*conditions_text(clause, edition))
-        judged = compose(edition, use="ci").judged(clause.id)
+        judged = self._composed.judged(clause.id)
         for text in raised_elsewhere(clause, edition, judged):
             yield "Raised", self._linked(text)
         adding = [p.id for p in edition.profiles.values() if clause.id in _added(p)]
