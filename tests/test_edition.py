@@ -18,7 +18,6 @@ from speccheck.validator.spec.edition import (
     Edition,
     UnknownEdition,
     digest,
-    editions,
     load_edition,
 )
 from speccheck.validator.spec.edition_consistency import COMPUTED_FACTS
@@ -314,10 +313,6 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 
 # Loading
-
-
-def test_the_editions_are_listed() -> None:
-    assert editions() == ("1.0",)
 
 
 def test_an_edition_is_loaded_from_a_folder_and_a_file(tmp_path: Path) -> None:
