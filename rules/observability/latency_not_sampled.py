@@ -19,12 +19,16 @@ Good::
     # net.internode.latency at 00:00, 00:30, 01:00, ...
 """
 
+from collections.abc import Iterator
 from itertools import pairwise
 
+from speccheck.validator.evidence.measurement.metric_dictionary import MetricDictionary
 from speccheck.validator.evidence.measurement.series import samples_of, series_of
 from speccheck.validator.evidence.measurement.telemetry import Metrics, RunLogs
 from speccheck.validator.models.durations import duration
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
+
+_LATENCY = "net.internode.latency"
 
 
 class Latency(Numbers):
@@ -35,9 +39,11 @@ class Latency(Numbers):
 
 
 @rule(clause="OBS-005")
-def latency_not_sampled(metrics: Metrics, logs: RunLogs, limit: Latency) -> Verdicts:
+def latency_not_sampled(
+    metrics: Metrics, logs: RunLogs, dictionary: MetricDictionary, limit: Latency
+) -> Verdicts:
     """Judge the gaps of all measurements together, and what follows the last."""
-    series = series_of(metrics, ["net.internode.latency"])
+    series = series_of(metrics, [_LATENCY])
     times = sorted(
         {
             sample.time
@@ -50,13 +56,12 @@ def latency_not_sampled(metrics: Metrics, logs: RunLogs, limit: Latency) -> Verd
         yield unknown(
             "no log holds the latency between nodes with the times at which it was "
             "measured",
-            missing=["net.internode.latency"],
+            missing=[_LATENCY],
             at=metrics.count,
         )
         return
-    ends = [one.last_seconds.value for one in logs.shown]
-    end = max([one for one in ends if one is not None], default=times[-1])
-    gaps = [later - one for one, later in pairwise([*times, max(end, times[-1])])]
+    end = max([times[-1], *_ends(metrics, logs, dictionary)])
+    gaps = [later - one for one, later in pairwise([*times, end])]
     longest, most = max(gaps), limit.latency_interval * limit.slack
     at = [one.times for one in series]
     if longest <= most:
@@ -70,3 +75,16 @@ def latency_not_sampled(metrics: Metrics, logs: RunLogs, limit: Latency) -> Verd
         required=limit.latency_interval,
         cost="a path that degrades is seen when it fails",
     )
+
+
+def _ends(
+    metrics: Metrics, logs: RunLogs, dictionary: MetricDictionary
+) -> Iterator[float]:
+    """When the logs end that tell of training, or of the latency where none does."""
+    training = series_of(metrics, (one.id for one in dictionary.of_clause("OBS-003")))
+    for one in training or series_of(metrics, [_LATENCY]):
+        number = one.log.value
+        if number is not None and number < len(logs.shown):
+            end = logs.shown[number].last_seconds.value
+            if end is not None:
+                yield end
