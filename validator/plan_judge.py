@@ -134,7 +134,11 @@ class PlanJudge:
 
     def __call__(self, group: PlanFiles) -> JudgedPlan:
         """Judge the plan that these files make together."""
-        return self.judged(group, assemble(group.files, self.request.context))
+        evidence = assemble(group.files, self.request.context)
+        if (told := self.request.declaration) is not None:
+            by_type = {**evidence.by_type, type(told): told}
+            evidence = evidence._replace(by_type=by_type)
+        return self.judged(group, evidence)
 
     def judged(self, group: PlanFiles, evidence: PlanEvidence) -> JudgedPlan:
         """Judge the evidence of a plan, as it was read or as it was changed."""
