@@ -175,6 +175,7 @@ def _again(
     order = Order(
         found.instance_type,
         found.edition.id,
+        found.edition.is_pinned,
         tuple(found.asked_profiles),
         bool(found.verifier.tool.plugins),
     )
