@@ -57,6 +57,10 @@ class PlanEvidence(Record):
     scopes: tuple[Scope, ...] = OF_FILES
     measured: tuple[str, ...] = ()
 
+    def and_also(self, found: object) -> "PlanEvidence":
+        """The same with one more kind of evidence, that stands in no file."""
+        return self._replace(by_type={**self.by_type, type(found): found})
+
 
 def assemble(files: Sequence[ReadFile], context: Context) -> PlanEvidence:
     """Merge the readings of files and the command line into one plan's evidence."""

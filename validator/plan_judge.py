@@ -135,9 +135,8 @@ class PlanJudge:
     def __call__(self, group: PlanFiles) -> JudgedPlan:
         """Judge the plan that these files make together."""
         evidence = assemble(group.files, self.request.context)
-        if (told := self.request.declaration) is not None:
-            by_type = {**evidence.by_type, type(told): told}
-            evidence = evidence._replace(by_type=by_type)
+        if self.request.declaration is not None:
+            evidence = evidence.and_also(self.request.declaration)
         return self.judged(group, evidence)
 
     def judged(self, group: PlanFiles, evidence: PlanEvidence) -> JudgedPlan:

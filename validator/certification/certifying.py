@@ -29,7 +29,7 @@ from speccheck.validator.sources.context import Context
 from speccheck.validator.spec.edition import UseTerms, load_edition
 
 USE = "certify"
-_INSTANCE = "instance/"
+INSTANCE = "instance/"
 
 
 class Order(Record):
@@ -74,7 +74,7 @@ def request_of(order: Order, subject: Subject) -> Request:
 
     A job that does not say on how many nodes it runs is one of as many as were seen.
     """
-    context = Context(instance=order.instance.removeprefix(_INSTANCE))
+    context = Context(instance=order.instance.removeprefix(INSTANCE))
     if not assemble(subject.job, context).plan.value("cluster.nodes").is_known:
         context = context._replace(nodes=len(subject.machines) or None)
     return Request(
@@ -100,9 +100,10 @@ def terms_of(spec: str) -> UseTerms:
 def certify(order: Order, evidence: Evidence, now: datetime) -> Certification:
     """Judge evidence and grant levels; raises what `PlanJudge` raises."""
     terms = terms_of(order.spec)
-    request = request_of(order, evidence.subject)
-    declaration = _declaration(order, evidence, now)
-    judgements = judge_subject(request, evidence.subject, declaration)
+    request = request_of(order, evidence.subject)._replace(
+        declaration=_declaration(order, evidence, now)
+    )
+    judgements = judge_subject(request, evidence.subject, now.timestamp())
     results = clause_results(judgements.edition, judgements.judged)
     contents = [
         (one.name, _content(one.files[0].source.text), one)

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from speccheck.validator.assemble import assemble
 from speccheck.validator.certification.distributions import Sample, samples
 from speccheck.validator.certification.results import Judged
-from speccheck.validator.evidence.declaration import Declaration
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.measurement.conditions import Conditions
 from speccheck.validator.evidence.node.node import Node
@@ -20,7 +19,7 @@ from speccheck.validator.fleet.attendance import Expected
 from speccheck.validator.fleet.listing import listing
 from speccheck.validator.fleet.run import judge_fleet
 from speccheck.validator.fleet.work import Work
-from speccheck.validator.plan_judge import JudgedPlan, PlanJudge
+from speccheck.validator.plan_judge import PlanJudge
 from speccheck.validator.request import Request
 from speccheck.validator.sources.files import ReadFile
 from speccheck.validator.sources.joining.grouping import PlanFiles
@@ -58,15 +57,13 @@ class Judgements(Record):
     samples: tuple[Sample, ...]
 
 
-def judge_subject(
-    request: Request, subject: Subject, declaration: Declaration
-) -> Judgements:
+def judge_subject(request: Request, subject: Subject, now: float) -> Judgements:
     """Judge a subject.
 
     Args:
-        request: for use certify, without arguments.
+        request: for use certify, without arguments, with its declaration.
         subject: what there is.
-        declaration: how it was asked for, with the digests of all evidence, and when.
+        now: seconds since 1970, for evidence that is held to an age.
 
     Raises what `PlanJudge` raises.
 
@@ -75,16 +72,11 @@ def judge_subject(
     # What compares machines is asked once, of all of them.
     of_fleets = {one.name for one in judge.entries if one.scope == "fleet"}
 
-    def judged_with(files: tuple[ReadFile, ...]) -> JudgedPlan:
-        evidence = assemble(files, request.context)
-        by_type = {**evidence.by_type, Declaration: declaration}
-        return judge.judged(PlanFiles(files), evidence._replace(by_type=by_type))
-
     machines = subject.machines or (Machine("", ()),)
     by_machine = {
         machine.name: [
             _answered_for(one.finding._replace(places=()))
-            for one in judged_with(_files(subject, machine)).findings
+            for one in judge(PlanFiles(_files(subject, machine))).findings
             if one.finding.rule not in of_fleets
         ]
         for machine in machines
@@ -92,7 +84,7 @@ def judge_subject(
     first = assemble(_files(subject, machines[0]), request.context)
     profiles = judge.judge_of(first.plan, (), first.scopes, first.measured).composed
     judged = [*_told_once(by_machine)]
-    judged += (Judged("", one) for one in _of_fleet(request, subject, declaration))
+    judged += (Judged("", one) for one in _of_fleet(request, subject, now))
     return Judgements(
         judge.edition,
         tuple(one.id for one in profiles.profiles),
@@ -126,13 +118,10 @@ def _told_once(by_machine: Mapping[str, Sequence[Finding]]) -> Iterator[Judged]:
                 yield Judged("", one)
 
 
-def _of_fleet(
-    request: Request, subject: Subject, declaration: Declaration
-) -> Iterable[Finding]:
+def _of_fleet(request: Request, subject: Subject, now: float) -> Iterable[Finding]:
     paths = [one.files[0].status.path for one in subject.machines]
     work = Work(request, subject.job, _go)
     expected = Expected(number=subject.expected)
-    now = declaration.judged_seconds or 0.0
     found = judge_fleet(work, listing(paths), expected, now=now, cores=1).of_fleet
     return (one._replace(places=()) for one in found)
 
