@@ -114,6 +114,7 @@ GENERATORS := \
   report.framework_schemas.generate \
   report.rule_pages \
   report.clause_pages \
+  report.specification.page \
   cli.reference_pages \
   rule_index \
   report.coverage_page \

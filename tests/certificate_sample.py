@@ -48,6 +48,8 @@ _PREDICATE: dict[str, Any] = {
     "instance_type": INSTANCE_TYPE,
     "provider": "contoso",
     "profiles": ["base", "instance/contoso-gx8-h100", "use/certify"],
+    "asked_profiles": [],
+    "expected_machines": None,
     "verifier": {
         "id": "Contoso platform team",
         "key_id": KEY.public.key_id,

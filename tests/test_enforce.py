@@ -9,7 +9,7 @@ import pytest
 
 import speccheck.schemas
 from speccheck.validator.cli.main import main
-from speccheck.validator.sources import files
+from speccheck.validator.sources.documents.reading import read_text
 from speccheck.validator.spec.edition import digest
 
 COMPILED = Path(speccheck.schemas.__file__).parent / "1.0" / "compiled.json"
@@ -139,13 +139,12 @@ def test_a_verdict_without_a_must_stays_without_one(
 
 def test_files_are_read_once(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    original = files.read_text
 
     def counting(path: str) -> str:
         read.append(path)
-        return original(path)
+        return read_text(path)
 
-    monkeypatch.setattr(files, "read_text", counting)
+    monkeypatch.setattr("speccheck.validator.sources.files.read_text", counting)
     judge("--hours", "0.75", "--warn", "next.json")
     assert read.count("sft.yaml") == 1
 

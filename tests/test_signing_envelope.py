@@ -338,3 +338,11 @@ def test_a_signed_payload_that_is_no_statement_is_refused(
     with pytest.raises(StatementError) as refused:
         verified(signed(payload, KEY), [KEY.public])
     assert says in str(refused.value)
+
+
+def test_what_is_wrong_is_told_of_the_file() -> None:
+    with pytest.raises(EnvelopeError) as refused:
+        verified(b'{"a": 1}\n', [KEY.public], name="cert.json")
+    assert str(refused.value).startswith("cert.json: line 1, column 6: not canonical")
+    with pytest.raises(OtherKeyError, match=r"^cert\.json: signed with key "):
+        verified(envelope(), [OTHER.public], name="cert.json")

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.reported_fleets import healthy_fleet, kept
 
-from speccheck.validator.cli.main import main
+from reported_fleets import healthy_fleet, kept
 from speccheck.validator.certification.certificate_model import Tailored
+from speccheck.validator.cli.main import main
 from speccheck.validator.request import Request
 from speccheck.validator.spec.edition import load_edition
 from speccheck.validator.tailoring.told import tailored

@@ -134,7 +134,10 @@ class PlanJudge:
 
     def __call__(self, group: PlanFiles) -> JudgedPlan:
         """Judge the plan that these files make together."""
-        return self.judged(group, assemble(group.files, self.request.context))
+        evidence = assemble(group.files, self.request.context)
+        if self.request.declaration is not None:
+            evidence = evidence.and_also(self.request.declaration)
+        return self.judged(group, evidence)
 
     def judged(self, group: PlanFiles, evidence: PlanEvidence) -> JudgedPlan:
         """Judge the evidence of a plan, as it was read or as it was changed."""

@@ -43,10 +43,14 @@ class Verifier(_Part):
 
 
 class CertificateEdition(_Part):
-    """What was judged against; tailoring: own numbers, each with its reason."""
+    """What was judged against.
+
+    is_pinned: the user named it. tailoring: own numbers, each with its reason.
+    """
 
     id: str
     stage: str
+    is_pinned: bool
     sha256: Sha256
     tailoring: list["Tailored"]
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 
+from speccheck.validator import VERSION
 from speccheck.validator.assemble import assemble
 from speccheck.validator.certification.distributions import Distribution, distributions
 from speccheck.validator.certification.evidence import Evidence
@@ -21,20 +22,26 @@ from speccheck.validator.certification.judging import (
 )
 from speccheck.validator.certification.obstacles import obstacles
 from speccheck.validator.certification.results import ClauseResult, clause_results
+from speccheck.validator.evidence.declaration import Declaration, EvidenceDigest
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.request import Request
 from speccheck.validator.sources.context import Context
 from speccheck.validator.spec.edition import UseTerms, load_edition
 
 USE = "certify"
-_INSTANCE = "instance/"
+INSTANCE = "instance/"
 
 
 class Order(Record):
-    """What is asked for. instance: without the prefix. profiles: others, by name."""
+    """What is asked for.
+
+    instance: the type of machine. profiles: others, by name. is_pinned: the user named
+    the edition.
+    """
 
     instance: str
     spec: str = "1.0"
+    is_pinned: bool = False
     profiles: tuple[str, ...] = ()
     plugins: bool = False
 
@@ -67,7 +74,7 @@ def request_of(order: Order, subject: Subject) -> Request:
 
     A job that does not say on how many nodes it runs is one of as many as were seen.
     """
-    context = Context(instance=order.instance.removeprefix(_INSTANCE))
+    context = Context(instance=order.instance.removeprefix(INSTANCE))
     if not assemble(subject.job, context).plan.value("cluster.nodes").is_known:
         context = context._replace(nodes=len(subject.machines) or None)
     return Request(
@@ -93,9 +100,10 @@ def terms_of(spec: str) -> UseTerms:
 def certify(order: Order, evidence: Evidence, now: datetime) -> Certification:
     """Judge evidence and grant levels; raises what `PlanJudge` raises."""
     terms = terms_of(order.spec)
-    judgements = judge_subject(
-        request_of(order, evidence.subject), evidence.subject, now.timestamp()
+    request = request_of(order, evidence.subject)._replace(
+        declaration=_declaration(order, evidence, now)
     )
+    judgements = judge_subject(request, evidence.subject, now.timestamp())
     results = clause_results(judgements.edition, judgements.judged)
     contents = [
         (one.name, _content(one.files[0].source.text), one)
@@ -129,6 +137,20 @@ def certify(order: Order, evidence: Evidence, now: datetime) -> Certification:
             )
         ),
         tuple(distributions(judgements.samples)),
+    )
+
+
+def _declaration(order: Order, evidence: Evidence, now: datetime) -> Declaration:
+    edition = load_edition(order.spec)
+    return Declaration(
+        edition=edition.id,
+        edition_named=order.spec if order.is_pinned else "",
+        edition_stage=edition.stage,
+        edition_sha256=edition.sha256,
+        profiles_named=(order.instance, *order.profiles),
+        tool_version=VERSION,
+        evidence=tuple(EvidenceDigest(o.path, o.sha256) for o in evidence.files),
+        judged_seconds=now.timestamp(),
     )
 
 

@@ -61,7 +61,7 @@ def judge_subject(request: Request, subject: Subject, now: float) -> Judgements:
     """Judge a subject.
 
     Args:
-        request: for use certify, without arguments.
+        request: for use certify, without arguments, with its declaration.
         subject: what there is.
         now: seconds since 1970, for evidence that is held to an age.
 
@@ -71,6 +71,7 @@ def judge_subject(request: Request, subject: Subject, now: float) -> Judgements:
     judge = PlanJudge(request, proposes=False)
     # What compares machines is asked once, of all of them.
     of_fleets = {one.name for one in judge.entries if one.scope == "fleet"}
+
     machines = subject.machines or (Machine("", ()),)
     by_machine = {
         machine.name: [

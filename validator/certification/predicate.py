@@ -54,6 +54,7 @@ def predicate(found: Certification, issue: Issue) -> dict[str, Any]:
         "edition": {
             "id": edition.id,
             "stage": edition.stage,
+            "is_pinned": found.order.is_pinned,
             "sha256": edition.sha256,
             "tailoring": [dict(one) for one in issue.tailoring],
         },

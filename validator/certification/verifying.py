@@ -7,6 +7,7 @@ from typing import Any, Literal
 from speccheck.validator.certification.arithmetic import contradictions
 from speccheck.validator.certification.certificate_model import Certificate
 from speccheck.validator.certification.certifying import (
+    INSTANCE,
     Order,
     certify,
     terms_of,
@@ -173,8 +174,9 @@ def _again(
     created: datetime,
 ) -> Step:
     order = Order(
-        found.instance_type,
+        f"{INSTANCE}{found.instance_type}",
         found.edition.id,
+        found.edition.is_pinned,
         tuple(found.asked_profiles),
         bool(found.verifier.tool.plugins),
     )

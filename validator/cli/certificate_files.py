@@ -3,6 +3,7 @@
 import hashlib
 import os
 import secrets
+import sys
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
@@ -14,8 +15,9 @@ from speccheck.validator.cli.options import Parsed, UsageError
 from speccheck.validator.cli.request import list_of
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.certificate_text import certificate_text
-from speccheck.validator.report.style import Style
+from speccheck.validator.report.style import Style, printable
 from speccheck.validator.report.write import write_all
+from speccheck.validator.signing.key_files import open_to_others
 from speccheck.validator.signing.signers import Signer, signed, signer_of
 from speccheck.validator.signing.statement import (
     CERTIFICATE_TYPE,
@@ -54,6 +56,8 @@ def signer_in(parsed: Parsed) -> Signer | None:
                 message = f"--{flag} needs --key: nothing is written that is not signed"
                 raise UsageError(message)
         return None
+    if warning := open_to_others(key):
+        sys.stderr.write(f"speccheck: warning: {printable(warning)}\n")
     public = parsed.values.get("public")
     variable = parsed.values.get("passphrase_env")
     return signer_of(

@@ -153,6 +153,7 @@ def _order(parsed: Parsed) -> Order:
     return Order(
         instances[0],
         spec if isinstance(spec, str) else "1.0",
+        isinstance(spec, str),
         tuple(one.id for one in found if one.kind not in {"instance", "use"}),
         "plugins" in parsed.values,
     )

@@ -98,8 +98,9 @@ def _verify(parsed: Parsed) -> int:
         message = "verify needs --key FILE, the public key of whom you trust"
         raise UsageError(message)
     keys = [read_public_key(name) for name in names]
-    statement = verified(_content(parsed.files[0]), keys)
-    found = read_certificate(statement.predicate, parsed.files[0])
+    path = parsed.files[0]
+    statement = verified(_content(path), keys, name=path)
+    found = read_certificate(statement.predicate, path)
     signature = Step("signature", "pass", f"of key {found.verifier.key_id[:16]}")
     if found.verifier.key_id not in {one.key_id for one in keys}:
         told = "the certificate names another key than the one that signed it"

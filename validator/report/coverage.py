@@ -170,7 +170,7 @@ def _gap(clause: Clause, edition: Edition, rules: Sequence[CoveringRule]) -> Gap
         by_rules = "; files can show that it fails, not that it holds"
         reads_files = any(one.rule.scope not in {"node", "fleet"} for one in rules)
         return Gap("needs_live_evidence", live + (by_rules if reads_files else ""))
-    if rules:
+    if any(one.rule.scope != "measurement" for one in rules):
         return None
     for name in clause.applies_when:
         condition = edition.conditions[name]

@@ -7,6 +7,7 @@ from speccheck.validator.signing.faults import (
     KeyFileError,
     OtherKeyError,
     SignatureError,
+    SigningError,
     StatementError,
 )
 from speccheck.validator.signing.keys import PublicKey
@@ -21,12 +22,25 @@ _SHOWN_DIGITS = 16
 
 
 def verified(
-    content: bytes, keys: Sequence[PublicKey], wanted: str = CERTIFICATE_TYPE
+    content: bytes,
+    keys: Sequence[PublicKey],
+    wanted: str = CERTIFICATE_TYPE,
+    name: str = "",
 ) -> Statement:
     """What an envelope states, signed with one of the keys; raises SigningError.
 
-    The payload is not looked into before the signature is known to fit.
+    The payload is not looked into before the signature is known to fit. name: of the
+    file, for what is told.
     """
+    try:
+        return _verified(content, keys, wanted)
+    except SigningError as error:
+        if not name:
+            raise
+        raise error.within(name) from None
+
+
+def _verified(content: bytes, keys: Sequence[PublicKey], wanted: str) -> Statement:
     if not keys:
         message = "no public key was given"
         raise KeyFileError(message, "--key pub.pem")

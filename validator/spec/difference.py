@@ -68,7 +68,7 @@ class Difference(Record):
     @property
     def is_of_clause(self) -> bool:
         """Whether it is of a clause itself, and not of a profile or the edition."""
-        return self.kind != "profile" and self.subject != "edition"
+        return "/" not in self.subject and self.subject not in {"edition", "base"}
 
 
 def heaviest(weights: Iterable[Weight]) -> Weight:

@@ -71,7 +71,10 @@ def load_edition_source(folder: Path) -> EditionSource:
     Raises EditionSourceError with one line for each problem: file, clause or profile,
     field, what is wrong.
     """
-    files = edition_files(folder)
+    return _source(edition_files(folder))
+
+
+def _source(files: Files) -> EditionSource:
     reader = _Reader(files)
     head = reader.read(HEAD, HeadSource)
     clauses: list[ClauseSource] = []
@@ -133,8 +136,9 @@ def edition_files(folder: Path, within: tuple[str, ...] = ()) -> Files:
         found.append(f"{HEAD}: extends: there is no edition {base.id}")
     if found:
         raise EditionSourceError(found)
-    whole, found = extended(edition_files(where, (*within, str(head.get("id")))), files)
-    digest, problem = _pinned(base, where, str(head.get("stage")))
+    whole_base = edition_files(where, (*within, str(head.get("id"))))
+    whole, found = extended(whole_base, files)
+    digest, problem = _pinned(base, where, whole_base, str(head.get("stage")))
     found += [problem] if problem else []
     if found:
         raise EditionSourceError(found)
@@ -154,9 +158,9 @@ def _base_of(head: dict[str, Any]) -> BaseSource:
         raise EditionSourceError([message]) from error
 
 
-def _pinned(base: BaseSource, where: Path, stage: str) -> tuple[str, str]:
+def _pinned(base: BaseSource, where: Path, files: Files, stage: str) -> tuple[str, str]:
     """The sha256 of the base as it is, and what is wrong with it: often nothing."""
-    digest: str = compile_edition(load_edition_source(where))["sha256"]
+    digest: str = compile_edition(_source(files))["sha256"]
     frozen = frozen_editions(str(where.parent)).get(base.id)
     for expected, by in (
         (base.sha256, "this edition was written for"),

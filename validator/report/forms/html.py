@@ -3,8 +3,9 @@
 No script, no font, no picture from elsewhere. The same run gives the same bytes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.report.forms.html_findings import chapters, findings_html
 from speccheck.validator.report.forms.html_judged import (
     files_html,
@@ -27,13 +28,15 @@ from speccheck.validator.report.forms.html_summary import (
     title_text,
     waived_html,
 )
-from speccheck.validator.report.forms.html_text import section
+from speccheck.validator.report.forms.html_text import code, section
 from speccheck.validator.report.merge_findings import shown_findings
-from speccheck.validator.report.style import Style
+from speccheck.validator.report.style import Style, counted
 from speccheck.validator.report.told import Told
+from speccheck.validator.report.topology_svg import topology_html
 from speccheck.validator.report.waived_text import sorted_waived
 
 _SHEETS = ("html_topology",)
+_MOST_MACHINES = 8
 
 
 def report(told: Told, _: Style) -> Iterator[str]:
@@ -67,6 +70,7 @@ def _sections(told: Told) -> Iterator[tuple[str, str, str]]:
     total = len(shown)
     yield "coverage", "Coverage", coverage_html(told)
     yield "first", "What to do first", first_html(shown, found, many=many)
+    yield "machine", "Machine", _machines(plans)
     yield "rules", "Failures by rule", rules_html(told)
     title = f"Findings ({total:,})" if total else "Findings"
     yield "findings", title, _said(told) + (findings or nothing) + unsought_html(run)
@@ -77,6 +81,24 @@ def _sections(told: Told) -> Iterator[tuple[str, str, str]]:
     yield "plan", title, "".join(plans_html(plans))
     yield "measured", "Measured", measured_html(measured)
     yield "files", "Files", files_html(run.files)
+
+
+def _machines(plans: Sequence[JudgedPlan]) -> str:
+    """The pictures of the first machines."""
+    layouts = [
+        (one.shown.files, one.shown.machine)
+        for one in plans
+        if one.shown and one.shown.machine
+    ]
+    parts = []
+    for files, layout in layouts[:_MOST_MACHINES]:
+        if len(layouts) > 1 and files:
+            parts.append(f"<h3>{code(files[0].path)}</h3>\n")
+        parts.append(topology_html(layout))
+    if len(layouts) > _MOST_MACHINES:
+        more = counted(len(layouts) - _MOST_MACHINES, "more machine")
+        parts.append(f'<p class="note">and {more}</p>\n')
+    return "".join(parts)
 
 
 def _said(told: Told) -> str:

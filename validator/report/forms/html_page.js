@@ -59,9 +59,9 @@
     for (const one of folds) {
       const isEmpty = words.length > 0 && found.get(one) === 0;
       if (!entries.includes(one)) one.classList.toggle("out", isEmpty);
-      if (one.localName === "details" && found.has(one)) {
-        one.open = words.length ? true : wereOpen.get(one);
-      }
+      if (one.localName !== "details") continue;
+      const holds = found.get(one) || words.some((word) => textOf(one).includes(word));
+      one.open = words.length ? Boolean(holds) : wereOpen.get(one);
     }
     told.textContent = words.length
       ? `Filtered: ${count} of ${entries.length} entries hold “${field.value.trim()}”. ` +

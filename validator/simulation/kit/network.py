@@ -83,7 +83,7 @@ def _peak(job: Job, collective: Collective) -> float | None:
 
 def _is_rack(job: Job) -> bool:
     """Whether NVLink joins all of the machines."""
-    return job.ranks <= job.shape.instance["nvlink_domain_size"]
+    return bool(job.ranks <= job.shape.instance["nvlink_domain_size"])
 
 
 def _run(
