@@ -147,10 +147,8 @@ def test_a_key_that_others_may_read_is_told(run: Run) -> None:
     )
 
 
-def test_verifying_without_the_package_says_what_to_install(
-    run: Run, tmp_path: Path
-) -> None:
-    assert run
+@pytest.mark.usefixtures("run")
+def test_verifying_without_the_package_says_what_to_install(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['cryptography'] = None; "
         "from speccheck.validator.cli.main import main; "
