@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.reported_fleets import healthy_fleet, kept
 
+from reported_fleets import healthy_fleet, kept
 from speccheck.validator.cli.main import main
 from speccheck.validator.report.certificate_model import Tailored
 from speccheck.validator.request import Request
