@@ -31,7 +31,7 @@ class RuleFixture:
 
     also: names of other clauses and rules to judge by. policy: what settings say.
     today: the date of UTC that counts as now. fleet: nodes instead of files
-    (fleet_fixtures.py).
+    (fleet_fixtures.py). spec: the edition, for a clause that 1.0 does not have.
     """
 
     path: Path
@@ -42,6 +42,7 @@ class RuleFixture:
     policy: dict[str, Any] = field(default_factory=dict)
     today: str = ""
     fleet: dict[str, Any] = field(default_factory=dict)
+    spec: str = "1.0"
 
     @property
     def rule(self) -> str:
@@ -136,5 +137,6 @@ def request_of(fixture: RuleFixture) -> Request:
         profiles=tuple(profiles[1:]),
         selection=Selection(select=(fixture.rule, *fixture.also)),
         policy=_policy(**fixture.policy),
+        spec=fixture.spec,
         full=True,
     )
