@@ -108,10 +108,12 @@ def _index(edition: Edition) -> str:
         numbers = " | ".join(str(count) for count in (len(clauses), *counts))
         lines.append(f"| [{code} {title}]({page_name(code)}) | {numbers} |")
     later = [
-        f"[{name}]({name}.md)" for name in editions() if load_edition(name).extends
+        f"- [Edition {name}]({name}.md): the clauses that it adds"
+        for name in editions()
+        if load_edition(name).extends
     ]
     if later:
-        lines += ["", f"Clauses of editions that extend this one: {', '.join(later)}."]
+        lines += ["", "Editions that extend this one:", "", *later]
     return "\n".join((*lines, "", _CONFIDENCE))
 
 
