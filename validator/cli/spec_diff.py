@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from speccheck.validator.comparison.report_by_edition import (
+from speccheck.validator.spec.report_by_edition import (
     OtherwiseReport,
     ReportByEdition,
     by_edition,

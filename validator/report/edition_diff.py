@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 from speccheck.validator import VERSION
-from speccheck.validator.comparison.report_by_edition import (
+from speccheck.validator.spec.report_by_edition import (
     Otherwise,
     ReportByEdition,
 )
