@@ -64,7 +64,7 @@ def test_two_logs_are_one_run(run: Run) -> None:
     )
     use = next(line for line in table if "gpu.utilization" in line)
     assert use.split() == [
-        *("gpu.utilization", "×2", "70", "30", "s", "30", "s", "30", "s"),
+        *("gpu.utilization", f"{chr(0xD7)}2", "70", "30", "s", "30", "s", "30", "s"),
         *("0.98", "to", "1"),
     ]
     assert "    as DCGM_FI_DEV_GPU_UTIL" in table
