@@ -7,7 +7,9 @@ from collections.abc import Mapping
 import pytest
 
 from corpus import corpus_folder
-from run_logs import DAY, EXAMPLES, read_log, state_of
+from run_logs import DAY, EXAMPLES, ReadLog, read_log, state_of
+from speccheck.validator.evidence.measurement.telemetry import RunLogs
+from speccheck.validator.sources.joining.one_node import joined
 
 
 def lines(*records: Mapping[str, object]) -> str:
@@ -284,3 +286,26 @@ def test_many_lines_are_read_once() -> None:
     text = lines(*({"time": DAY + one, "loss": one} for one in range(count)))
     values = read_log(text).metric("train.loss").values.need()
     assert math.fsum(one or 0 for one in values) == count * (count - 1) / 2
+
+
+def test_series_of_several_logs_name_their_own() -> None:
+    first = read_log(lines({"time": DAY, "step": 1, "loss": 2.5}), "a.jsonl")
+    second = read_log(
+        lines(
+            {"time": DAY, "run": "r2", "grad_norm": 1.0},
+            {"time": DAY, "event": "run.oom"},
+        ),
+        "b.jsonl",
+    )
+    both = ReadLog(joined([first.node, second.node]), "")
+    assert [one.dialect.value for one in both.node.several(RunLogs).shown] == [
+        "jsonl",
+        "jsonl",
+    ]
+    assert [(one.metric.value, one.log.value) for one in both.metrics] == [
+        ("train.loss", 0),
+        ("train.grad_norm", 1),
+    ]
+    assert [one.log.value for one in both.events] == [1]
+    (place,) = both.metrics[1].values.places
+    assert place.file == "b.jsonl"
