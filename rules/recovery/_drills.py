@@ -125,10 +125,12 @@ def _times(events: Sequence[RunEvent]) -> dict[str, float]:
 def _clocks(events: Sequence[RunEvent], logs: Sequence[RunLog]) -> str:
     """Why times of several logs do not compare; empty where they do."""
     numbers = {one.log.value for one in events}
+    if None in numbers:
+        return "in which log its events stand is not told"
     if len(numbers) <= 1:
         return ""
     clocks = [
-        logs[one].clock.value if one is not None and one < len(logs) else None
+        logs[one].clock.value if one is not None and 0 <= one < len(logs) else None
         for one in numbers
     ]
     if all(one == _UTC for one in clocks):
