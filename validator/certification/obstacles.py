@@ -25,6 +25,9 @@ def obstacles(
         kinds: of files that were left out, by path.
 
     """
+    if not evidence.subject.job:
+        told = "no file of the job: L1 is judged by its configurations and scripts"
+        yield Obstacle(_FILES, told)
     made_up = sum(bool(one.synthetic) for one in evidence.files)
     observed = sum(one.kind != "config" for one in evidence.files)
     if made_up and made_up < observed:
