@@ -8,9 +8,11 @@
 #   make bandwidth  write docs/bandwidth.md: the verdict on every published bandwidth
 #   make node-report  draw docs/node-report.svg: the report of a faulty machine
 #   make fleet-report  draw docs/fleet-report.svg: the report of a synthetic fleet
+#   make page-pictures  take the pictures of docs/pages.md: needs chromium
 #   make calibration  write docs/calibration.md: the rules on published files
 #   make measuring  install what speccheck bench and its tests need: torch
 #   make docs       build the site of the documentation into site/
+#   make freeze EDITION=1.0  write an approved edition into schemas/FROZEN.yaml
 #   make schemas-for-tests  fetch the SARIF schema, which a test validates against
 #   make generate   rewrite the generated files that are committed
 #   make clean      remove .venv and caches
@@ -18,7 +20,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := check
-.PHONY: demo test lint format check bench bench-peers measuring accuracy bandwidth node-report fleet-report calibration docs generate schemas-for-tests clean
+.PHONY: demo test lint format check bench bench-peers measuring accuracy bandwidth node-report fleet-report calibration docs generate freeze schemas-for-tests clean page-pictures
 
 EXAMPLE := fixtures/examples/several-files --gpu H100-80GB --role sft
 
@@ -91,6 +93,9 @@ node-report: $(INSTALLED)
 fleet-report: $(INSTALLED)
 	$(BIN)/python bench/fleet_report.py
 
+page-pictures: $(INSTALLED)
+	PYTHONPATH=tests $(BIN)/python bench/page_pictures.py
+
 calibration: $(INSTALLED)
 	$(BIN)/python bench/calibration.py
 
@@ -113,11 +118,13 @@ GENERATORS := \
   report.framework_schemas.generate \
   report.rule_pages \
   report.clause_pages \
+  report.specification.page \
   cli.reference_pages \
   rule_index \
   report.coverage_page \
   settings.page \
   simulation.page \
+  cli.example_kit \
   sources.registry
 
 generate: $(INSTALLED_FOR_DEVELOPMENT)
@@ -125,6 +132,10 @@ generate: $(INSTALLED_FOR_DEVELOPMENT)
 	  echo "python -m speccheck.validator.$$generator"; \
 	  $(BIN)/python -m speccheck.validator.$$generator || exit; \
 	done
+
+# An approved edition never changes again.
+freeze: $(INSTALLED_FOR_DEVELOPMENT)
+	$(BIN)/python -m speccheck.validator.spec.freeze $(EDITION)
 
 # The schema of OASIS is not ours to include.
 SARIF_SCHEMA := https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json

@@ -112,8 +112,13 @@ class Browser:
         self.wait_for("Page.loadEventFired")
 
     def value(self, expression: str) -> Any:  # noqa: ANN401 - whatever the page holds
-        """What an expression comes to in the page."""
-        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        """What an expression comes to in the page, now or as soon as it promises."""
+        found = self.call(
+            "Runtime.evaluate",
+            expression=expression,
+            returnByValue=True,
+            awaitPromise=True,
+        )
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
 

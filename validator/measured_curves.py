@@ -19,11 +19,13 @@ _Key = tuple[object, ...]
 class PlacedCurve(Record):
     """Medians over the runs with one placement of buffers: out_of_place, in_place.
 
-    placement is empty where nobody told it.
+    placement is empty where nobody told it. spread: size, least and most bytes per
+    second of all runs and nodes, where a size was measured more than once.
     """
 
     placement: str
     curve: Curve
+    spread: tuple[tuple[float, float, float], ...] = ()
 
 
 class MeasuredCurve(Record):
@@ -116,8 +118,17 @@ def _placed(runs: Iterable[CollectiveRun]) -> Iterator[PlacedCurve]:
     for run in runs:
         by_placement.setdefault(run.placement.value or "", []).append(run)
     for placement, alike in by_placement.items():
-        found = curve(point for run in alike for point in _points(run))
-        yield PlacedCurve(placement, found)
+        points = [point for run in alike for point in _points(run)]
+        yield PlacedCurve(placement, curve(points), tuple(_spread(points)))
+
+
+def _spread(points: Iterable[Point]) -> Iterator[tuple[float, float, float]]:
+    rates: dict[int, list[float]] = {}
+    for one in points:
+        rates.setdefault(one.size_bytes, []).append(one.bus_bytes_per_second)
+    for size, found in sorted(rates.items()):
+        if len(found) > 1:
+            yield float(size), min(found), max(found)
 
 
 def _peak_of(one: PlacedCurve) -> float:

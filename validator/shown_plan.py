@@ -1,7 +1,7 @@
 """One plan as it was worked out, leaf by leaf, with positions."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from speccheck.validator.assemble import PlanEvidence
 from speccheck.validator.evidence.environment import Environment, Variable
@@ -15,6 +15,9 @@ from speccheck.validator.locate import Location, locate, sources_of
 from speccheck.validator.sources.files import FileStatus
 from speccheck.validator.sources.joining.grouping import PlanFiles
 from speccheck.validator.sources.source import Source
+
+if TYPE_CHECKING:
+    from speccheck.validator.machine_layout import MachineLayout
 
 
 class ShownLeaf(Record):
@@ -33,13 +36,17 @@ class ShownVariable(Record):
 
 
 class ShownPlan(Record):
-    """One plan: its files, why they are one, all its leaves, the variables they set."""
+    """One plan: its files, why they are one, all its leaves, the variables they set.
+
+    machine: how the parts of its machine are joined; None without a snapshot.
+    """
 
     files: tuple[FileStatus, ...]
     grouping: tuple[str, ...]
     leaves: tuple[ShownLeaf, ...]
     variables: tuple[ShownVariable, ...]
     forecasts: tuple[Forecast, ...] = ()
+    machine: "MachineLayout | None" = None
 
 
 def shown_plan(group: PlanFiles, evidence: PlanEvidence) -> ShownPlan:
@@ -52,7 +59,18 @@ def shown_plan(group: PlanFiles, evidence: PlanEvidence) -> ShownPlan:
         leaves=tuple(shown_leaf(leaf, sources) for leaf in leaves),
         variables=tuple(_variables(evidence, group)),
         forecasts=forecasts(evidence.plan),
+        machine=_machine(evidence),
     )
+
+
+def _machine(evidence: PlanEvidence) -> "MachineLayout | None":
+    if "node" not in evidence.scopes:
+        return None
+    from speccheck.validator.machine_layout import (  # noqa: PLC0415 - of snapshots
+        machine_layout,
+    )
+
+    return machine_layout(evidence.by_type)
 
 
 def shown_leaf(leaf: Value[Any], sources: dict[str, Source]) -> ShownLeaf:

@@ -45,14 +45,14 @@ from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.reading import read_text
 from speccheck.validator.sources.files import ReadFile
 
-FORMATS = ("text", "json")
+FORMATS = ("text", "json", "html")
 DRAIN_FORMS = ("slurm", "kubernetes", "plain")
 _USAGE = 2
 _MOST_NODES = 1_000_000
 # Of files: a fleet has others of that name, or none of it.
 _NOT_HERE = {
     *("--baseline", "--waivers", "--no-inline-ignores", "--plot", "--nodes"),
-    *("--output", "--sarif-include-waived", "--statistics"),
+    *("--output", "--sarif-include-waived", "--statistics", "--warn", "--enforce"),
 }
 
 
@@ -69,7 +69,7 @@ OPTIONS: tuple[Option, ...] = (
     _option("--need", "nodes that the job takes; the others are spare", "N"),
     _option("--drain-list", "slurm, kubernetes or plain", "FORM[=FILE]"),
     _option("--cores", "to judge on (default: all)", "N"),
-    _option("--output", "text or json", "FORMAT[=FILE]", several=True),
+    _option("--output", "text, json or html", "FORMAT[=FILE]", several=True),
     *OF_COMPARISON,
     *(one for one in OF_JUDGING if one.flag not in _NOT_HERE),
 )
@@ -145,6 +145,12 @@ def _report(form: str, told: FleetTold, style: Style) -> Iterable[str]:
         )
 
         return fleet_json(told)
+    if form == "html":
+        from speccheck.validator.report.forms.html_fleet import (  # noqa: PLC0415
+            fleet_html,
+        )
+
+        return fleet_html(told)
     from speccheck.validator.report.fleet_text import fleet_text  # noqa: PLC0415
 
     return fleet_text(told, style)

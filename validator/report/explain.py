@@ -9,7 +9,7 @@ from speccheck.validator.report.markdown_text import plain, prose, with_fences
 from speccheck.validator.report.style import wrap
 from speccheck.validator.rule import Rule
 from speccheck.validator.spec.edition import Clause, Edition
-from speccheck.validator.spec.show import clause_text
+from speccheck.validator.spec.show import clause_text, tombstone_text
 
 _WIDTH = 80
 _LEVEL_IN_REPORT = {"must": "error", "should": "warning", "may": "info"}
@@ -43,6 +43,9 @@ def explain(topic: str, edition: Edition, rules: Sequence[Rule]) -> str:
     clause = edition.clauses.get(topic.upper())
     if clause is not None:
         return _clause(clause, edition, rules)
+    tombstone = edition.withdrawn.get(topic.upper())
+    if tombstone is not None:
+        return tombstone_text(edition, tombstone)
     known = [rule.name for rule in rules] + list(edition.clauses)
     close = nearest(topic, known) or nearest(topic.upper(), known)
     hint = f"did you mean {close}?" if close else "see speccheck rules"
@@ -51,7 +54,9 @@ def explain(topic: str, edition: Edition, rules: Sequence[Rule]) -> str:
 
 
 def _rule(rule: Rule, edition: Edition) -> str:
-    clause = edition.clauses[rule.clause]
+    clause = edition.clauses.get(rule.clause)
+    if clause is None:
+        return _of_another_edition(rule, edition)
     text = rule_text(rule)
     lines = [
         f"{rule.name}: {text.title}",
@@ -70,6 +75,20 @@ def _rule(rule: Rule, edition: Edition) -> str:
         "",
         *_certainty(rule),
         *_cost(rule),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _of_another_edition(rule: Rule, edition: Edition) -> str:
+    """A rule whose clause the edition does not have: it judges nothing there."""
+    gone = edition.withdrawn.get(rule.clause)
+    reason = gone.text if gone else "the edition has no such clause"
+    text = rule_text(rule)
+    lines = [
+        f"{rule.name}: {text.title}",
+        f"clause {rule.clause}, edition {edition.id}: {reason}",
+        "",
+        text.body,
     ]
     return "\n".join(lines) + "\n"
 
@@ -119,6 +138,7 @@ def _clause(clause: Clause, edition: Edition, rules: Sequence[Rule]) -> str:
 
 def rules_table(edition: Edition, rules: Sequence[Rule]) -> str:
     """All rules by area, one line each."""
+    rules = [rule for rule in rules if rule.clause in edition.clauses]
     width = max(len(rule.name) for rule in rules)
     lines: list[str] = []
     for area in dict.fromkeys(rule.area for rule in rules):
@@ -137,13 +157,15 @@ def rule_page(rule: Rule, edition: Edition) -> str:
     clause = edition.clauses[rule.clause]
     text = rule_text(rule)
     level = _LEVEL_IN_REPORT[clause.level]
-    place = f"../clauses/{clause.area.lower()}.md#{clause.id.lower()}"
+    page = clause.area.lower() if edition.id == "1.0" else edition.id
+    place = f"../clauses/{page}.md#{clause.id.lower()}"
     title = f"[{clause.id}]({place}), {plain(clause.title)}"
+    since = "" if edition.id == "1.0" else f"; from edition {edition.id} on"
     cost = _cost_text(rule)
     parts = [
         f"# {rule.name}",
         prose(text.title),
-        f"Clause {title}: **{clause.level}**, in a report {level}.",
+        f"Clause {title}: **{clause.level}**, in a report {level}{since}.",
         f"Confidence: {rule.confidence}."
         + (f" Frameworks: {', '.join(rule.frameworks)}." if rule.frameworks else ""),
         *([f"Cost in preflight: {cost}."] if cost else []),

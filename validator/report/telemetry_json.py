@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.measured_telemetry import MeasuredTelemetry
 from speccheck.validator.report.json_report import (
-    ALWAYS,
     finding_data,
+    is_told,
     verdict_data,
 )
 from speccheck.validator.report.telemetry_told import core_metrics, telemetry_of
@@ -48,7 +48,7 @@ def telemetry_json(told: Told) -> str:
             {**finding_data(located, run.edition.id), "plan": index}
             for index, plan in enumerate(run.plans)
             for located in plan.findings
-            if told.full or located.finding.outcome in ALWAYS
+            if told.full or is_told(located.finding)
         ],
     }
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -61,6 +61,21 @@ def commands() -> tuple[Command, ...]:
             takes_files=True,
         ),
         Command(("simulate",), "a synthetic fleet", _of("simulate")),
+        Command(("certify",), "a certificate of a type of machine", _of("certify")),
+        Command(
+            ("verify",),
+            "a certificate looked at again",
+            _of("verify"),
+            takes_files=True,
+        ),
+        Command(
+            ("evidence", "pack"),
+            "what a certificate is to rest on",
+            _of("evidence", "PACK_OPTIONS"),
+            takes_files=True,
+        ),
+        Command(("evidence", "list"), "what a kit holds", takes_files=True),
+        Command(("keygen",), "a key that signs certificates", _of("keygen")),
         Command(
             ("telemetry",),
             "what a run logged",
@@ -78,10 +93,10 @@ def commands() -> tuple[Command, ...]:
 SHELLS = ("bash", "zsh", "fish")
 
 
-def _of(module: str) -> tuple[Option, ...]:
-    found: tuple[Option, ...] = import_module(
-        f"speccheck.validator.cli.{module}"
-    ).OPTIONS
+def _of(module: str, table: str = "OPTIONS") -> tuple[Option, ...]:
+    found: tuple[Option, ...] = getattr(
+        import_module(f"speccheck.validator.cli.{module}"), table
+    )
     return found
 
 
@@ -108,12 +123,32 @@ def _collectives() -> Words:
     return tuple(OPERATIONS)
 
 
+_RENDERING = (
+    Option("--format", "markdown or html, one file", "text", "FORM"),
+    Option("--out", "a file; standard output without it", "text", "FILE"),
+    Option("--spec", "edition, or a folder with one", "text", "EDITION"),
+)
+
+
 def _of_the_edition() -> tuple[Command, ...]:
     return (
+        Command(("spec", "render"), "the edition as a document", _RENDERING),
         Command(("spec", "list"), "the clauses of the edition"),
         Command(("spec", "show"), "the edition, or a clause", operands=_clauses()),
         Command(("spec", "coverage"), "which rules judge each clause"),
+        Command(
+            ("spec", "diff"),
+            "what differs between two editions",
+            operands=_editions(),
+            takes_files=True,
+        ),
     )
+
+
+def _editions() -> Words:
+    from speccheck.validator.spec.edition import editions  # noqa: PLC0415
+
+    return editions()
 
 
 def _schemas() -> Words:
@@ -150,6 +185,12 @@ def _profiles() -> Words:
     from speccheck.validator.spec.edition import load_edition  # noqa: PLC0415
 
     return (*USES, *load_edition("1.0").profiles)
+
+
+def _released() -> Words:
+    from speccheck.validator.spec.edition import editions  # noqa: PLC0415
+
+    return editions()
 
 
 def _fabrics() -> Words:
@@ -213,6 +254,9 @@ _VALUES: dict[str, Callable[[], Words]] = {
     "--select": _names,
     "--ignore": _names,
     "--color": lambda: ("auto", "always", "never"),
+    "--spec": _released,
+    "--enforce": _released,
+    "--warn": _released,
     "--tier": lambda: ("0", "1", "2", "3"),
 }
 _LONG = 20  # words of a list that scripts hold once
@@ -224,6 +268,8 @@ _TEXT_OR_JSON = {("plan",), ("bench",), ("diff",), ("fleet",), ("history",)}
 
 def values_of(command: Command, option: Option) -> Words:
     """The words that an option of a command may take; none where any text may stand."""
+    if option.flag == "--format" and command.name == ("spec", "render"):
+        return ("markdown", "html")
     if option.flag == "--format" and command.name[:1] != ("bench",):
         return _formats()
     if option.flag == "--output" and command.name[:1] in {

@@ -1,15 +1,11 @@
 """`--output html`: one page that holds everything and asks nobody for anything.
 
-No script, no font, no picture from elsewhere; the style sheet is allowed by its hash,
-so that even markup that got past the escaping could load and run nothing. The same run
-gives the same bytes.
+No script, no font, no picture from elsewhere. The same run gives the same bytes.
 """
 
-import base64
-import hashlib
-import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.report.forms.html_findings import chapters, findings_html
 from speccheck.validator.report.forms.html_judged import (
     files_html,
@@ -18,6 +14,11 @@ from speccheck.validator.report.forms.html_judged import (
     unsought_html,
 )
 from speccheck.validator.report.forms.html_measured import measured_html
+from speccheck.validator.report.forms.html_page import (
+    contents,
+    page_end,
+    page_head,
+)
 from speccheck.validator.report.forms.html_plans import plans_html
 from speccheck.validator.report.forms.html_summary import (
     coverage_html,
@@ -27,30 +28,29 @@ from speccheck.validator.report.forms.html_summary import (
     title_text,
     waived_html,
 )
-from speccheck.validator.report.forms.html_text import escaped, section
+from speccheck.validator.report.forms.html_text import code, section
 from speccheck.validator.report.merge_findings import shown_findings
-from speccheck.validator.report.style import Style
+from speccheck.validator.report.style import Style, counted
 from speccheck.validator.report.told import Told
+from speccheck.validator.report.topology_svg import topology_html
 from speccheck.validator.report.waived_text import sorted_waived
 
-_STYLE = os.path.join(os.path.dirname(__file__), "html.css")
+_SHEETS = ("html_topology",)
+_MOST_MACHINES = 8
 
 
 def report(told: Told, _: Style) -> Iterator[str]:
     """The page in pieces: what to do first, what holds last."""
     sections = list(_sections(told))
-    yield _head(told)
+    yield page_head(title_text(told), sheets=_SHEETS)
     yield '<a class="skip" href="#findings">to the findings</a>\n'
     yield head_html(told)
-    links = "".join(
-        f'<li><a href="#{anchor}">{escaped(title)}</a></li>\n'
-        for anchor, title, body in sections
-        if body
-    )
-    yield f'<nav aria-label="Contents">\n<ul>\n{links}</ul>\n</nav>\n<main>\n'
+    yield contents([(anchor, title) for anchor, title, body in sections if body])
+    yield "<main>\n"
     for anchor, title, body in sections:
         yield section(anchor, title, body)
-    yield "</main>\n</body>\n</html>\n"
+    yield "</main>\n"
+    yield page_end()
 
 
 def _sections(told: Told) -> Iterator[tuple[str, str, str]]:
@@ -70,6 +70,7 @@ def _sections(told: Told) -> Iterator[tuple[str, str, str]]:
     total = len(shown)
     yield "coverage", "Coverage", coverage_html(told)
     yield "first", "What to do first", first_html(shown, found, many=many)
+    yield "machine", "Machine", _machines(plans)
     yield "rules", "Failures by rule", rules_html(told)
     title = f"Findings ({total:,})" if total else "Findings"
     yield "findings", title, _said(told) + (findings or nothing) + unsought_html(run)
@@ -82,29 +83,26 @@ def _sections(told: Told) -> Iterator[tuple[str, str, str]]:
     yield "files", "Files", files_html(run.files)
 
 
+def _machines(plans: Sequence[JudgedPlan]) -> str:
+    """The pictures of the first machines."""
+    layouts = [
+        (one.shown.files, one.shown.machine)
+        for one in plans
+        if one.shown and one.shown.machine
+    ]
+    parts = []
+    for files, layout in layouts[:_MOST_MACHINES]:
+        if len(layouts) > 1 and files:
+            parts.append(f"<h3>{code(files[0].path)}</h3>\n")
+        parts.append(topology_html(layout))
+    if len(layouts) > _MOST_MACHINES:
+        more = counted(len(layouts) - _MOST_MACHINES, "more machine")
+        parts.append(f'<p class="note">and {more}</p>\n')
+    return "".join(parts)
+
+
 def _said(told: Told) -> str:
     """Why there are fewer findings here than failures in the verdict."""
     if len(told.run.plans) < 2 or not any(told.summary.failed.values()):  # noqa: PLR2004
         return ""
     return '<p class="note">What is said of several plans is one finding here.</p>\n'
-
-
-def _head(told: Told) -> str:
-    with open(_STYLE, encoding="utf-8") as file:
-        style = file.read()
-    digest = hashlib.sha256(style.encode()).digest()
-    allowed = f"'sha256-{base64.b64encode(digest).decode()}'"
-    policy = (
-        f"default-src 'none'; style-src {allowed}; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        '<meta name="referrer" content="no-referrer">\n'
-        '<link rel="icon" href="data:,">\n'
-        f"<title>{escaped(title_text(told))} - speccheck</title>\n"
-        f"<style>{style}</style>\n</head>\n<body>\n"
-    )

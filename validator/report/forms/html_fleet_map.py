@@ -1,0 +1,171 @@
+"""The map of a fleet: each node one cell with its state, by colour and by a mark.
+
+A cell costs thirty bytes, and what is said of a node is cut to what all of them may
+cost, so that ten thousand nodes are a page of less than a megabyte.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.fleet.run import FleetRun
+from speccheck.validator.fleet.verdict import FleetVerdict, Unfit
+from speccheck.validator.host_names import natural
+from speccheck.validator.report.fleet_groups import fleet_groups
+from speccheck.validator.report.forms.html_text import escaped
+from speccheck.validator.report.style import counted
+
+_MOST_CELLS = 20_000
+_MOST_TOLD = 500_000  # characters, of all reasons together
+_FEWEST_TOLD, _LONGEST_TOLD = 24, 300
+_LONGEST_NAME = 63  # as a host may be called
+_BLOCK = 100
+_FEW = 200  # nodes that need no blocks
+_SHORT = 600  # nodes whose cells may be large
+# Class, mark and words by state, the worst first; the marks are drawn by the sheet.
+_STATES: dict[str, tuple[str, str]] = {
+    "bug": ("b", "speccheck broke"),
+    "no-go": ("x", "no-go"),
+    "inconclusive": ("q", "inconclusive"),
+    "usage": ("u", "without a verdict"),
+    "unread": ("r", "unread"),
+    "missing": ("m", "missing"),
+    "warned": ("w", "fit, with a warning"),
+    "fit": ("", "fit"),
+}
+
+
+class _Cell(Record):
+    name: str
+    state: str
+    told: str = ""
+
+
+def map_html(run: FleetRun, verdict: FleetVerdict) -> str:
+    """The map with its legend; empty without nodes."""
+    cells = _cells(run, verdict)
+    nameless = _nameless(run)
+    if not cells and not nameless:
+        return ""
+    counts = dict.fromkeys(_STATES, 0)
+    for one in cells:
+        counts[one.state] += 1
+    counts["missing"] += nameless
+    shown = _shown(cells)
+    shown += [_Cell("", "missing")] * min(nameless, _MOST_CELLS - len(shown))
+    words = ", ".join(
+        f"{counts[state]:,} {_STATES[state][1]}" for state in _STATES if counts[state]
+    )
+    total = len(cells) + nameless
+    note = ""
+    if len(shown) < total:
+        note = (
+            f'<p class="note">{len(shown):,} of {total:,} nodes are drawn, those '
+            "that are not fit first.</p>\n"
+        )
+    size = "large" if total <= _FEW else "middling" if total <= _SHORT else "small"
+    label = escaped(f"map of {counted(total, 'node')}: {words}")
+    blocks = "".join(_blocks(shown, total))
+    return (
+        f'{_legend(counts)}{note}<div id="told" class="told" role="status"></div>\n'
+        f'<div id="fleet-map" class="map {size}" role="img" aria-label="{label}" '
+        f'tabindex="0">\n{blocks}</div>\n'
+    )
+
+
+def _cells(run: FleetRun, verdict: FleetVerdict) -> list[_Cell]:
+    """A cell for each node that reported or that should have."""
+    unfit = {one.name: one for one in verdict.unfit}
+    warned = _warned(run)
+    names = {one.name for one in run.nodes} | unfit.keys()
+    room = _MOST_TOLD // max(1, len(unfit) + len(warned.keys() - unfit.keys()))
+    longest = max(_FEWEST_TOLD, min(_LONGEST_TOLD, room))
+    return [
+        _cell(name, unfit.get(name), warned.get(name, ""), longest)
+        for name in sorted(names, key=natural)
+    ]
+
+
+def _cell(name: str, unfit: Unfit | None, warned: str, longest: int) -> _Cell:
+    if unfit is not None:
+        return _Cell(name, unfit.state, _cut(_reasons(unfit), longest))
+    if warned:
+        return _Cell(name, "warned", _cut(warned, longest))
+    return _Cell(name, "fit")
+
+
+def _reasons(unfit: Unfit) -> str:
+    return "; ".join(
+        f"{one.rule}: {one.message}" if one.rule else one.message
+        for one in unfit.reasons[:4]
+    )
+
+
+def _cut(text: str, longest: int) -> str:
+    """The text, cut so that it is no longer than that as markup."""
+    length = len(escaped(text[: 2 * longest]))
+    if len(text) <= 2 * longest and length <= longest:
+        return text
+    room = longest * min(len(text), 2 * longest) // length
+    return f"{text[: min(room, longest) - 3]}..."
+
+
+def _warned(run: FleetRun) -> dict[str, str]:
+    """The rules that warn of each node."""
+    found: dict[str, list[str]] = {}
+    for group in fleet_groups(run, "fail"):
+        if group.level == "warning" and not group.is_of_job:
+            for name in group.hosts:
+                found.setdefault(name, []).append(group.rule)
+    return {name: ", ".join(rules) for name, rules in found.items()}
+
+
+def _nameless(run: FleetRun) -> int:
+    """Nodes that are expected by number, and did not report."""
+    attendance = run.fleet.attendance
+    if attendance.names:
+        return 0
+    reported = {one.name for one in run.nodes}
+    reported |= {one.node for one in attendance.unread if one.node}
+    return max(0, (attendance.expected.value or 0) - len(reported))
+
+
+def _shown(cells: Sequence[_Cell]) -> list[_Cell]:
+    """All cells in the order of names; of too many those that are not fit first."""
+    if len(cells) <= _MOST_CELLS:
+        return list(cells)
+    order = list(_STATES)
+    return sorted(cells, key=lambda one: order.index(one.state))[:_MOST_CELLS]
+
+
+def _blocks(cells: Sequence[_Cell], total: int) -> Iterator[str]:
+    size = len(cells) if total <= _FEW else _BLOCK
+    for start in range(0, len(cells), size):
+        block = cells[start : start + size]
+        name = escaped(block[0].name[:_LONGEST_NAME]) or "not reported"
+        label = f'<p class="label">{name}</p>' if total > _FEW else ""
+        drawn = "".join(map(_drawn, block))
+        yield f'<div class="block">{label}<div class="heat">{drawn}</div></div>\n'
+
+
+def _drawn(one: _Cell) -> str:
+    """The title is what a pointer shows without a script, and what the filter finds."""
+    name = one.name[:_LONGEST_NAME] or "a node that did not report"
+    of_class, words = _STATES[one.state]
+    if not of_class:
+        return f'<i title="{escaped(name)}"></i>'
+    told = f": {one.told}" if one.told else ""
+    return f'<i class="{of_class}" title="{escaped(f"{name}: {words}{told}")}"></i>'
+
+
+def _legend(counts: Mapping[str, int]) -> str:
+    items = "".join(
+        f'<li><span class="heat"><i{_class(of_class)}></i></span> {words} '
+        f"{counts[state]:,}</li>"
+        for state, (of_class, words) in _STATES.items()
+        if counts[state]
+    )
+    return f'<ul class="legend">{items}</ul>\n'
+
+
+def _class(name: str) -> str:
+    return f' class="{name}"' if name else ""
