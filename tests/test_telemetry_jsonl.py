@@ -51,6 +51,20 @@ def test_labels_make_series_of_their_own() -> None:
     assert told == [("gpu-1", 0, 1), ("gpu-1", 9, 1), ("gpu-2", 0, 1), ("gpu-2", 9, 1)]
 
 
+def test_two_runs_in_one_log_are_two_series() -> None:
+    found = read_log(
+        lines(
+            {"time": DAY, "run": "r1", "loss": 2.5},
+            {"time": DAY + 1, "run": "r2", "loss": 9.5},
+            {"time": DAY + 2, "run": "r1", "loss": 2.4},
+        )
+    )
+    assert [(one.run.value, one.values.value) for one in found.metrics] == [
+        ("r1", (2.5, 2.4)),
+        ("r2", (9.5,)),
+    ]
+
+
 def test_values_come_in_the_unit_of_the_dictionary() -> None:
     found = read_log(
         lines(

@@ -280,7 +280,10 @@ def test_published_runs_of_mlperf_have_no_fault(
     found = judged(tmp_path, {name: text}, use, Context())
     assert [one.message for one in found if one.outcome in {"fail", "error"}] == []
     told = outcomes(found)
-    assert told["OBS-003"] == told["FT-045"] == told["OBS-004"] == "pass"
+    assert told["OBS-003"] == told["FT-045"] == "pass"
+    # One log tells the peak of memory without its unit: that is no required series.
+    is_sure = name.startswith("llama2")
+    assert told["OBS-004"] == ("pass" if is_sure else "unknown")
 
 
 def test_a_run_without_logs_imports_nothing_of_this(tmp_path: Path) -> None:

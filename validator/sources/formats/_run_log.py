@@ -36,6 +36,7 @@ class Labels(Record):
     peer: str = ""
     device: str = ""
     unit: str = ""
+    run: str = ""
 
 
 NO_LABELS = Labels()
@@ -146,7 +147,7 @@ class RunLogText:
         at = Place(capture.name, str(leaves["written"]), span=Span(line, 1, 1))
         part = kind, capture.add(kind, at)
         capture.put_at(part, "log", log, at)
-        if kind == "metrics" and self.run:
+        if kind == "metrics" and self.run and "run" not in leaves:
             capture.put_at(part, "run", told_text(self.run), at)
         if kind == "metrics" and self.edition:
             capture.put_at(part, "edition", told_text(self.edition), at)
@@ -245,6 +246,7 @@ def _metric_leaves(
         ("node", labels.node),
         ("peer", labels.peer),
         ("device", labels.device),
+        ("run", labels.run),
     ):
         if text:
             leaves[leaf] = told_text(text)

@@ -150,7 +150,9 @@ def _of(labels: Mapping[str, object]) -> Labels:
         for key, value in labels.items()
         if key not in _NOT_DEVICES and not (key == "device" and "gpu" in labels)
     ]
-    named = {key: value for key, value in labels.items() if key not in keys.DEVICES}
+    # `job` is that of Prometheus, which scrapes, and no run.
+    left_out = {*keys.DEVICES, "job"}
+    named = {key: value for key, value in labels.items() if key not in left_out}
     found = keys.labels_of(named)
     xid = labels.get("err_code")
     return found._replace(
