@@ -8,6 +8,7 @@
 #   make bandwidth  write docs/bandwidth.md: the verdict on every published bandwidth
 #   make node-report  draw docs/node-report.svg: the report of a faulty machine
 #   make fleet-report  draw docs/fleet-report.svg: the report of a synthetic fleet
+#   make page-pictures  take the pictures of docs/pages.md: needs chromium
 #   make calibration  write docs/calibration.md: the rules on published files
 #   make measuring  install what speccheck bench and its tests need: torch
 #   make docs       build the site of the documentation into site/
@@ -19,7 +20,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := check
-.PHONY: demo test lint format check bench bench-peers measuring accuracy bandwidth node-report fleet-report calibration docs generate freeze schemas-for-tests clean
+.PHONY: demo test lint format check bench bench-peers measuring accuracy bandwidth node-report fleet-report calibration docs generate freeze schemas-for-tests clean page-pictures
 
 EXAMPLE := fixtures/examples/several-files --gpu H100-80GB --role sft
 
@@ -91,6 +92,9 @@ node-report: $(INSTALLED)
 
 fleet-report: $(INSTALLED)
 	$(BIN)/python bench/fleet_report.py
+
+page-pictures: $(INSTALLED)
+	PYTHONPATH=tests $(BIN)/python bench/page_pictures.py
 
 calibration: $(INSTALLED)
 	$(BIN)/python bench/calibration.py

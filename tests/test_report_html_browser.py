@@ -148,3 +148,22 @@ def test_every_part_has_a_name_for_those_who_do_not_see_it(
     assert "Contents" in roles["navigation"]
     assert "What to do first" in roles["region"]
     assert len(roles["main"]) == 1
+
+
+def test_the_filter_leaves_what_holds_its_words(tab: Browser, page: Path) -> None:
+    tab.show(page)
+    shown = (
+        "[...document.querySelectorAll('.finding')].filter(o => o.checkVisibility())"
+    )
+    before = tab.value(f"{shown}.length")
+    tab.value(
+        "(() => { const field = document.querySelector('#controls input');"
+        "field.value = 'BATCH-001 global';"
+        "field.dispatchEvent(new Event('input')); })()"
+    )
+    tab.value("new Promise((done) => setTimeout(done, 300))")
+    assert 0 < tab.value(f"{shown}.length") < before
+    told = tab.value("document.getElementById('filtered').textContent")
+    assert told.startswith("Filtered: ")
+    assert told.endswith("The verdict is of all.")
+    assert tab.complaints == []

@@ -284,3 +284,19 @@ def test_machines_are_judged_by_own_numbers_too(
     assert "1 number is tailored" in text
     assert "one process a GPU (ops, until 2027-01-31)" in text
     assert "loosened HW-070" in text
+
+
+@pytest.mark.usefixtures("write")
+def test_the_snapshot_of_a_machine_is_judged_by_them_alone_too(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (node,) = healthy_fleet(1).values()
+    node["host"]["open_files"] = 4096
+    (tmp_path / "node.json").write_text(json.dumps(node))
+    words = ["node.json", "--profile", "preflight", "--tailor", own_limit(tmp_path)]
+    main([*words, "--output", "json"])
+    found = json.loads(capsys.readouterr().out)
+    (one,) = (one for one in found["findings"] if one["loosened"])
+    assert (one["rule"], one["outcome"]) == ("process_limits_low", "pass")
+    assert (one["measured"], one["required"]) == (4096, 2048)
+    assert "4,096 open files are allowed" in one["note"]

@@ -216,7 +216,7 @@ def paused(every: int = 100) -> list[Row]:
 def test_an_evaluation_excuses_a_gap_and_another_does_not(tmp_path: Path) -> None:
     rows = paused()
     (message,) = messages(judged(tmp_path, {"log.jsonl": rows}), "OBS-003")
-    assert "has a 99th percentile gap of 10 intervals, at most 2" in message
+    assert "train.loss: longest gap of 10 intervals, at most 3" in message
     gap = START + 10 * 50
     for begin, end, outcome in (
         (gap + 20, gap + 1820, "pass"),

@@ -98,8 +98,11 @@ class MachineLayout(Record):
 
 def worst(marks: Iterable[Mark]) -> State:
     """The worst of some marks; told where there are none."""
-    states: list[State] = [one.state for one in marks]
-    return max(states, key=_RANKS.__getitem__, default="told")
+    found: State = "told"
+    for one in marks:
+        if _RANKS[one.state] > _RANKS[found]:
+            found = one.state
+    return found
 
 
 def layout_of_node(node: Node) -> MachineLayout | None:

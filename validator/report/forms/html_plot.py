@@ -118,7 +118,7 @@ def _axes(scale: _Scale, sizes: Sequence[float]) -> Iterator[str]:
     for rate in _ticks(scale):
         y = scale.y(rate)
         yield f'<path class="grid" d="M{_LEFT} {y}H{_WIDTH - _RIGHT}"/>\n'
-        text = f"{rate / _GIGA:.3g}"
+        text = f"{rate / _GIGA:.4g}"
         yield f'<text x="{_LEFT - 6}" y="{y + 4}" text-anchor="end">{text}</text>\n'
     yield f'<text class="unit" x="{_LEFT + 4}" y="{_TOP + 10}">GB/s</text>\n'
     step = ceil(len(sizes) / _MOST_TICKS)
