@@ -35,11 +35,11 @@ class CommandError(Exception):
 
 def _refusals() -> tuple[type[Exception], ...]:
     """What a command line may have wrong, or the files that it names."""
-    from speccheck.validator.spec.report_by_edition import (  # noqa: PLC0415
-        OtherwiseReport,
-    )
     from speccheck.validator.sources.documents.document import (  # noqa: PLC0415
         ReadError,
+    )
+    from speccheck.validator.spec.report_by_edition import (  # noqa: PLC0415
+        OtherwiseReport,
     )
 
     return CommandError, UnknownTopic, UnknownEdition, OtherwiseReport, ReadError
