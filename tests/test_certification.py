@@ -227,6 +227,15 @@ def test_damaged_evidence_is_refused(trial: Trial, capsys: Capture) -> None:
     assert not trial.certificate.exists()
 
 
+def test_what_was_packed_is_what_is_judged(trial: Trial, capsys: Capture) -> None:
+    assert main(["evidence", "pack", str(trial.kit), "--profile", PROFILE]) in {0, 3}
+    assert trial.certify() == 0
+    trial.rewrite("job/config.yaml", lambda text: f"{text}\n# changed\n")
+    capsys.readouterr()
+    assert trial.certify() == 2
+    assert "job/config.yaml is not what was packed" in _joined(capsys)
+
+
 def test_the_files_of_two_jobs_are_refused(trial: Trial, capsys: Capture) -> None:
     other = (trial.kit / "job" / "config.yaml").read_text("utf-8")
     (trial.kit / "other.yaml").write_text(other.replace("seed", "sead"), "utf-8")

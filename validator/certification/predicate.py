@@ -210,7 +210,7 @@ def _clause(one: ClauseResult, found: Certification) -> dict[str, Any]:
 
 def _judgement(one: Judged, found: Certification) -> dict[str, Any]:
     finding = one.finding
-    folder = found.evidence.folder.rstrip("/") + "/"
+    folder = found.evidence.kit.folder.rstrip("/") + "/"
     return {
         "rule": finding.rule,
         "outcome": finding.outcome,
