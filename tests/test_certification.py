@@ -62,6 +62,15 @@ def test_files_alone_give_the_first_level(trial: Trial, capsys: Capture) -> None
     assert trial.levels() == {**dict.fromkeys(TRACKS, "L1"), "fabric": None}
 
 
+def test_without_a_job_nothing_is_certified(trial: Trial, capsys: Capture) -> None:
+    for file in (trial.kit / "job").iterdir():
+        file.unlink()
+    assert trial.certify("--level", "L1", "--track", "security-energy") == 3
+    told = _joined(capsys)
+    assert "no L1: the evidence holds no configuration and no launch script" in told
+    assert not trial.certificate.exists()
+
+
 def test_healthy_snapshots_give_the_second_level(trial: Trial) -> None:
     for folder in ("measured", "logs"):
         for file in (trial.kit / folder).iterdir():
