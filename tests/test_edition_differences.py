@@ -139,9 +139,9 @@ CASES: dict[str, Weighed] = {
         with_first(numbers={"most": number(by_profile={"size/L": 4})}),
         [("number", "A-001", "MAJOR")],
     ),
-    "a_value_for_a_profile_that_is_new": (
+    "a_value_for_a_use_that_is_new": (
         edition(),
-        with_first(numbers={"most": number(by_profile={"size/XL": 4})}),
+        with_first(numbers={"most": number(by_profile={"use/night": 4})}),
         [("number", "A-001", "MINOR")],
     ),
     "an_entry_of_a_table": (
@@ -216,6 +216,26 @@ CASES: dict[str, Weighed] = {
             profiles={**edition().profiles, "size/M": Profile("size/M", "", "core")}
         ),
         [("profile", "size/M", "MINOR")],
+    ),
+    "a_new_fabric_that_raises_to_a_must": (
+        edition(),
+        edition()._replace(
+            profiles={
+                **edition().profiles,
+                "fabric/x": Profile("fabric/x", "", "core", raises=(TO_MUST,)),
+            }
+        ),
+        [("profile", "fabric/x", "MAJOR")],
+    ),
+    "a_new_use_that_raises_to_a_must": (
+        edition(),
+        edition()._replace(
+            profiles={
+                **edition().profiles,
+                "use/night": Profile("use/night", "", "core", raises=(TO_MUST,)),
+            }
+        ),
+        [("profile", "use/night", "MINOR")],
     ),
     "a_profile_that_goes": (
         edition(),

@@ -205,3 +205,10 @@ def test_two_spoils_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
 def test_the_page_has_the_table_of_spoils() -> None:
     text = PAGE_OF_KITS.read_text("utf-8")
     assert page_of_kits(text) == text
+
+
+def test_the_folder_is_judged_without_an_error(capsys: Output) -> None:
+    words = ("--profile", "certify", "--output", "json")
+    assert main([str(FOLDER), *words]) == 3  # synthetic machines certify nothing
+    report = json.loads(capsys.readouterr().out)
+    assert report["summary"]["failed"] == {"error": 0, "warning": 0, "info": 0}

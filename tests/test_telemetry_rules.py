@@ -199,7 +199,7 @@ def test_a_training_log_alone_is_no_error_in_a_lint(tmp_path: Path) -> None:
 def test_what_is_said_of_a_log_counts_for_its_own_series(tmp_path: Path) -> None:
     """Logs are numbered anew when several are judged together."""
     local = [{**row, "time": "2025-11-22 08:26:40"} for row in training(1)]
-    files = {"a.jsonl": hardware(), "b.jsonl": local}
+    files: dict[str, Iterable[Row] | str] = {"a.jsonl": hardware(), "b.jsonl": local}
     found = judged(tmp_path, files, "certify")
     series = len(training(1)[0]) - 6  # without time, step and labels
     (message,) = messages(found, "OBS-009")

@@ -6,8 +6,8 @@ compared with the others, nor explained.
 What passes: each core metric with at least one finite value in any of the logs that are
 given together. What the dictionary names as stand-ins counts where all of them are
 there: the gradient norm with the noise scale for the variance of gradients. Used and
-total memory, or used and free, are the pressure. Latency between nodes is asked for on
-several nodes only.
+total (or free) memory are the pressure. Latency between nodes is asked for on several
+nodes only.
 
 What is unknown: a lint and a preflight may see one log of many - that of a training
 framework or of MLPerf, without the exporter's - so that what is missing may be

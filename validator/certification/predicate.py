@@ -18,7 +18,7 @@ from speccheck.validator.rule_index import rule_entries
 SCHEMA = "speccheck-certificate/1"
 _PROVIDERS = ("azure", "aws", "gcp", "oci", "coreweave")
 _DEFAULT_DAYS = 90
-_NOTE = "no such machine was looked at"
+_NOTE = "no such machine was looked at."
 
 
 class Issue(Record):
@@ -210,7 +210,7 @@ def _clause(one: ClauseResult, found: Certification) -> dict[str, Any]:
 
 def _judgement(one: Judged, found: Certification) -> dict[str, Any]:
     finding = one.finding
-    folder = found.evidence.folder.rstrip("/") + "/"
+    folder = found.evidence.kit.folder.rstrip("/") + "/"
     return {
         "rule": finding.rule,
         "outcome": finding.outcome,

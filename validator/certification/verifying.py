@@ -156,7 +156,7 @@ def _by_evidence(
 def _differences(found: Certificate, evidence: Evidence) -> Iterator[str]:
     told = {one.path: one.sha256 for one in found.evidence}
     there = {one.path: one.sha256 for one in evidence.files}
-    unread = {one.path for one in evidence.problems}
+    unread = {one.path for one in evidence.kit.problems}
     for path in sorted({*told, *there}):
         if path not in there:
             what = "cannot be read" if path in unread else "is missing"

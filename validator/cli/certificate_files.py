@@ -28,6 +28,7 @@ from speccheck.validator.signing.statement import (
 DERIVED = ("test-result", "svr")
 _DEFAULT = "certificate.json"
 _NOBODY = "unnamed"
+_MOST_PICTURES = 2
 
 
 class CertificateFiles(Record):
@@ -100,8 +101,28 @@ def certificate_files(
             certificate_page,
         )
 
-        contents.append((certificate_page(said), page))
+        pictures = [*_pictures(found)]
+        contents.append((certificate_page(said, pictures=pictures), page))
     return CertificateFiles(said, tuple(contents), out)
+
+
+def _pictures(found: Certification) -> Iterator[str]:
+    """The first machines as they are wired, each under its name."""
+    from speccheck.validator.machine_layout import (  # noqa: PLC0415 - of pages
+        layout_of_node,
+    )
+    from speccheck.validator.report.forms.html_text import (  # noqa: PLC0415
+        escaped,
+    )
+    from speccheck.validator.report.topology_svg import (  # noqa: PLC0415
+        topology_html,
+    )
+
+    for machine in found.evidence.subject.machines[:_MOST_PICTURES]:
+        for one in machine.files[0].readings:
+            layout = layout_of_node(one.node) if one.node else None
+            if layout is not None:
+                yield f"<h3>{escaped(machine.name)}</h3>\n{topology_html(layout)}"
 
 
 def _signed(statement: Statement, signer: Signer) -> str:

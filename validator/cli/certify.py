@@ -19,7 +19,11 @@ from speccheck.validator.certification.evidence import (
 )
 from speccheck.validator.certification.grants import Grant
 from speccheck.validator.certification.kit import KitError
-from speccheck.validator.certification.manifest import ManifestError
+from speccheck.validator.certification.manifest import (
+    ManifestError,
+    differences,
+    read_manifest,
+)
 from speccheck.validator.cli.certificate_files import (
     DERIVED,
     certificate_files,
@@ -176,9 +180,15 @@ def _evidence(parsed: Parsed, order: Order, now: datetime) -> Evidence:
         terms_of(order.spec).evidence_age_days,
         expected if isinstance(expected, int) else None,
     )
-    if found.problems:
-        told = "; ".join(f"{one.path}: {one.text}" for one in found.problems[:3])
+    if found.kit.problems:
+        told = "; ".join(f"{one.path}: {one.text}" for one in found.kit.problems[:3])
         message = f"{folder}: {told}; mend or delete what cannot be read"
+        raise KitError(message)
+    manifest = read_manifest(folder)
+    changed = differences(manifest, found.kit) if manifest else ()
+    if changed:
+        told = "; ".join(f"{one.path} {one.text}" for one in changed[:3])
+        message = f"{folder}: {told}"
         raise KitError(message)
     if not found.files:
         message = f"{folder}: holds no evidence; speccheck certify --plan says what"
