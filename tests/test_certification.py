@@ -144,7 +144,7 @@ def test_one_stale_measurement_denies_with_its_reason(
     assert trial.certify() == 3
     told = _joined(capsys)
     assert "no L3: left out: measured/all-reduce.json: taken 2026-10-01" in told
-    assert "52 days ago; at most 30 may be" in told
+    assert "51 days ago; at most 30 may be" in told
     assert "denied 1 track below L3: comm-topology" in told
     assert trial.certify("--level", "L2") == 0
     limits = trial.predicate["limits"]

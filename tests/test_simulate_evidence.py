@@ -53,7 +53,7 @@ def certified(name: str, *spoils: str) -> Certification:
         write_kit(KitOrder(fleet, Planting(), folder, spoils))
         evidence = read_evidence(folder, NOW, 30)
         assert not evidence.kit.problems
-        return certify(Order(f"instance/{name}", is_pinned=True), evidence, NOW)
+        return certify(Order(f"instance/{name}", is_pinned=True), evidence)
 
 
 def levels(found: Certification) -> dict[str, str | None]:

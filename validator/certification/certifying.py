@@ -99,8 +99,9 @@ def terms_of(spec: str) -> UseTerms:
     return found
 
 
-def certify(order: Order, evidence: Evidence, now: datetime) -> Certification:
+def certify(order: Order, evidence: Evidence) -> Certification:
     """Judge evidence and grant levels; raises what `PlanJudge` raises."""
+    now = evidence.as_of
     terms = terms_of(order.spec)
     request = request_of(order, evidence.subject)._replace(
         declaration=_declaration(order, evidence, now)

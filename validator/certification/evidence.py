@@ -31,7 +31,8 @@ class Evidence(Record):
     """All that a kit gives.
 
     kit: all that the folder holds. files: those of it that are judged. files_left_out:
-    those that could be and are not, left_out: why.
+    those that could be and are not, left_out: why. as_of: the time by which the age of
+    all of it counts.
     """
 
     kit: Kit
@@ -39,6 +40,7 @@ class Evidence(Record):
     subject: Subject
     files_left_out: tuple[EvidenceFile, ...]
     left_out: tuple[LeftOut, ...]
+    as_of: datetime
 
     def path_of(self, file: ReadFile) -> str:
         """The path of a file below the folder."""
@@ -70,7 +72,8 @@ def read_evidence(
     """
     passed_over: list[Problem] = []
     opened = [*open_kit(folder, passed_over, readers)]
-    left_out = [*_out_of_time(opened, now, most_days)]
+    as_of = _judged_as_of(opened, now)
+    left_out = [*_out_of_time(opened, now, as_of, most_days)]
     unread = {one.path for one in left_out}
     taken = [one for one in opened if one.found and one.file.path not in unread]
     kit = Kit(
@@ -85,19 +88,34 @@ def read_evidence(
         _subject(taken, expected),
         tuple(one.file for one in opened if one.file.path in unread),
         tuple(left_out),
+        as_of,
     )
 
 
+def _judged_as_of(opened: Sequence[OpenedFile], now: datetime) -> datetime:
+    """Now; of machines that do not exist as soon as the last was made up.
+
+    A kit that is made up by the same command is the same on every day, and so is what
+    is said of it.
+    """
+    observed = [one.file for one in opened if one.file.kind != "config" and one.found]
+    if not observed or not all(one.synthetic for one in observed):
+        return now
+    times = (datetime.fromisoformat(one.taken) for one in observed if one.taken)
+    return max((one for one in times if one <= now), default=now)
+
+
 def _out_of_time(
-    opened: Sequence[OpenedFile], now: datetime, most_days: int | None
+    opened: Sequence[OpenedFile], now: datetime, as_of: datetime, most_days: int | None
 ) -> Iterator[LeftOut]:
     for one in opened:
         taken = one.file.taken
         # A configuration is no observation: it holds as long as it is not changed.
         if not one.found or not taken or one.file.kind == "config":
             continue
-        age = now - datetime.fromisoformat(taken)
-        if age < -_CLOCKS_APART:
+        time = datetime.fromisoformat(taken)
+        age = as_of - time
+        if now - time < -_CLOCKS_APART:
             yield LeftOut(one.file.path, f"taken {taken}, after now: a clock is wrong")
         elif most_days is not None and age > timedelta(days=most_days):
             reason = f"taken {taken}, {age.days} days ago; at most {most_days} may be"

@@ -153,7 +153,7 @@ def _by_evidence(
         return
     count = len(found.evidence)
     yield Step("evidence", "pass", f"{count} files, each with its SHA-256")
-    yield _again(statement.predicate, found, evidence, created)
+    yield _again(statement.predicate, found, evidence)
 
 
 def _differences(found: Certificate, evidence: Evidence) -> Iterator[str]:
@@ -174,7 +174,6 @@ def _again(
     predicate: Mapping[str, Any],
     found: Certificate,
     evidence: Evidence,
-    created: datetime,
 ) -> Step:
     order = Order(
         f"{INSTANCE}{found.instance_type}",
@@ -184,7 +183,7 @@ def _again(
         bool(found.verifier.tool.plugins),
         _own_numbers(found, evidence),
     )
-    fresh = certify(order, evidence, created)
+    fresh = certify(order, evidence)
     part = judged_part(fresh)
     part["edition"] = {
         **predicate["edition"],

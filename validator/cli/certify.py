@@ -131,7 +131,7 @@ def _certify(parsed: Parsed) -> int:
     signer = signer_in(parsed)
     now = _now(parsed)
     evidence = _evidence(parsed, order, now)
-    found = certify(order, evidence, now)
+    found = certify(order, evidence)
     issue = issue_of(parsed, signer, now)
     level, tracks = _asked(parsed, found)
     denied = denied_of(found.grants, level, tracks)
