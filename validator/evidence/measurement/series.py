@@ -67,9 +67,12 @@ def names_in(metrics: Metrics) -> frozenset[str]:
 
 
 def meanings_of(metric: Metric, dictionary: MetricDictionary) -> list[MetricEntry]:
-    """What a series may be: one metric, or all that its name may mean."""
+    """What a series may be: one metric, or all that its name may mean.
+
+    Raises MissingEvidence where neither is told.
+    """
     told = metric.metric.value
-    names = metric.candidates.or_else(()) if told is None else (told,)
+    names = metric.candidates.need() if told is None else (told,)
     found = (dictionary.entry(name) for name in names)
     return [one for one in found if one is not None]
 
