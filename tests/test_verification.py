@@ -293,6 +293,50 @@ def test_a_machine_of_the_type_is_known(trial: Trial, capsys: Capture) -> None:
     assert "gpus.name is NVIDIA H200, certified is NVIDIA H100" in _joined(capsys)
 
 
+_OWN = """\
+schema: speccheck-tailoring/1
+tailoring:
+  - clause: CKPT-001
+    number: max_unsaved
+    value: {hours}
+    unit: h
+    reason: the night queue is cheap
+    owner: training@example.com
+    expires: 2027-01-31
+"""
+
+
+def test_own_numbers_stand_in_it(trial: Trial, capsys: Capture) -> None:
+    own = trial.kit / "own.yaml"
+    own.write_text(_OWN.format(hours=0.5), "utf-8")
+    assert trial.certify("--tailor", str(own)) == 0
+    (row,) = trial.predicate["edition"]["tailoring"]
+    assert (row["clause"], row["own_value"], row["edition_value"]) == (
+        "CKPT-001",
+        0.5,
+        1,
+    )
+    assert trial.verify() == 0
+    own.write_text(_OWN.format(hours=0.25), "utf-8")
+    capsys.readouterr()
+    assert trial.verify() == 1
+    assert "comes out otherwise" in _joined(capsys)
+
+
+def test_what_holds_by_an_own_number_alone_does_not_hold(
+    trial: Trial, capsys: Capture
+) -> None:
+    own = trial.kit / "own.yaml"
+    own.write_text(_OWN.format(hours=12), "utf-8")
+    trial.rewrite(
+        "job/config.yaml",
+        lambda text: text.replace("checkpoint:\n  enabled: true", _UNSAVED),
+    )
+    assert trial.certify("--tailor", str(own)) == 1
+    assert "no L1: CKPT-001: " in _joined(capsys)
+
+
+_UNSAVED = "checkpoint:\n  enabled: false"
 _ALONE = """
 import socket, sys
 

@@ -81,6 +81,7 @@ OPTIONS: tuple[Option, ...] = (
     _option("--third-party", "the key is not of who runs the machines"),
     _option("--revocation", "where a revocation would be told", "URL"),
     _option("--synthetic", "certify machines that do not exist; marked as such"),
+    _option("--tailor", "own numbers, a file in the folder of the evidence", "FILE"),
     _option("--nodes", "with --plan: to run on", "N", "integer"),
     _option("--engine", "with --plan: slurm (default), mpi or torchrun", "NAME"),
     _option("--spec", "edition, or a folder with one", "EDITION"),
@@ -170,7 +171,21 @@ def _order(parsed: Parsed) -> Order:
         isinstance(spec, str),
         tuple(one.id for one in found if one.kind not in {"instance", "use"}),
         "plugins" in parsed.values,
+        _own_numbers(parsed),
     )
+
+
+def _own_numbers(parsed: Parsed) -> str:
+    """The file of own numbers, which must lie with the evidence; empty for none."""
+    told = parsed.values.get("tailor")
+    if not isinstance(told, str):
+        return ""
+    folder = os.path.realpath(str(parsed.values["evidence"]))
+    path = os.path.realpath(told)
+    if os.path.commonpath((folder, path)) != folder:
+        message = f"--tailor {told}: must lie in the folder of the evidence, {folder}"
+        raise UsageError(message)
+    return os.path.normpath(told)
 
 
 def _evidence(parsed: Parsed, order: Order, now: datetime) -> Evidence:
