@@ -12,6 +12,7 @@
 #   make calibration  write docs/calibration.md: the rules on published files
 #   make measuring  install what speccheck bench and its tests need: torch
 #   make docs       build the site of the documentation into site/
+#   make freeze EDITION=1.0  write an approved edition into schemas/FROZEN.yaml
 #   make schemas-for-tests  fetch the SARIF schema, which a test validates against
 #   make generate   rewrite the generated files that are committed
 #   make clean      remove .venv and caches
@@ -19,7 +20,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := check
-.PHONY: demo test lint format check bench bench-peers measuring accuracy bandwidth node-report fleet-report page-pictures calibration docs generate schemas-for-tests clean
+.PHONY: demo test lint format check bench bench-peers measuring accuracy bandwidth node-report fleet-report page-pictures calibration docs generate freeze schemas-for-tests clean
 
 EXAMPLE := fixtures/examples/several-files --gpu H100-80GB --role sft
 
@@ -117,6 +118,7 @@ GENERATORS := \
   report.framework_schemas.generate \
   report.rule_pages \
   report.clause_pages \
+  report.specification.page \
   cli.reference_pages \
   rule_index \
   report.coverage_page \
@@ -129,6 +131,10 @@ generate: $(INSTALLED_FOR_DEVELOPMENT)
 	  echo "python -m speccheck.validator.$$generator"; \
 	  $(BIN)/python -m speccheck.validator.$$generator || exit; \
 	done
+
+# An approved edition never changes again.
+freeze: $(INSTALLED_FOR_DEVELOPMENT)
+	$(BIN)/python -m speccheck.validator.spec.freeze $(EDITION)
 
 # The schema of OASIS is not ours to include.
 SARIF_SCHEMA := https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json

@@ -1,6 +1,7 @@
 """Makes every test independent of the terminal and the CI that it runs in."""
 
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,13 @@ house_report = pytest.StashKey[list[str]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start the list of remarks that tests may leave without failing."""
+    """Start the list of remarks that tests may leave without failing.
+
+    A shell starts what runs in its background with interrupts ignored, and so would all
+    programs that tests start: those that test an interrupt would wait for ever.
+    """
     config.stash[house_report] = []
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from fleet_fixtures import fleet_findings
+from speccheck.validator.evidence.declaration import Declaration, EvidenceDigest
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.locate import LocatedFinding
@@ -31,7 +32,7 @@ class RuleFixture:
 
     also: names of other clauses and rules to judge by. policy: what settings say.
     today: the date of UTC that counts as now. fleet: nodes instead of files
-    (fleet_fixtures.py).
+    (fleet_fixtures.py). declaration: what a judgement for a certificate says of itself.
     """
 
     path: Path
@@ -42,6 +43,7 @@ class RuleFixture:
     policy: dict[str, Any] = field(default_factory=dict)
     today: str = ""
     fleet: dict[str, Any] = field(default_factory=dict)
+    declaration: dict[str, Any] = field(default_factory=dict)
 
     @property
     def rule(self) -> str:
@@ -91,6 +93,18 @@ def _policy(
     )
 
 
+def _declaration(
+    evidence: list[dict[str, str]] | None = None,
+    profiles_named: list[str] | None = None,
+    **told: Any,  # noqa: ANN401 - as YAML has it
+) -> Declaration:
+    return Declaration(
+        evidence=tuple(EvidenceDigest(**one) for one in evidence or ()),
+        profiles_named=tuple(profiles_named or ()),
+        **told,
+    )
+
+
 @contextmanager
 def on_the_day(today: str) -> Generator[None, None, None]:
     """Make a date of UTC today; nothing for an empty one."""
@@ -137,4 +151,7 @@ def request_of(fixture: RuleFixture) -> Request:
         selection=Selection(select=(fixture.rule, *fixture.also)),
         policy=_policy(**fixture.policy),
         full=True,
+        declaration=_declaration(**fixture.declaration)
+        if fixture.declaration
+        else None,
     )

@@ -72,7 +72,7 @@ def test_what_has_no_rule_says_why() -> None:
     assert silent == []
     gaps = {one.clause.id: one.gap.text for one in COVERAGE.clauses if one.gap}
     assert gaps["HW-001"] == "needs live evidence (L2)"
-    assert gaps["CKPT-009"] == "proposed, no rule; needs live evidence (L3)"
+    assert gaps["OBS-010"] == "proposed, no rule; needs live evidence (L3)"
     assert gaps["META-001"] == "judged only where the use is certification"
     assert gaps["COMM-005"] == (
         "needs live evidence (L2); files can show that it fails, not that it holds"

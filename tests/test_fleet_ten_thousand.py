@@ -14,7 +14,15 @@ from speccheck.validator.report.fleet_groups import fleet_groups
 from speccheck.validator.report.fleet_told import FleetTold
 
 _LINES_OF_A_SCREEN = 50
-_WITHOUT_RULES = {"missing": "expected_node_missing", "damaged": "report_unread"}
+# What finds a fault that no node shows by itself.
+_OF_FLEETS = {
+    "straggler": "slower_than_the_fleet",
+    "driver_drift": "driver_differs_across_nodes",
+    "firmware_drift": "adapter_firmware_differs_across_nodes",
+    "variable": "variable_differs_across_nodes",
+    "missing": "expected_node_missing",
+    "damaged": "report_unread",
+}
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,7 @@ def _blamed(many: Many) -> dict[str, set[str]]:
 def test_every_planted_fault_is_found_and_none_is_invented(many: Many) -> None:
     blamed = _blamed(many)
     for fault in many.planted:
-        rules = set(fault["rules"]) or {_WITHOUT_RULES[fault["fault"]]}
+        rules = set(fault["rules"]) or {_OF_FLEETS[fault["fault"]]}
         named = set().union(*(blamed.get(rule, set()) for rule in rules))
         assert set(fault["nodes"]) <= named, fault["fault"]
     faulty = set().union(*(fault["nodes"] for fault in many.planted))

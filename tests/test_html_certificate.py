@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from hostile_files import BIDI, ESCAPES, HARMFUL, QUOTES, SCRIPT, STYLE_END
 from html_reading import Page
-from speccheck.validator.report.certificate_model import Certificate
+from speccheck.validator.certification.certificate_model import Certificate
 from speccheck.validator.report.certificate_text import certificate_text
 from speccheck.validator.report.forms.html_certificate import certificate_page
 from speccheck.validator.report.style import Style

@@ -171,6 +171,7 @@ def test_no_extra_changes_what_a_report_says() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert set(project["optional-dependencies"]) == {
         "bench",
+        "certify",
         "dev",
         "docs",
         "fleet",

@@ -43,6 +43,7 @@ def _switch(name: str) -> Case:
 
 CASES = {
     "spec": _text("spec", ("1.0", "1.0", "1.0"), "1.0"),
+    "warn": _text("warn", ("1.0", "1.0", "1.0")),
     "profile": _list("profile", ("preflight", "size/L", "certify"), ["ci"]),
     "select": _list("select", ("COMM", "MEM", "BATCH")),
     "ignore": _list("ignore", ("COMM", "MEM", "BATCH"), []),
@@ -89,7 +90,8 @@ OF_FILES_ALONE: dict[str, tuple[str, str, list[Any]]] = {
 }
 # Shown entry by entry, or not at all: other tests hold them.
 ELSEWHERE = {
-    *("extend", "output", "waivers", "baseline", "levels", "facts-for"),
+    *("extend", "output", "waivers", "baseline", "tailoring", "levels"),
+    "facts-for",
     *("per-file-ignores", "extend-per-file-ignores"),
 }
 

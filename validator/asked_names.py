@@ -32,11 +32,13 @@ def verified(
         known = known_names(edition, rules)
         for raised in policy.levels:
             _verify_level(raised, edition, rules, known)
-        warnings += _ignored_in_vain(policy, known)
+        warnings += _ignored_in_vain(policy, known, edition)
     return tuple(warnings)
 
 
-def _ignored_in_vain(policy: Policy, known: Mapping[str, str]) -> Iterator[str]:
+def _ignored_in_vain(
+    policy: Policy, known: Mapping[str, str], edition: Edition
+) -> Iterator[str]:
     locks = {lock.name.lower(): lock for lock in reversed(policy.mandatory)}
     for one in policy.file_ignores:
         said = f"{told(one.place)}: per-file-ignores"
@@ -45,7 +47,7 @@ def _ignored_in_vain(policy: Policy, known: Mapping[str, str]) -> Iterator[str]:
             if lock is not None:
                 yield f"{said} {name} has no effect: mandatory by {told(lock.place)}"
             elif name.lower() not in known:
-                yield in_vain(said, name, known)
+                yield in_vain(said, name, known, edition)
 
 
 def _verify_level(
@@ -57,7 +59,7 @@ def _verify_level(
     """Levels only ever rise: raise UnknownSelection for one below all that it is of."""
     said = f"{told(raised.place)}: levels"
     if raised.name.lower() not in known:
-        raise unknown(said, raised.name, known)
+        raise unknown(said, raised.name, known, edition)
     weights = _weights(raised.name.lower(), edition, rules)
     if weights and all(RANKS[one] > RANKS[raised.level] for one in weights):
         least = min(weights, key=RANKS.__getitem__)

@@ -41,6 +41,7 @@ _SHARED_OUT = {
 
 
 _LIVE = ("node", "measurement")
+_TOLD_BY_LOGS = frozenset({"run_logs", "metrics", "run_events"})
 
 
 class PlanEvidence(Record):
@@ -55,6 +56,10 @@ class PlanEvidence(Record):
     by_type: Mapping[type, object]
     scopes: tuple[Scope, ...] = OF_FILES
     measured: tuple[str, ...] = ()
+
+    def and_also(self, found: object) -> "PlanEvidence":
+        """The same with one more kind of evidence, that stands in no file."""
+        return self._replace(by_type={**self.by_type, type(found): found})
 
 
 def assemble(files: Sequence[ReadFile], context: Context) -> PlanEvidence:
@@ -128,12 +133,26 @@ def _add_node(
     by_type[GpuProfiles] = gpu_profiles()
     by_type[InstanceProfile] = instance_profile(plan.value("cluster.instance_type"))
     add_conditions(by_type, node)
+    if not _TOLD_BY_LOGS.isdisjoint(node.measured):
+        _add_dictionary(by_type)
     scopes: list[Scope] = [] if all(file.role in _LIVE for file in files) else ["plan"]
     if any(file.role == "node" for file in files):
         scopes.append("node")
     if scopes:
         scopes.append("environment")
     return (*scopes, *(("measurement",) if node.measured else ())), node.measured
+
+
+def _add_dictionary(by_type: dict[type, object]) -> None:
+    """What metrics mean: only logs of runs have some."""
+    from speccheck.validator.evidence.measurement.metric_dictionary import (  # noqa: PLC0415
+        MetricDictionary,
+    )
+    from speccheck.validator.spec.metric_dictionary import (  # noqa: PLC0415
+        metric_dictionary,
+    )
+
+    by_type[MetricDictionary] = metric_dictionary()
 
 
 def add_conditions(by_type: dict[type, Any], node: "Node") -> None:

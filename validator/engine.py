@@ -73,6 +73,11 @@ class Judge:
             if judged.is_selected and is_told:
                 self._add(_ClauseJudge(judged, edition, rules))
 
+    @property
+    def composed(self) -> ComposedEdition:
+        """What it judges by."""
+        return self._edition
+
     def _add(self, clause: "_ClauseJudge") -> None:
         if clause.always_closed is None:
             self._clauses.append(clause)
@@ -251,9 +256,7 @@ class _ClauseJudge:
     def questions(self, about: _About) -> tuple[list[Finding], list[RuleJudge]]:
         """What is found without a rule, and its rules that concern a plan."""
         if self._rules is None:
-            self._rules = [
-                RuleJudge(one, self._judged, self._edition) for one in self._listed()
-            ]
+            self._rules = self._rule_judges()
         if not self._rules:
             if self._unjudged is None:
                 self._unjudged = [finding_of(self._judged, None, _NO_RULE)]
@@ -267,6 +270,16 @@ class _ClauseJudge:
             else:
                 found += rule.silent
         return _failures(found) if self.is_live else found, asked
+
+    def _rule_judges(self) -> list[RuleJudge]:
+        kind = RuleJudge
+        if any(one.released for one in self._judged.clause.numbers.values()):
+            from speccheck.validator.tailoring.rule_judge import (  # noqa: PLC0415 - of few
+                TailoredRuleJudge,
+            )
+
+            kind = TailoredRuleJudge
+        return [kind(one, self._judged, self._edition) for one in self._listed()]
 
     def _listed(self) -> Sequence[ListedRule]:
         return self._rules_by_clause.get(self._judged.clause.id, ())

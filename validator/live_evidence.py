@@ -34,7 +34,7 @@ def asked_of(
     from speccheck.validator.evidence.node.node import MEASURED  # noqa: PLC0415
 
     wide: tuple[Scope, ...] = (*scopes, *(o for o in _CERTIFIED if o not in scopes))
-    return wide, at_hand_of(wide, tuple(MEASURED))
+    return wide, (*at_hand_of(wide, tuple(MEASURED)), "report")
 
 
 def at_hand_of(scopes: tuple[Scope, ...], measured: tuple[str, ...]) -> tuple[str, ...]:

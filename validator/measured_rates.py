@@ -20,6 +20,14 @@ _WAYS = {
 _Rates = dict[str, float]
 
 
+class RatesOfParts(Record):
+    """The rate of each part, by its name."""
+
+    title: str
+    unit: str
+    rates: _Rates
+
+
 class MeasuredRates(Record):
     """One kind of measurement over the parts of a machine.
 
@@ -43,7 +51,12 @@ class MeasuredRates(Record):
 
 def measured_rates(by_type: Mapping[type, object]) -> tuple[MeasuredRates, ...]:
     """The spans of all copies, products and transfers, in the order measured."""
-    found: list[MeasuredRates] = []
+    return tuple(map(_span, rates_of_parts(by_type)))
+
+
+def rates_of_parts(by_type: Mapping[type, object]) -> Iterator[RatesOfParts]:
+    """All copies, products and transfers part by part, in the order measured."""
+    found: list[RatesOfParts] = []
     copies, products = by_type.get(CopyTests), by_type.get(MatrixProducts)
     transfers = by_type.get(RdmaTransfers)
     if isinstance(copies, CopyTests):
@@ -52,12 +65,12 @@ def measured_rates(by_type: Mapping[type, object]) -> tuple[MeasuredRates, ...]:
         found += _products(products)
     if isinstance(transfers, RdmaTransfers):
         found += _transfers(transfers)
-    return tuple(found)
+    return (one for one in found if one.rates)
 
 
-def _copies(tests: CopyTests) -> Iterator[MeasuredRates]:
+def _copies(tests: CopyTests) -> Iterator[RatesOfParts]:
     for test in tests.shown:
-        yield from _span(_title(test), "bytes_per_second", _of_copies(test))
+        yield RatesOfParts(_title(test), "bytes_per_second", _of_copies(test))
 
 
 def _title(test: CopyTest) -> str:
@@ -94,7 +107,7 @@ def _ends(source: int | None, target: int | None) -> str:
     return f"GPU {source} to GPU {target}"
 
 
-def _products(products: MatrixProducts) -> Iterator[MeasuredRates]:
+def _products(products: MatrixProducts) -> Iterator[RatesOfParts]:
     by_title: dict[str, _Rates] = {}
     for one in products.shown:
         rate = one.flops_per_second.value
@@ -105,10 +118,10 @@ def _products(products: MatrixProducts) -> Iterator[MeasuredRates]:
         if rate:
             by_title.setdefault(title, {})[one.title] = rate
     for title, rates in by_title.items():
-        yield from _span(title, "flops_per_second", rates)
+        yield RatesOfParts(title, "flops_per_second", rates)
 
 
-def _transfers(transfers: RdmaTransfers) -> Iterator[MeasuredRates]:
+def _transfers(transfers: RdmaTransfers) -> Iterator[RatesOfParts]:
     by_title: dict[str, _Rates] = {}
     for number, one in enumerate(transfers.shown):
         best = max(_known(one), default=0.0)
@@ -118,7 +131,7 @@ def _transfers(transfers: RdmaTransfers) -> Iterator[MeasuredRates]:
             title = f"{one.name.value or one.operation.value or 'transfers'}{memory}"
             by_title.setdefault(title, {})[name] = 8 * best
     for title, rates in by_title.items():
-        yield from _span(title, "bits_per_second", rates)
+        yield RatesOfParts(title, "bits_per_second", rates)
 
 
 def _known(transfer: RdmaTransfer) -> Iterable[float]:
@@ -126,10 +139,15 @@ def _known(transfer: RdmaTransfer) -> Iterable[float]:
     return (rate for rate in rates if rate)
 
 
-def _span(title: str, unit: str, rates: _Rates) -> Iterator[MeasuredRates]:
-    if rates:
-        slowest = min(rates, key=lambda one: rates[one])
-        values = rates.values()
-        yield MeasuredRates(
-            title, unit, len(rates), min(values), median(values), max(values), slowest
-        )
+def _span(found: RatesOfParts) -> MeasuredRates:
+    rates = found.rates
+    values = rates.values()
+    return MeasuredRates(
+        found.title,
+        found.unit,
+        len(rates),
+        min(values),
+        median(values),
+        max(values),
+        min(rates, key=lambda one: rates[one]),
+    )

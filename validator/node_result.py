@@ -63,10 +63,11 @@ class KeptSnapshot(Record):
 
 
 class JudgedBy(Record):
-    """An edition or a program."""
+    """An edition or a program; tailored: numbers of it that are not its own."""
 
     name: str
     of: str  # the hash of an edition, the version of a program
+    tailored: int = 0
 
 
 class NodeResult(Record):
@@ -187,11 +188,18 @@ def _head(result: NodeResult) -> dict[str, object]:
         "counts": {name: int(result.counts.get(name, 0)) for name in COUNTED},
         "missing": [_cut(one, _MOST["leaf"]) for one in result.missing[:_MOST_MISSING]],
         "snapshot": snapshot and _kept(snapshot),
-        "edition": edition
-        and {"version": _cut(edition.name, 40), "sha256": _cut(edition.of, 80)},
+        "edition": edition and _edition(edition),
         "tool": {"name": result.tool.name, "version": _cut(result.tool.of, 40)},
         **({"synthetic": _made_up(result.synthetic)} if result.synthetic else {}),
     }
+
+
+def _edition(edition: JudgedBy) -> dict[str, object]:
+    found: dict[str, object] = {
+        "version": _cut(edition.name, 40),
+        "sha256": _cut(edition.of, 80),
+    }
+    return {**found, "tailored": edition.tailored} if edition.tailored else found
 
 
 def _made_up(synthetic: Mapping[str, Scalar]) -> dict[str, Scalar]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from speccheck.validator.assemble import PlanEvidence, assemble
+from speccheck.validator.edition_in_use import edition_of, lapsed_texts
 from speccheck.validator.engine import Judge
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
@@ -21,7 +22,6 @@ from speccheck.validator.sources.files import FileStatus, ReadFile
 from speccheck.validator.sources.joining.grouping import PlanFiles
 from speccheck.validator.sources.source import Source
 from speccheck.validator.spec.compose import ComposedEdition, JudgedClause, compose
-from speccheck.validator.spec.edition import load_edition
 from speccheck.validator.weights import with_levels
 
 if TYPE_CHECKING:
@@ -104,9 +104,9 @@ class PlanJudge:
         self._proposes = proposes
         self._wide: PlanJudge | None = None
         self._of_fleets: set[str] | None = None  # clauses that compare nodes alone
-        self.edition = load_edition(request.spec)
+        self.edition = edition_of(request)
         self.entries = all_rules(request)
-        self.warnings = self._verified()
+        self.warnings = (*lapsed_texts(self.edition), *self._verified())
         self._selected = request.selection.rules(self.entries)
         self._rules: dict[tuple[Scope, ...], RulesByClause] = {}
         self._judges: dict[tuple[object, ...], Judge] = {}
@@ -134,7 +134,10 @@ class PlanJudge:
 
     def __call__(self, group: PlanFiles) -> JudgedPlan:
         """Judge the plan that these files make together."""
-        return self.judged(group, assemble(group.files, self.request.context))
+        evidence = assemble(group.files, self.request.context)
+        if self.request.declaration is not None:
+            evidence = evidence.and_also(self.request.declaration)
+        return self.judged(group, evidence)
 
     def judged(self, group: PlanFiles, evidence: PlanEvidence) -> JudgedPlan:
         """Judge the evidence of a plan, as it was read or as it was changed."""
@@ -248,7 +251,8 @@ class PlanJudge:
         known = self._shared.get(id(finding))
         if known is not None:
             return known
-        if finding.outcome == "pass" and not self.request.full:
+        is_held = finding.outcome == "pass" and not finding.is_loosened
+        if is_held and not self.request.full:
             return self._held(finding)
         found = located(finding, sources)
         if finding.fix is not None and self.request.edits:

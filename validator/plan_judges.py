@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from speccheck.validator.assemble import assemble
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.plan_judge import JudgedPlan, OfAllPlans, PlanJudge
 from speccheck.validator.request import Judging, Request
@@ -10,6 +11,8 @@ from speccheck.validator.sources.joining.grouping import PlanFiles
 from speccheck.validator.spec.edition import Edition
 
 if TYPE_CHECKING:
+    from speccheck.validator.edition_in_use import SecondEdition
+    from speccheck.validator.second_edition import Second
     from speccheck.validator.waivers.apply import Silence
     from speccheck.validator.waivers.baseline import Baseline
 
@@ -73,11 +76,21 @@ class PlanJudges:
         self.of_run = PlanJudge(request, proposes=proposes, shared=self._of_all)
         self._judges: dict[Judging, PlanJudge] = {request.judging: self.of_run}
         self._judged: list[PlanJudge] = []  # of each plan in turn
+        self._second: "Second | None" = None  # noqa: UP037 - imported below, seldom
+        if request.warned is not None:
+            from speccheck.validator import second_edition  # noqa: PLC0415 - seldom
+
+            self._second = second_edition.Second(request)
 
     @property
     def edition(self) -> Edition:
         """The edition of the run."""
         return self.of_run.edition
+
+    @property
+    def second(self) -> "SecondEdition | None":
+        """What came of the edition that only warns, where there is one."""
+        return None if self._second is None else self._second.told
 
     @property
     def unsought(self) -> int:
@@ -94,7 +107,11 @@ class PlanJudges:
         """Judge the plan that these files make together."""
         judge = self.of(group)
         self._judged.append(judge)
-        return judge(group)
+        if self._second is None:
+            return judge(group)
+        evidence = assemble(group.files, judge.request.context)
+        judged = judge.judged(group, evidence)
+        return self._second.beside(judged, group, evidence, judge)
 
     def silenced(self) -> Iterator[Silenced]:
         """What silenced failures, each with the plans that it was asked about."""

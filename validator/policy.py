@@ -11,6 +11,10 @@ class WaiverFault(Exception):  # noqa: N818 - a usage error with its own message
     """A file of waivers or a baseline that cannot be used; one line says why."""
 
 
+class TailoringFault(Exception):  # noqa: N818 - a usage error with its own message
+    """A file of own numbers that cannot be used; one line says why, and where."""
+
+
 class Named(Record):
     """A clause, area or rule that the settings name, and where they do."""
 
@@ -53,7 +57,7 @@ class Policy(Record):
     inline_ignores: bool = True
 
 
-def own_files(policy: Policy) -> frozenset[str]:
+def own_files(policy: Policy, *others: str | None) -> frozenset[str]:
     """The files of waivers, as paths are written in a run: they configure nothing."""
-    paths = (policy.waivers, policy.baseline)
+    paths = (policy.waivers, policy.baseline, *others)
     return frozenset(os.path.normpath(path) for path in paths if path is not None)

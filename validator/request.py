@@ -1,11 +1,14 @@
 """What a run is asked for."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.policy import Policy
 from speccheck.validator.selection import Selection
 from speccheck.validator.sources.context import Context
+
+if TYPE_CHECKING:
+    from speccheck.validator.evidence.declaration import Declaration
 
 
 class Judging(Record):
@@ -56,6 +59,8 @@ class Request(Record):
     use: str = "ci"
     profiles: tuple[str, ...] = ()
     spec: str = "1.0"
+    warned: str | None = None  # a second edition, whose failures are warnings alone
+    tailoring: str | None = None  # a file of own numbers
     selection: Selection = Selection()
     policy: Policy = Policy()
     settings: tuple[str, ...] = ()
@@ -74,6 +79,7 @@ class Request(Record):
     force_exclude: bool = False  # named files that are excluded are left out as well
     is_isolated: bool = False  # no settings file was looked for
     for_files: ForFiles | None = None
+    declaration: "Declaration | None" = None  # of a judgement for a certificate
 
     @property
     def judging(self) -> Judging:

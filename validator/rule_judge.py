@@ -11,6 +11,7 @@ from speccheck.validator.evidence.value import MissingEvidence, Value
 from speccheck.validator.gate import EvidenceByType, lacking
 from speccheck.validator.rule import Confidence, ListedRule, Numbers, Rule, Verdict
 from speccheck.validator.spec.compose import ComposedEdition, JudgedClause
+from speccheck.validator.spec.edition import Clause
 from speccheck.validator.verdicts import broken, doubted, missing_verdict, no_source
 from speccheck.validator.weights import weight_of
 
@@ -43,6 +44,7 @@ class Asked(Record):
     arguments: of the rule; a part is put in its place before it is asked about that.
     doubts: the leaves of the plan that it takes for unstated. at: the place of the part
     among the arguments. parts: of the node, where it judges one after another.
+    by_edition: the same by the numbers of the edition itself, where some are tailored.
     """
 
     rule: Rule
@@ -50,6 +52,7 @@ class Asked(Record):
     doubts: object
     at: int = -1
     parts: "_Parts | None" = None
+    by_edition: "Asked | list[Finding] | None" = None
 
     @property
     def pieces(self) -> int:
@@ -247,9 +250,16 @@ def finding_of(
         cost=verdict.cost,
         remedy=verdict.remedy or (clause.remedy if verdict.outcome == "fail" else ""),
         missing=verdict.missing,
-        note=verdict.note,
+        note=_note(clause, verdict),
         confidence=confidence,
         action=verdict.action,
         fix=verdict.fix,
         hosts=verdict.hosts,
     )
+
+
+def _note(clause: Clause, verdict: Verdict) -> str:
+    """What is said beside; of a failure also that its clause will be withdrawn."""
+    if clause.deprecated is None or verdict.outcome != "fail":
+        return verdict.note
+    return "; ".join(filter(None, (verdict.note, clause.deprecated.text)))

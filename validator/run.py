@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+from speccheck.validator.edition_in_use import SecondEdition
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.plan_judges import PlanJudges, names_of
@@ -25,7 +26,7 @@ class Run(Record):
 
     unsought: plans for whose failures no change was sought. warnings: what settings and
     command line say in vain. settings: the files that hold for all of it, the closest
-    first. is_isolated: settings were not read.
+    first. is_isolated: settings were not read. second: an edition that only warns.
     """
 
     edition: Edition
@@ -36,6 +37,7 @@ class Run(Record):
     warnings: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
     is_isolated: bool = False
+    second: SecondEdition | None = None
 
 
 def all_readers(request: Request) -> Readers:
@@ -55,7 +57,7 @@ def read_all(
     files: list[ReadFile] = []
     batch: tuple[str, ...] | None = None
     excluded = _exclusion(request)
-    own = own_files(request.policy)
+    own = own_files(request.policy, request.tailoring)
     for path, named in find_files(request.arguments, excluded):
         if path in own and not named:
             continue
@@ -187,4 +189,5 @@ def run(request: Request, judges: PlanJudges | None = None) -> Run:
         judges.warnings,
         request.settings,
         request.is_isolated,
+        judges.second,
     )

@@ -79,18 +79,18 @@ class Selection(Record):
         for option, name in wanted:
             if name.lower() not in known:
                 said = self._said(option, name)
-                raise unknown(said, name, known)
+                raise unknown(said, name, known, edition)
         for one in self.mandatory:
             if one.name.lower() not in known:
                 said = f"{told(one.place)}: mandatory"
-                raise unknown(said, one.name, known)
+                raise unknown(said, one.name, known, edition)
         for name in dict.fromkeys(self.ignore):
             said = self._said("ignore", name)
             lock = self._lock_on(name, edition, rules)
             if lock is not None:
                 yield f"{said} {name} has no effect: mandatory by {told(lock.place)}"
             elif name.lower() not in known:
-                yield in_vain(said, name, known)
+                yield in_vain(said, name, known, edition)
 
     def _lock_on(
         self, name: str, edition: Edition, rules: Sequence[RuleEntry]
@@ -166,14 +166,16 @@ def told(place: Place) -> str:
     return f"{place.file}:{place.span.line}" if place.span else place.key
 
 
-def unknown(said: str, name: str, known: Mapping[str, str]) -> UnknownSelection:
+def unknown(
+    said: str, name: str, known: Mapping[str, str], edition: Edition
+) -> UnknownSelection:
     """The fault of a name that nothing has; `said`: where and how it is given."""
-    return UnknownSelection(f"{said} {name}: {_no_such(name, known)}")
+    return UnknownSelection(f"{said} {name}: {_no_such(name, known, edition)}")
 
 
-def in_vain(said: str, name: str, known: Mapping[str, str]) -> str:
+def in_vain(said: str, name: str, known: Mapping[str, str], edition: Edition) -> str:
     """The warning for a name that nothing has."""
-    return f"{said} {name} has no effect: {_no_such(name, known)}"
+    return f"{said} {name} has no effect: {_no_such(name, known, edition)}"
 
 
 def names_of_rule(rule: RuleEntry) -> set[str]:
@@ -182,7 +184,10 @@ def names_of_rule(rule: RuleEntry) -> set[str]:
     return {rule.name, rule.area, clause, clause.partition("-")[0]}
 
 
-def _no_such(name: str, known: Mapping[str, str]) -> str:
+def _no_such(name: str, known: Mapping[str, str], edition: Edition) -> str:
+    tombstone = edition.withdrawn.get(name.upper())
+    if tombstone is not None:
+        return tombstone.text
     from speccheck.validator.evidence.nearest import nearest  # noqa: PLC0415 - rare
 
     close = nearest(name.lower(), known)

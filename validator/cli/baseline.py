@@ -40,7 +40,7 @@ _USAGE, _NOTHING = 2, 3
 _OUT = Option("--out", f"the baseline; {FILE} by default", "text", "FILE")
 _NOT_HERE = {
     *("--output", "--plot", "--full", "--fail-on", "--what-if", "--color"),
-    *("--baseline", "--show-files"),
+    *("--baseline", "--show-files", "--warn", "--enforce"),
 }
 OPTIONS: tuple[Option, ...] = (
     *(one for one in OF_FILES if one.flag not in _NOT_HERE),

@@ -3,18 +3,16 @@
 And whether a threshold that somebody wrote down can be reached at all.
 """
 
-import json
 from collections.abc import Iterator
 
 from speccheck.probes.collectives.settings import OPERATIONS
-from speccheck.validator.assemble import PlanEvidence, assemble
+from speccheck.validator.assemble import assemble
 from speccheck.validator.cli.bench_options import size_of
 from speccheck.validator.cli.bench_plan import bench_guarded
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import request_of, style_of
 from speccheck.validator.evidence.measurement.collective import (
     CollectiveRun,
-    CollectiveRuns,
 )
 from speccheck.validator.evidence.measurement.conditions import Conditions
 from speccheck.validator.evidence.value import MissingEvidence
@@ -22,10 +20,10 @@ from speccheck.validator.forecast.bandwidth import Prospect, prospect
 from speccheck.validator.models.bus_bandwidth import GIGA
 from speccheck.validator.models.expectation import shown_bytes
 from speccheck.validator.options import OF_JUDGING, Option
+from speccheck.validator.prospects import question
 from speccheck.validator.report.style import Style, counted, wrap
 from speccheck.validator.report.write import write
 from speccheck.validator.sources.context import Context, context_facts
-from speccheck.validator.sources.files import read_file
 from speccheck.validator.spec.names import UnknownName
 
 _SIZES = tuple(2**power for power in range(30, 35))  # 1 to 16 GiB: where floors hold
@@ -98,21 +96,7 @@ def _question(
     if gpus is None:
         message = "how many GPUs has a node: --instance or --gpus-per-node"
         raise UsageError(message)
-    nodes = context.nodes or 1
-    run = {
-        "collective": collective,
-        "backend": "nccl",
-        "ranks": gpus * nodes,
-        "nodes": nodes,
-        "size_bytes": list(sizes),
-    }
-    text = json.dumps({"schema": "speccheck-snapshot/1", "collective_runs": [run]})
-    _, files = read_file("what is expected", text=text)
-    evidence: PlanEvidence = assemble(files, context)
-    runs, about = evidence.by_type[CollectiveRuns], evidence.by_type[Conditions]
-    if not isinstance(runs, CollectiveRuns) or not isinstance(about, Conditions):
-        raise TypeError(runs)
-    return runs.each()[0], about
+    return question(collective, context, gpus, sizes)
 
 
 def _title(run: CollectiveRun, context: Context) -> str:

@@ -1,6 +1,7 @@
 """The commands beside `speccheck FILE...`: spec, rules, explain, schema."""
 
 import sys
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -32,12 +33,24 @@ class CommandError(Exception):
     """A command cannot do what it was asked; the message says why and what to do."""
 
 
+def _refusals() -> tuple[type[Exception], ...]:
+    """What a command line may have wrong, or the files that it names."""
+    from speccheck.validator.comparison.report_by_edition import (  # noqa: PLC0415
+        OtherwiseReport,
+    )
+    from speccheck.validator.sources.documents.document import (  # noqa: PLC0415
+        ReadError,
+    )
+
+    return CommandError, UnknownTopic, UnknownEdition, OtherwiseReport, ReadError
+
+
 def run_command(words: list[str]) -> int:
     """Run one of the commands; returns the exit code."""
     try:
         app(words, standalone_mode=False, prog_name="speccheck")
-    except (CommandError, UnknownTopic, UnknownEdition) as error:
-        sys.stderr.write(f"speccheck: {error}\n")
+    except _refusals() as error:
+        sys.stderr.write(f"speccheck: {printable(str(error))}\n")
         return 2
     except typer.Exit as ending:
         return ending.exit_code
@@ -100,6 +113,57 @@ def spec_coverage(
         raise CommandError(message)
 
 
+@spec_app.command("diff")
+def spec_diff(
+    first: Annotated[
+        str, typer.Argument(help="an edition: its id, a folder or a compiled file")
+    ],
+    second: Annotated[str, typer.Argument(help="the edition to compare it with")],
+    on: Annotated[
+        str | None,
+        typer.Option(help="a JSON report by the first: what would come out otherwise"),
+    ] = None,
+    output: Annotated[str, typer.Option(help="text or json")] = "text",
+) -> None:
+    """Show what differs between two editions, how much it weighs, and why."""
+    if output not in {"text", "json"}:
+        message = f"--output {output}: must be text or json"
+        raise CommandError(message)
+    from speccheck.validator.cli.spec_diff import spec_diff_text  # noqa: PLC0415
+
+    sys.stdout.write(spec_diff_text(first, second, on, output))
+
+
+@spec_app.command("render")
+def spec_render(
+    spec: SpecOption = "1.0",
+    form: Annotated[
+        str, typer.Option("--format", help="markdown or html, one file")
+    ] = "markdown",
+    out: Annotated[
+        str | None, typer.Option(help="a file; standard output without it")
+    ] = None,
+) -> None:
+    """Write the edition as a document that reads as a standard."""
+    if form not in {"markdown", "html"}:
+        message = f"--format {form}: must be markdown or html"
+        raise CommandError(message)
+    from speccheck.validator.report.specification.as_html import html  # noqa: PLC0415
+    from speccheck.validator.report.specification.as_markdown import (  # noqa: PLC0415
+        markdown,
+    )
+    from speccheck.validator.report.specification.document import (  # noqa: PLC0415
+        document_of,
+    )
+    from speccheck.validator.report.write import WriteError, write  # noqa: PLC0415
+
+    document = document_of(spec)
+    try:
+        write(html(document) if form == "html" else markdown(document), out)
+    except WriteError as error:
+        raise CommandError(str(error)) from error
+
+
 def edition_text(edition: Edition) -> str:
     """The edition in a screen: what it is, whose it is, how much is in it."""
     from speccheck.validator.report.style import wrap  # noqa: PLC0415
@@ -116,11 +180,32 @@ def edition_text(edition: Edition) -> str:
         "",
         wrap(edition.statement, 80, ""),
         "",
+        *_lifecycle(edition),
         f"{len(clauses)} clauses: {', '.join(counts)}",
         f"{core} of them core, {len(clauses) - core} proposed",
         "speccheck spec list shows them, speccheck spec show COMM-001 shows one",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _lifecycle(edition: Edition) -> Iterator[str]:
+    """What it extends, what it announces and what became of other clauses."""
+    from speccheck.validator.report.style import wrap  # noqa: PLC0415
+
+    told: list[str] = []
+    if edition.extends is not None:
+        base = edition.extends
+        told.append(f"Extends edition {base.id}, sha256 {base.sha256}.")
+    told += [
+        f"{clause.id}: {clause.deprecated.text}"
+        for clause in edition.clauses.values()
+        if clause.deprecated is not None
+    ]
+    told += [f"{name}: {one.text}" for name, one in edition.withdrawn.items()]
+    for text in told:
+        yield wrap(text, 80, "")
+    if told:
+        yield ""
 
 
 @app.command("rules")

@@ -52,7 +52,7 @@ _MOST_NODES = 1_000_000
 # Of files: a fleet has others of that name, or none of it.
 _NOT_HERE = {
     *("--baseline", "--waivers", "--no-inline-ignores", "--plot", "--nodes"),
-    *("--output", "--sarif-include-waived", "--statistics"),
+    *("--output", "--sarif-include-waived", "--statistics", "--warn", "--enforce"),
 }
 
 

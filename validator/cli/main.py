@@ -29,12 +29,19 @@ Commands:
   history FILE               what became of a fleet over days
   diff A.json B.json         what differs between two machines, or two days
   bench KIND                 measure collectives, copies or products; find slow nodes
+  evidence pack|list DIR     what a certificate is to rest on, and what is missing
+  certify --profile TYPE     a signed certificate of a type of machine; --plan
+  verify CERTIFICATE         a certificate looked at, and its evidence judged again
+  telemetry LOG ...          what a run logged: metrics, intervals, events
   simulate --nodes N         snapshots of machines that do not exist, with faults
+  keygen --out key.pem       a key that signs certificates
   explain RULE|CLAUSE        requirement, reason, example and source
   rules                      all rules with clause and area
   spec list                  all clauses of the edition
   spec show [CLAUSE]         the edition, or one clause with its numbers and sources
   spec coverage              which rules judge each clause, and their fixtures
+  spec diff A B              what differs between two editions, and for a report
+  spec render [--out FILE]   the edition as a document: Markdown, or --format html
   schema NAME                JSON Schema: native, report, ..., deepspeed, axolotl, ...
   completion SHELL           completes the command line in bash, zsh or fish
   ./rules                    a folder or file that is called like a command
@@ -125,6 +132,11 @@ _FUNCTIONS = {
     "history": ("history", "history"),
     "baseline": ("baseline", "baseline"),
     "simulate": ("simulate", "simulate"),
+    "keygen": ("keygen", "keygen"),
+    "certify": ("certify", "certify_command"),
+    "verify": ("verify", "verify"),
+    "evidence": ("evidence", "evidence"),
+    "telemetry": ("telemetry", "telemetry"),
     "completion": ("completion.command", "completion"),
 }
 

@@ -9,7 +9,7 @@ from speccheck.validator.cli.settled import ForFiles
 from speccheck.validator.evidence.framework_version import parse_version
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.options import Value
-from speccheck.validator.policy import Policy, WaiverFault
+from speccheck.validator.policy import Policy, TailoringFault, WaiverFault
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.write import WriteError
 from speccheck.validator.request import Excluded, Judging, Request
@@ -26,7 +26,7 @@ from speccheck.validator.spec.names import UnknownName
 PICTURES = ("svg", "png")
 USES = ("ci", "preflight", "certify")
 # Options that name a file: those that are read, and those that are written.
-_READ = ("node", "settings", "waivers", "baseline")
+_READ = ("node", "settings", "waivers", "baseline", "tailor")
 _WRITTEN = ("plot", "out", "next", "result")
 _DEFAULT_WIDTH = 80
 BUG = 4
@@ -42,6 +42,7 @@ REFUSALS = (
     SettingsError,
     PluginFault,
     WaiverFault,
+    TailoringFault,
     WriteError,
 )
 
@@ -80,7 +81,9 @@ def request_of(parsed: Parsed, use: str = "ci") -> Request:
     request = Request(
         arguments=parsed.files,
         use=use,
-        spec=_text(values, "spec") or "1.0",
+        spec=_spec(parsed),
+        warned=_text(values, "warn"),
+        tailoring=_text(values, "tailor"),
         format=_text(values, "format"),
         stdin_name=_text(values, "stdin_filename"),
         skip_unknown="skip_unknown" in values,
@@ -93,9 +96,25 @@ def request_of(parsed: Parsed, use: str = "ci") -> Request:
         force_exclude="force_exclude" in values,
         is_isolated="isolated" in values,
     ).judging_by(_judging(parsed))
+    if use == "certify":
+        from speccheck.validator.spec.certifying import (  # noqa: PLC0415 - seldom
+            refuse_draft,
+        )
+
+        refuse_draft(request.spec)
     if parsed.settled is None:
         return request
     return request._replace(for_files=ForFiles(parsed, parsed.settled, _judging))
+
+
+def _spec(parsed: Parsed) -> str:
+    """The edition that counts: `--enforce` and `--spec` are one; raises UsageError."""
+    enforced, named = (_text(parsed.values, name) for name in ("enforce", "spec"))
+    own = parsed.settled.own if parsed.settled else parsed.values
+    if enforced and "spec" in own and enforced != named:
+        message = f"--enforce {enforced} and --spec {named} are one option: give one"
+        raise UsageError(message)
+    return enforced or named or "1.0"
 
 
 def _judging(parsed: Parsed) -> Judging:

@@ -4,6 +4,7 @@ import os
 
 from speccheck.validator.cli.guarded import guarded
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
+from speccheck.validator.cli.request import list_of
 from speccheck.validator.cli.simulated_files import Order, write_fleet
 from speccheck.validator.evidence.nearest import nearest
 from speccheck.validator.options import Kind, Option
@@ -21,6 +22,7 @@ MOST_DAYS = 3_650
 _PROFILE = "dgx-h100"
 _WIDTH = 88
 _LONGEST_NAME = 100
+_OF_KIT = "certify"  # the name of its job, where nobody names one
 
 
 def _option(flag: str, text: str, metavar: str = "", kind: Kind = "text") -> Option:
@@ -36,6 +38,15 @@ OPTIONS: tuple[Option, ...] = (
     _option("--seed", "another fleet of the same kind (default 1)", "N", "integer"),
     _option("--day", "the same machines that many days on (default 1)", "N", "integer"),
     _option("--job", "name of the job that the snapshots tell", "NAME"),
+    _option("--evidence", "a kit for a certificate: measurements, job, logs, drills"),
+    Option(
+        "--spoil",
+        "what is wrong with the kit: --list-faults",
+        "text",
+        "NAME",
+        repeatable=True,
+        group="Synthetic fleet",
+    ),
     _option("--results", "the lines of their pre-flights, in place of snapshots"),
     _option("--list-faults", "all faults with the rules that find them, and stop"),
     _option("--list-profiles", "all types of machines, and stop"),
@@ -53,6 +64,9 @@ writes what the pre-flight of each node would have said, as `speccheck fleet` re
 
   speccheck simulate --nodes 64 --out fleet/ --faults plan.yaml
   speccheck fleet fleet/
+
+--evidence writes a whole evidence kit (docs/evidence.md) of machines of one type;
+--spoil makes one thing wrong with it.
 
 A plan:
 
@@ -95,10 +109,39 @@ def _simulate(parsed: Parsed) -> int:
     faults = _text(parsed, "faults")
     planting = Planting() if faults is None else plant(load_plan(faults), fleet)
     is_quiet = "quiet" in parsed.values
+    if "evidence" in parsed.values:
+        return _evidence(parsed, fleet, planting, out)
+    if "spoil" in parsed.values:
+        message = "--spoil is of a kit: add --evidence"
+        raise UsageError(message)
     form = _results() if "results" in parsed.values else SNAPSHOTS
     manifest = write_fleet(Order(fleet, planting, out, form, tells=not is_quiet))
     if not is_quiet:
         write(_summary(fleet, planting, out, manifest), None)
+    return 0
+
+
+def _evidence(parsed: Parsed, fleet: Fleet, planting: Planting, out: str) -> int:
+    # It knows all models of networks, which snapshots do without.
+    from speccheck.validator.cli.simulated_kit import (  # noqa: PLC0415
+        KitOrder,
+        write_kit,
+    )
+    from speccheck.validator.simulation.kit.spoiling import SPOILS  # noqa: PLC0415
+
+    if "results" in parsed.values:
+        message = "--evidence and --results: give one of them"
+        raise UsageError(message)
+    spoils = tuple(list_of(parsed, "spoil"))
+    if "job" not in parsed.values:
+        fleet = fleet._replace(job=_OF_KIT)
+    count = write_kit(KitOrder(fleet, planting, out, spoils))
+    if "quiet" not in parsed.values:
+        what = f"a synthetic evidence kit of {counted(fleet.nodes, 'node')}"
+        lines = [f"{out}: {what} of {fleet.profile}, {count} files, seed {fleet.seed}"]
+        lines += [f"  {SPOILS[name].text}" for name in spoils]
+        lines += [f"  {one.name} on {len(one.nodes):,}" for one in planting.plants]
+        write("\n".join(map(printable, lines)) + "\n", None)
     return 0
 
 
@@ -153,6 +196,8 @@ def _summary(fleet: Fleet, planting: Planting, out: str, manifest: str) -> str:
 
 def faults_text() -> str:
     """All faults by area: what is wrong, what a plan may set, what finds it."""
+    from speccheck.validator.simulation.kit.spoiling import SPOILS  # noqa: PLC0415
+
     lines: list[str] = []
     for area, faults in AREAS.items():
         lines.extend([f"Faults of {area}:", ""])
@@ -165,7 +210,13 @@ def faults_text() -> str:
             words += f" -> {found or 'nothing above the level of information'}"
             lines.extend([f"  {name}", wrap(words, _WIDTH, "      ")])
         lines.append("")
-    return "\n".join(lines)
+    lines.extend(["With --evidence, of the kit (--spoil):", ""])
+    for name, spoil in SPOILS.items():
+        denied = f"{spoil.level} of {spoil.track or 'all tracks'}"
+        by = f" by {spoil.clause}" if spoil.clause else ""
+        words = f"{spoil.text} -> denies {denied}{by}"
+        lines.extend([f"  {name}", wrap(words, _WIDTH, "      ")])
+    return "\n".join([*lines, ""])
 
 
 def _text(parsed: Parsed, name: str) -> str | None:

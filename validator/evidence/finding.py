@@ -21,8 +21,10 @@ class Finding(Record):
     clause was decided without a rule. `note` tells where values come from that no file
     states. `subject` is the part of a node that is judged, such as `GPU 3`, `action`
     what is to be done with it. `waiver` silences a failure, which stays one; `fix` is
-    the change of files that mends it. `hosts` are the
-    nodes that a finding on a fleet is about.
+    the change of files that mends it. `hosts` are the nodes that a finding on a fleet
+    is about. `is_loosened`: it fails by the edition's own number, and not by one that
+    somebody put in its place, as `note` says. `edition` is the second one of a run that
+    gave the finding; empty for the edition of the run.
     """
 
     clause: str
@@ -45,3 +47,5 @@ class Finding(Record):
     waiver: Waiver | None = None
     fix: Fix | None = None
     hosts: tuple[str, ...] = ()
+    is_loosened: bool = False
+    edition: str = ""

@@ -226,7 +226,9 @@ class NodeJudge:
         self, findings: Sequence[Finding], profile: Profile, verdict: str | None = None
     ) -> JudgedNode:
         notable = tuple(
-            without_secrets(one) for one in findings if one.outcome not in _SILENT
+            without_secrets(one)
+            for one in findings
+            if one.outcome not in _SILENT or one.is_loosened
         )
         if not self._job:
             return JudgedNode(verdict or self._verdict_of(findings), notable, profile)

@@ -14,6 +14,7 @@ from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.fleet.counters import EVENTS
 from speccheck.validator.fleet.run import FleetRun
 from speccheck.validator.fleet.verdict import FleetVerdict, Unfit
+from speccheck.validator.tailoring.told import own_number_text
 
 FIT = "fit"
 _LOW_IS_BAD = ("host.memory_available_bytes",)
@@ -127,7 +128,8 @@ def _reason(one: Unfit) -> str:
 def _key(run: FleetRun, states: Iterable[NodeState], job: str) -> str:
     """The same for the same evidence that is judged in the same way."""
     digest = sha256()
-    words = (run.edition.sha256, run.use, VERSION, job)
+    own = "; ".join(map(own_number_text, run.edition.tailoring))
+    words = (run.edition.sha256, run.use, VERSION, job, *filter(None, [own]))
     # Reasons tell how old a report is, and with that the time of day.
     rows = sorted((one.name, str(one.taken), one.state) for one in states)
     for word in (*words, *(text for row in rows for text in row)):

@@ -2,6 +2,7 @@
 
 SECONDS_PER_DAY = 86_400
 SECONDS_PER_HOUR = 3_600
+MILLISECONDS_PER_SECOND = 1_000
 
 
 def hours_in(seconds: float) -> float:
@@ -12,6 +13,16 @@ def hours_in(seconds: float) -> float:
 def seconds_in(hours: float) -> float:
     """Hours as seconds."""
     return hours * SECONDS_PER_HOUR
+
+
+def milliseconds_in(seconds: float) -> float:
+    """Seconds as milliseconds."""
+    return seconds * MILLISECONDS_PER_SECOND
+
+
+def days_in(seconds: float) -> float:
+    """Seconds as days."""
+    return seconds / SECONDS_PER_DAY
 
 
 def duration(seconds: float) -> str:

@@ -14,7 +14,7 @@ _FROM_NANOSECONDS, _FROM_MICROSECONDS, _FROM_MILLISECONDS = 1e17, 1e14, 1e11
 class Adherence(Record):
     """How samples keep an interval: gaps are counted in intervals.
 
-    coverage: the share of the span that gaps, each counted as one interval, fill.
+    coverage: the share of the span that lies within an interval of the sample before.
     """
 
     coverage: float
@@ -25,12 +25,33 @@ class Adherence(Record):
 
 def interval_adherence(times: Sequence[float], interval: float) -> Adherence | None:
     """How samples taken at `times`, in order, keep the interval; None below two."""
-    gaps = sorted((later - one) / interval for one, later in pairwise(times))
+    return adherence([(later - one) / interval for one, later in pairwise(times)])
+
+
+def adherence(gaps: Sequence[float]) -> Adherence | None:
+    """How samples with such gaps, in intervals, keep it; None without any."""
     if not gaps:
         return None
-    span = sum(gaps)
-    coverage = len(gaps) / span if span else 0.0
-    return Adherence(coverage, _quantile(gaps, 0.5), _quantile(gaps, 0.99), gaps[-1])
+    ordered = sorted(gaps)
+    span = sum(ordered)
+    coverage = sum(min(one, 1) for one in ordered) / span if span else 0.0
+    return Adherence(
+        coverage, _quantile(ordered, 0.5), _quantile(ordered, 0.99), ordered[-1]
+    )
+
+
+def left_of(begin: float, end: float, windows: Sequence[tuple[float, float]]) -> float:
+    """How much of a stretch of time lies outside all windows.
+
+    windows: begin and end, which may overlap each other.
+    """
+    left, reached = end - begin, begin
+    for opened, closed in sorted(windows):
+        one, other = max(opened, reached), min(closed, end)
+        if other > one:
+            left -= other - one
+            reached = other
+    return left
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.report.frame import frames
 from speccheck.validator.report.merge_findings import Shown
@@ -85,7 +86,7 @@ def _folded(folded: Sequence[Shown], style: Style) -> Iterator[str]:
         place = next((f"{at.file}:{at.line} " for at in one.locations if at.line), "")
         if one.subjects:
             place = f"{folded_subjects(one.subjects)}: "
-        line = f"{finding.level} {finding.clause} {finding.rule}  {place}"
+        line = f"{finding.level} {finding.clause} {finding.rule}{_of(finding)}  {place}"
         line += printable(finding.message)
         if len(line) > style.width:
             line = line[: style.width - 3] + "..."
@@ -124,8 +125,13 @@ def _statement(one: Shown, style: Style) -> Iterator[str]:
     finding = one.finding
     word = finding.level if finding.outcome == "fail" else "broken"
     head = f"{style.paint(word, finding.level)} {finding.clause} "
-    yield head + style.paint(finding.rule or finding.title, "bold")
+    yield head + style.paint(finding.rule or finding.title, "bold") + _of(finding)
     yield wrap(printable(finding.message), style.width, "  ")
+
+
+def _of(finding: Finding) -> str:
+    """The edition that gave it, where that is not the one that counts."""
+    return f" [edition {finding.edition}]" if finding.edition else ""
 
 
 def _statements_of_parts(group: Sequence[Shown], style: Style) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from speccheck.validator.report.certificate_model import Certificate, Track
+from speccheck.validator.certification.certificate_model import Certificate, Track
 from speccheck.validator.report.certificate_words import (
     LEVEL_WORDS,
     LEVELS,

@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from speccheck.validator.models.expectation import shown_bytes
-from speccheck.validator.report.certificate_model import (
+from speccheck.validator.certification.certificate_model import (
     Certificate,
     CertificationLevel,
     Measured,
     Scalar,
     Track,
 )
+from speccheck.validator.models.expectation import shown_bytes
 from speccheck.validator.report.style import counted
 
 LEVELS: tuple[CertificationLevel, ...] = ("L1", "L2", "L3")

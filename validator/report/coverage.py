@@ -16,9 +16,7 @@ from speccheck.validator.spec.edition import Clause, Edition
 
 COUNTED = os.path.join(os.path.dirname(speccheck.rules.__file__), "fixtures.json")
 
-GapKind = Literal[
-    "withdrawn", "proposed", "needs_live_evidence", "of_certification", "no_rule"
-]
+GapKind = Literal["proposed", "needs_live_evidence", "of_certification", "no_rule"]
 
 
 class FixtureCounts(Record):
@@ -166,15 +164,13 @@ def _covered(
 def _gap(clause: Clause, edition: Edition, rules: Sequence[CoveringRule]) -> Gap | None:
     level = clause.certification_level
     live = "" if level == "L1" else f"needs live evidence ({level})"
-    if clause.status == "withdrawn":
-        return Gap("withdrawn", "withdrawn")
     if clause.status == "proposed" and not rules:
         return Gap("proposed", "; ".join(filter(None, ("proposed, no rule", live))))
     if live:
         by_rules = "; files can show that it fails, not that it holds"
         reads_files = any(one.rule.scope not in {"node", "fleet"} for one in rules)
         return Gap("needs_live_evidence", live + (by_rules if reads_files else ""))
-    if rules:
+    if any(one.rule.scope != "measurement" for one in rules):
         return None
     for name in clause.applies_when:
         condition = edition.conditions[name]

@@ -44,9 +44,7 @@ class ClauseTotals(_Part):
 class ClauseGap(_Part):
     """Why files alone do not settle a clause."""
 
-    kind: Literal[
-        "withdrawn", "proposed", "needs_live_evidence", "of_certification", "no_rule"
-    ]
+    kind: Literal["proposed", "needs_live_evidence", "of_certification", "no_rule"]
     text: str
 
 
@@ -65,7 +63,7 @@ class ClauseCoverage(_Part):
     id: str
     title: str
     level: ClauseLevel
-    status: Literal["core", "proposed", "withdrawn"]
+    status: Literal["core", "proposed"]
     certification_level: Literal["L1", "L2", "L3"]
     gap: ClauseGap | None
     rules: list[JudgingRule]

@@ -9,7 +9,7 @@ from speccheck.validator.report.markdown_text import plain, prose, with_fences
 from speccheck.validator.report.style import wrap
 from speccheck.validator.rule import Rule
 from speccheck.validator.spec.edition import Clause, Edition
-from speccheck.validator.spec.show import clause_text
+from speccheck.validator.spec.show import clause_text, tombstone_text
 
 _WIDTH = 80
 _LEVEL_IN_REPORT = {"must": "error", "should": "warning", "may": "info"}
@@ -43,6 +43,9 @@ def explain(topic: str, edition: Edition, rules: Sequence[Rule]) -> str:
     clause = edition.clauses.get(topic.upper())
     if clause is not None:
         return _clause(clause, edition, rules)
+    tombstone = edition.withdrawn.get(topic.upper())
+    if tombstone is not None:
+        return tombstone_text(edition, tombstone)
     known = [rule.name for rule in rules] + list(edition.clauses)
     close = nearest(topic, known) or nearest(topic.upper(), known)
     hint = f"did you mean {close}?" if close else "see speccheck rules"
@@ -51,7 +54,9 @@ def explain(topic: str, edition: Edition, rules: Sequence[Rule]) -> str:
 
 
 def _rule(rule: Rule, edition: Edition) -> str:
-    clause = edition.clauses[rule.clause]
+    clause = edition.clauses.get(rule.clause)
+    if clause is None:
+        return _of_another_edition(rule, edition)
     text = rule_text(rule)
     lines = [
         f"{rule.name}: {text.title}",
@@ -70,6 +75,20 @@ def _rule(rule: Rule, edition: Edition) -> str:
         "",
         *_certainty(rule),
         *_cost(rule),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _of_another_edition(rule: Rule, edition: Edition) -> str:
+    """A rule whose clause the edition does not have: it judges nothing there."""
+    gone = edition.withdrawn.get(rule.clause)
+    reason = gone.text if gone else "the edition has no such clause"
+    text = rule_text(rule)
+    lines = [
+        f"{rule.name}: {text.title}",
+        f"clause {rule.clause}, edition {edition.id}: {reason}",
+        "",
+        text.body,
     ]
     return "\n".join(lines) + "\n"
 
@@ -119,6 +138,7 @@ def _clause(clause: Clause, edition: Edition, rules: Sequence[Rule]) -> str:
 
 def rules_table(edition: Edition, rules: Sequence[Rule]) -> str:
     """All rules by area, one line each."""
+    rules = [rule for rule in rules if rule.clause in edition.clauses]
     width = max(len(rule.name) for rule in rules)
     lines: list[str] = []
     for area in dict.fromkeys(rule.area for rule in rules):

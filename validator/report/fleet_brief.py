@@ -29,7 +29,7 @@ def brief(groups: Sequence[FleetGroup], style: Style) -> Iterator[str]:
     rest = len(groups) - _MOST_GROUPS
     more = f"and {counted(rest, 'rule')} more; " if rest > 0 else ""
     text = f"{more}--full shows all that they say, and what to change"
-    yield style.paint(f"\n{text}\n", "dim")
+    yield style.paint(f"{text}\n", "dim")
 
 
 def _message(group: FleetGroup, style: Style) -> str:

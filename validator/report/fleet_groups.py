@@ -58,6 +58,18 @@ def fleet_groups(run: FleetRun, *outcomes: str) -> list[FleetGroup]:
     return sorted(groups, key=_rank)
 
 
+def loosened_groups(run: FleetRun) -> list[FleetGroup]:
+    """What fails by the edition's own numbers, and not by those in their place."""
+    if not run.edition.tailoring:
+        return []
+    groups = fleet_groups(run, "pass", "not_applicable")
+    loosened = (
+        one._replace(values=tuple(o for o in one.values if o.finding.is_loosened))
+        for one in groups
+    )
+    return [one for one in loosened if one.values]
+
+
 def _each(run: FleetRun) -> Iterable[tuple[Finding, tuple[str, ...], bool]]:
     for one in run.found:
         names = {run.nodes[number].name for number in one.nodes}

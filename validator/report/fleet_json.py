@@ -7,8 +7,13 @@ from typing import Any
 from speccheck.validator import VERSION
 from speccheck.validator.evidence.fleet.fleet import Attendance
 from speccheck.validator.fleet.verdict import FleetVerdict
+from speccheck.validator.report.edition_names import tailoring_of
 from speccheck.validator.report.fleet_days_text import since_data
-from speccheck.validator.report.fleet_groups import FleetGroup, fleet_groups
+from speccheck.validator.report.fleet_groups import (
+    FleetGroup,
+    fleet_groups,
+    loosened_groups,
+)
 from speccheck.validator.report.fleet_told import FleetTold
 
 SCHEMA = "speccheck-fleet/1"
@@ -25,7 +30,11 @@ def fleet_data(told: FleetTold) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "tool": {"name": "speccheck", "version": VERSION},
-        "edition": {"id": run.edition.id, "sha256": run.edition.sha256},
+        "edition": {
+            "id": run.edition.id,
+            "sha256": run.edition.sha256,
+            "tailoring": tailoring_of(run.edition),
+        },
         "profile": {"use": run.use, "size": run.size},
         "verdict": verdict.word,
         "exit_code": verdict.code,
@@ -49,6 +58,7 @@ def fleet_data(told: FleetTold) -> dict[str, Any]:
         "spares": _spares(verdict),
         "findings": [_group(one) for one in fleet_groups(run, "error", "fail")],
         "unknown": [_group(one) for one in fleet_groups(run, "unknown")],
+        "loosened": [_group(one) for one in loosened_groups(run)],
         "since": None if told.since is None else since_data(told.since),
     }
 

@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from speccheck.validator.evidence.finding import Action, ClauseLevel, Level
-from speccheck.validator.report.report_model import Tool
+from speccheck.validator.evidence.finding import Action, ClauseLevel, Level, Outcome
+from speccheck.validator.report.report_model import TailoredNumber, Tool
 
 
 class _Part(BaseModel):
@@ -17,10 +17,11 @@ class _Part(BaseModel):
 
 
 class FleetEdition(_Part):
-    """The compiled edition that was judged by."""
+    """The compiled edition that was judged by; tailoring: own numbers in force."""
 
     id: str
     sha256: str
+    tailoring: list[TailoredNumber]
 
 
 class FleetUse(_Part):
@@ -113,7 +114,7 @@ class FleetFinding(_Part):
     title: str
     level: Level
     clause_level: ClauseLevel
-    outcome: Literal["fail", "error", "unknown"]
+    outcome: Outcome
     remedy: str
     action: Action | None
     of_job: bool
@@ -195,4 +196,5 @@ class FleetDocument(_Part):
     spares: FleetSpares | None
     findings: list[FleetFinding]
     unknown: list[FleetFinding]
+    loosened: list[FleetFinding]  # held by tailored numbers, and not by the edition's
     since: FleetSince | None

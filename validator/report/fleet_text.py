@@ -5,11 +5,13 @@ from collections.abc import Iterator, Sequence
 from speccheck.validator.fleet.run import FleetRun
 from speccheck.validator.fleet.verdict import FleetVerdict
 from speccheck.validator.locate import located, sources_of
+from speccheck.validator.report.edition_names import tailored_headline, tailored_told
 from speccheck.validator.report.fleet_brief import MOST_WITH_REMEDIES, brief
 from speccheck.validator.report.fleet_groups import (
     FleetGroup,
     FleetValue,
     fleet_groups,
+    loosened_groups,
     told_rule,
 )
 from speccheck.validator.report.fleet_names import shown_names
@@ -54,12 +56,28 @@ def fleet_text(told: FleetTold, style: Style) -> Iterator[str]:
     yield from _advice([one for one in failed if one.level == "info"], told, style)
     yield from _own_words(verdict, style, full=told.full)
     yield from _unknowns(fleet_groups(run, "unknown"), style, full=told.full)
+    yield from _loosened(run, style, full=told.full)
     if told.since is not None:
         yield from _since(told, style)
     if ignored := run.listing.ignored:
         text = f"{counted(ignored, 'file')} of other kinds not read"
         yield f"\n{style.paint(text, 'dim')}\n"
     yield f"\n{_totals(verdict, style)}\n"
+
+
+def _loosened(run: FleetRun, style: Style, *, full: bool) -> Iterator[str]:
+    """What holds by own numbers alone, a paragraph a rule."""
+    groups = loosened_groups(run)
+    if groups:
+        yield "\n"
+    for one in groups if full else groups[:_MOST_GROUPS]:
+        names = {name for value in one.values for name in value.hosts}
+        where = counted(len(names), "node")
+        text = f"loosened {told_rule(one)} on {where}: {one.finding.note}"
+        yield wrap(printable(text), style.width, "") + "\n"
+    if len(groups) > _MOST_GROUPS and not full:
+        rest = counted(len(groups) - _MOST_GROUPS, "loosened rule")
+        yield style.paint(f"and {rest} more: --full\n", "dim")
 
 
 def _since(told: FleetTold, style: Style) -> Iterator[str]:
@@ -79,9 +97,14 @@ def _header(told: FleetTold, style: Style) -> str:
         counted(len({one.name for one in run.nodes}), "node"),
         *([f"{run.gpus:,} GPUs"] if run.gpus else []),
         f"edition {run.edition.id}",
+        *filter(None, [tailored_headline(run.edition)]),
         f"profile {run.use}{size}",
     ]
-    return joined(parts, f" {style.dot} ", style.width) + "\n"
+    head = joined(parts, f" {style.dot} ", style.width) + "\n"
+    lines = tailored_told(run.edition, full=told.full)
+    return head + "".join(
+        wrap(printable(one), style.width, "  ") + "\n" for one in lines
+    )
 
 
 def _arguments(paths: Sequence[str]) -> str:

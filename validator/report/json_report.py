@@ -9,10 +9,12 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from speccheck.validator import VERSION
+from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.waiver import Waiver
 from speccheck.validator.locate import LocatedFinding, Location
 from speccheck.validator.plan_judge import JudgedPlan
+from speccheck.validator.report.edition_names import tailoring_of
 from speccheck.validator.report.statistics import rule_counts
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.subjects import with_numbers
@@ -25,7 +27,12 @@ if TYPE_CHECKING:
     from speccheck.validator.measured_curves import MeasuredCurve
 
 SCHEMA = "speccheck-report/1"
-ALWAYS = {"fail", "error", "unknown"}
+_ALWAYS = {"fail", "error", "unknown"}
+
+
+def is_told(finding: Finding) -> bool:
+    """Whether a report lists it that is not to list what holds."""
+    return finding.outcome in _ALWAYS or finding.is_loosened
 
 
 def verdict_data(told: Told) -> dict[str, object]:
@@ -37,7 +44,9 @@ def verdict_data(told: Told) -> dict[str, object]:
             "id": run.edition.id,
             "stage": run.edition.stage,
             "sha256": run.edition.sha256,
+            "tailoring": tailoring_of(run.edition),
         },
+        "second_edition": _second(run),
         "profile": {"use": run.use},
         "settings": {"files": list(run.settings), "isolated": run.is_isolated},
         "warnings": list(run.warnings),
@@ -46,6 +55,21 @@ def verdict_data(told: Told) -> dict[str, object]:
         "exit_code": ending.code,
         "summary": summary_data(summary),
         "errors": [],
+    }
+
+
+def _second(run: Run) -> dict[str, object] | None:
+    """The edition that only warns, and what came of it."""
+    second = run.second
+    if second is None:
+        return None
+    return {
+        "id": second.edition.id,
+        "stage": second.edition.stage,
+        "sha256": second.edition.sha256,
+        "found": second.found,
+        "unknown": second.unknown,
+        "broken": second.broken,
     }
 
 
@@ -88,7 +112,7 @@ def _findings(run: Run, *, full: bool) -> Iterator[str]:
     known: dict[int, str] = {}
     for index, plan in enumerate(run.plans):
         for located in plan.findings:
-            if not full and located.finding.outcome not in ALWAYS:
+            if not full and not is_told(located.finding):
                 continue
             text = known.get(id(located))
             if text is None:
@@ -102,6 +126,7 @@ def refusal_data(message: str, code: int) -> dict[str, object]:
     return {
         "tool": {"name": "speccheck", "version": VERSION},
         "edition": None,
+        "second_edition": None,
         "profile": None,
         "settings": {"files": [], "isolated": False},
         "warnings": [],
@@ -144,6 +169,8 @@ def summary_data(summary: Summary) -> dict[str, object]:
         "failed": summary.failed,
         "coverage": None if coverage is None else round(coverage, 4),
         "waived": summary.waived,
+        "loosened": summary.loosened,
+        "warned": summary.warned,
         "switched_off": [one._asdict() for one in summary.switched_off],
     }
 
@@ -237,7 +264,8 @@ def finding_data(located: LocatedFinding, edition: str) -> dict[str, object]:
         "required": finding.required,
         "missing": list(finding.missing),
         "confidence": finding.confidence,
-        "spec": edition,
+        "spec": finding.edition or edition,
+        "loosened": finding.is_loosened,
         "waived": finding.waiver is not None,
         "waiver": _waiver(finding.waiver),
         "proposals": _proposals(located),

@@ -8,12 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from speccheck.validator.certification.evidence_model import EvidenceDocument
 from speccheck.validator.evidence import plan
 from speccheck.validator.evidence.plan import SECTIONS
 from speccheck.validator.fleet.own_profile_model import FleetProfile
 from speccheck.validator.report.bench_model import BenchJudgement, BenchPlan
+from speccheck.validator.report.certificate_schema import certificate_schema
 from speccheck.validator.report.coverage_model import CoverageDocument
 from speccheck.validator.report.diff_model import DiffDocument
+from speccheck.validator.report.edition_diff_model import EditionDiff
 from speccheck.validator.report.fleet_model import FleetDocument
 from speccheck.validator.report.history_model import HistoryDocument
 from speccheck.validator.report.leaf_comments import leaf_comments
@@ -21,6 +24,8 @@ from speccheck.validator.report.node_result_model import NodeResultDocument
 from speccheck.validator.report.plan_model import PlanDocument
 from speccheck.validator.report.report_model import Report, ReportLine
 from speccheck.validator.report.snapshot_schema import snapshot_schema
+from speccheck.validator.report.tailoring_model import Tailoring
+from speccheck.validator.report.telemetry_model import TelemetryDocument
 from speccheck.validator.report.waivers_model import Baseline, Waivers
 from speccheck.validator.settings.schema import settings_schema
 from speccheck.validator.simulation.faults import FAULTS
@@ -113,6 +118,16 @@ def diff_schema() -> dict[str, Any]:
     return {"$schema": _DRAFT, **DiffDocument.model_json_schema(by_alias=True)}
 
 
+def evidence_schema() -> dict[str, Any]:
+    """The schema of `speccheck-evidence/1`."""
+    return {"$schema": _DRAFT, **EvidenceDocument.model_json_schema(by_alias=True)}
+
+
+def edition_diff_schema() -> dict[str, Any]:
+    """The schema of `speccheck-edition-diff/1`."""
+    return {"$schema": _DRAFT, **EditionDiff.model_json_schema(by_alias=True)}
+
+
 def fleet_schema() -> dict[str, Any]:
     """The schema of `speccheck-fleet/1`."""
     return {"$schema": _DRAFT, **FleetDocument.model_json_schema(by_alias=True)}
@@ -126,6 +141,11 @@ def fleet_profile_schema() -> dict[str, Any]:
 def history_schema() -> dict[str, Any]:
     """The schema of `speccheck-history/1`."""
     return {"$schema": _DRAFT, **HistoryDocument.model_json_schema(by_alias=True)}
+
+
+def telemetry_schema() -> dict[str, Any]:
+    """The schema of `speccheck-telemetry/1`."""
+    return {"$schema": _DRAFT, **TelemetryDocument.model_json_schema(by_alias=True)}
 
 
 def waivers_schema() -> dict[str, Any]:
@@ -144,6 +164,11 @@ def waivers_schema() -> dict[str, Any]:
         )
     ]
     return schema
+
+
+def tailoring_schema() -> dict[str, Any]:
+    """The schema of `speccheck-tailoring/1`."""
+    return {"$schema": _DRAFT, **Tailoring.model_json_schema(by_alias=True)}
 
 
 def baseline_schema() -> dict[str, Any]:
@@ -167,8 +192,11 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "baseline": baseline_schema,
     "bench-judgement": bench_judgement_schema,
     "bench-plan": bench_plan_schema,
+    "certificate": certificate_schema,
     "coverage": coverage_schema,
     "diff": diff_schema,
+    "edition-diff": edition_diff_schema,
+    "evidence": evidence_schema,
     "faults": faults_schema,
     "fleet": fleet_schema,
     "fleet-profile": fleet_profile_schema,
@@ -180,6 +208,8 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "report-lines": report_lines_schema,
     "settings": settings_schema,
     "snapshot": snapshot_schema,
+    "tailoring": tailoring_schema,
+    "telemetry": telemetry_schema,
     "waivers": waivers_schema,
 }
 

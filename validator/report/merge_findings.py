@@ -49,7 +49,8 @@ def _joined(plans: Iterable[JudgedPlan], *, waived: bool) -> list[Shown]:
                 continue
             if (finding.waiver is not None) is not waived:
                 continue
-            key = (finding.clause, finding.rule, finding.message, finding.waiver)
+            of_rule = (finding.clause, finding.rule, finding.edition)
+            key = (*of_rule, finding.message, finding.waiver)
             known = joined.get(key)
             if known is None:
                 name = plan.files[0].path

@@ -49,10 +49,11 @@ class Snapshot(_Part):
 
 
 class Edition(_Part):
-    """The compiled edition that was judged by."""
+    """The compiled edition that was judged by; tailored: numbers not its own."""
 
     version: str
     sha256: str
+    tailored: Number = 0
 
 
 class Tool(_Part):

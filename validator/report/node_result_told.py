@@ -74,7 +74,7 @@ def told_result(
         missing=tuple(_missing(told.run.plans)),
         facts=facts,
         snapshot=kept,
-        edition=JudgedBy(edition.id, edition.sha256),
+        edition=JudgedBy(edition.id, edition.sha256, len(edition.tailoring)),
     )
 
 

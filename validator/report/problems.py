@@ -153,7 +153,8 @@ def statement(one: Problem) -> str:
     subject = one.finding.subject
     text = f"{subject}: {one.finding.message}" if subject else one.finding.message
     broken = "the rule broke, a bug of speccheck: " if one.is_broken else ""
-    return clean(broken + text)
+    edition = one.finding.edition
+    return clean((f"edition {edition}: " if edition else "") + broken + text)
 
 
 def advice(finding: Finding) -> Iterator[str]:

@@ -25,12 +25,41 @@ class Tool(_Part):
     version: str
 
 
+class TailoredNumber(_Part):
+    """A number of the edition that somebody replaced; expires: the last day, UTC."""
+
+    clause: str
+    number: str
+    edition_value: str | int | float | bool | None
+    own_value: str | int | float | bool
+    unit: str
+    reason: str
+    owner: str
+    expires: str
+
+
 class EditionName(_Part):
-    """The compiled edition that was judged by."""
+    """The compiled edition that was judged by; tailoring: own numbers in force."""
 
     id: str
     stage: str
     sha256: str
+    tailoring: list[TailoredNumber]
+
+
+class SecondEditionName(_Part):
+    """An edition of which only warnings come.
+
+    found: failures that the first does not give. unknown, broken: clauses that it could
+    not judge, rules of it that broke, and not of the first.
+    """
+
+    id: str
+    stage: str
+    sha256: str
+    found: int
+    unknown: int
+    broken: int
 
 
 class Profile(_Part):
@@ -57,6 +86,8 @@ class Totals(_Part):
     failed: dict[Level, int]
     coverage: float | None
     waived: int  # failures that somebody silenced
+    loosened: int  # what fails by the edition's own numbers, and not by tailored ones
+    warned: int  # failures by a second edition alone, which `failed` counts as well
     switched_off: list[SwitchedOff]
 
 
@@ -280,7 +311,8 @@ class ReportFinding(_Part):
     required: str | float | None
     missing: list[str]
     confidence: str
-    spec: str
+    spec: str  # the edition that gave it
+    loosened: bool  # it fails by the edition's own number, as the note says
     waived: bool
     waiver: ReportWaiver | None
     proposals: list[ReportProposal] | None  # null: of too many plans, not sought
@@ -323,6 +355,7 @@ class TotalsLine(_Part):
     schema_name: Literal["speccheck-report-lines/1"] = Field(alias="schema")
     tool: Tool
     edition: EditionName | None
+    second_edition: SecondEditionName | None
     profile: Profile | None
     settings: SettingsFiles
     warnings: list[str]
@@ -347,6 +380,7 @@ class Report(_Part):
     schema_name: Literal["speccheck-report/1"] = Field(alias="schema")
     tool: Tool
     edition: EditionName | None
+    second_edition: SecondEditionName | None
     profile: Profile | None
     settings: SettingsFiles
     warnings: list[str]

@@ -26,6 +26,8 @@ class Summary(Record):
     unwritten: musts that no rule judges yet, so that no evidence would settle them.
     waived: failures that somebody silenced; they count in no level.
     switched_off: what settings and options leave out of the judgement, by who does.
+    loosened: what fails by the edition's own numbers and not by those in their place.
+    warned: failures by a second edition alone, by their level; `failed` counts them.
     """
 
     clauses: dict[str, dict[str, int]]
@@ -33,6 +35,8 @@ class Summary(Record):
     unwritten: int = 0
     waived: int = 0
     switched_off: "tuple[SwitchedOff, ...]" = ()
+    loosened: int = 0
+    warned: int = 0
 
     @property
     def judged_musts(self) -> int:
@@ -66,16 +70,25 @@ def summarize(plans: Sequence[JudgedPlan]) -> Summary:
     """Count the clauses of all plans; a clause counts once in each plan."""
     clauses: dict[str, dict[str, int]] = {level: _zeros(OUTCOMES) for level in LEVELS}
     failed = _zeros(("error", "warning", "info"))
-    unwritten = waived = 0
+    unwritten = waived = loosened = warned = 0
     for plan in plans:
         findings = [located.finding for located in plan.findings]
+        besides = [one for one in findings if one.edition]
+        if besides:
+            findings = [one for one in findings if not one.edition]
+            for finding in _failed(besides):
+                failed[finding.level] += 1
+                warned += 1
         for clause in by_clause(findings):
             clauses[clause.clause_level][clause.outcome] += 1
         for finding in _failed(findings):
             failed[finding.level] += 1
         unwritten += sum(is_unwritten(one) for one in findings)
         waived += sum(one.waiver is not None for one in findings)
-    return Summary(clauses, failed, unwritten, waived, _switched_off(plans))
+        loosened += sum(one.is_loosened for one in findings)
+    return Summary(
+        clauses, failed, unwritten, waived, _switched_off(plans), loosened, warned
+    )
 
 
 def _switched_off(plans: Sequence[JudgedPlan]) -> "tuple[SwitchedOff, ...]":
@@ -116,6 +129,9 @@ def exit_of(
     found = _exit_of(run, summary, fail_on, skip_unknown=skip_unknown)
     if summary.waived:
         found = found._replace(reason=f"{found.reason}; {summary.waived:,} waived")
+    if summary.loosened:
+        text = f"{found.reason}; {summary.loosened:,} loosened by tailoring"
+        found = found._replace(reason=text)
     if any(plan.synthetic for plan in run.plans) and found.reason != _MADE_UP:
         found = found._replace(reason=f"{found.reason}; synthetic")
     return found
@@ -181,7 +197,8 @@ def _inconclusive(run: Run, summary: Summary) -> Exit | None:
     if any(map(has_unlisted_gpus, run.plans)):
         return Exit(3, "inconclusive", "the GPUs of the machine could not be listed")
     missing = summary.clauses["must"]["unknown"]
-    if not summary.judged_musts and (missing or not any(summary.failed.values())):
+    failed = sum(summary.failed.values()) - summary.warned
+    if not summary.judged_musts and (missing or not failed):
         return Exit(3, "inconclusive", "no must could be judged")
     if run.use == "preflight":
         missing -= summary.unwritten

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.plan_judge import MOST_SOUGHT, JudgedPlan
 from speccheck.validator.report.blocks import finding_blocks
+from speccheck.validator.report.edition_names import edition_names, edition_told
 from speccheck.validator.report.merge_findings import shown_findings
 from speccheck.validator.report.node_text import what_to_do
 from speccheck.validator.report.settings_told import settings_told, silence_told
@@ -23,6 +24,7 @@ def report(told: Told, style: Style) -> Iterator[str]:
     run, summary, ending, full = told.run, told.summary, told.ending, told.full
     blocks: list[str] = []
     blocks.append("\n".join((header(run, style), *_groups(run, style, full=full))))
+    blocks.append("\n".join(_editions(told, style)))
     blocks.append(_synthetic(run, style))
     blocks.append("\n".join(_folded_files(run, full=full)))
     blocks.append("\n".join(_measured(run, style, full=full)))
@@ -54,10 +56,16 @@ def report(told: Told, style: Style) -> Iterator[str]:
     yield "\n\n".join(block for block in blocks if block) + "\n"
 
 
+def _editions(told: Told, style: Style) -> list[str]:
+    """Own numbers, what they loosen, and a second edition: seldom, and always said."""
+    lines = edition_told(told.run, full=told.full)
+    return [wrap(printable(one), style.width, "  ") for one in lines]
+
+
 def header(run: Run, style: Style) -> str:
     """What was judged: files, size of the job, edition and profile."""
     dot = f" {style.dot} "
-    edition = f"edition {run.edition.id}"
+    edition = ", ".join(edition_names(run))
     if len(run.plans) == 1:
         plan = run.plans[0]
         formats = " + ".join(dict.fromkeys(file.format for file in plan.files))
@@ -127,6 +135,12 @@ def _measured(run: Run, style: Style, *, full: bool) -> Iterator[str]:
         # A curve says by itself which way its bytes took.
         paths = [one for each in found if not each.curves for one in each.paths]
         yield from path_lines(paths, style, full=full)
+        if any(one.telemetry is not None for one in found):
+            from speccheck.validator.report.telemetry_text import (  # noqa: PLC0415
+                telemetry_lines,
+            )
+
+            yield from telemetry_lines(run, style, full=full)
 
 
 def _groups(run: Run, style: Style, *, full: bool) -> Iterator[str]:

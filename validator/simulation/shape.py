@@ -7,6 +7,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.spec.catalogue_files import read_compiled
 
 DRIVER = "570.133.20"
+NCCL = "2.27.3"
 GIB = 2**30
 NOT_SUPPORTED = {"status": "not_supported", "source": "NVML"}
 ABSENT = {"status": "absent", "source": "sysfs"}

@@ -20,6 +20,7 @@ from speccheck.validator.spec.compile_frameworks import (
     compile_framework,
 )
 from speccheck.validator.spec.compile_hardware import compile_hardware
+from speccheck.validator.spec.compile_metrics import compile_metrics
 from speccheck.validator.spec.compile_node_profiles import compile_node_profiles
 from speccheck.validator.spec.compile_xids import compile_xids
 from speccheck.validator.spec.synonyms import COMPILED, compile_synonyms
@@ -28,6 +29,7 @@ from speccheck.validator.spec.synonyms import COMPILED, compile_synonyms
 FRAMEWORK_LEVELS = 4
 HARDWARE_LEVELS = 2
 SYNONYM_LEVELS = 1
+_METRIC_FILES = ("training", "accelerator", "network")
 _XID_FILES = ("xids", "sxids", "nvlink5")
 
 
@@ -57,6 +59,16 @@ def compiled_catalogues() -> Iterator[tuple[str, str]]:
     yield compiled_path("bandwidth"), _rendered(bandwidth, HARDWARE_LEVELS) + "\n"
     xids = compile_xids(*(read_source(f"xid/{name}") for name in _XID_FILES))
     yield compiled_path("xid"), _rendered(xids, HARDWARE_LEVELS) + "\n"
+    metrics = compile_metrics(
+        read_source("metrics/dialects"),
+        [
+            row
+            for name in _METRIC_FILES
+            for row in read_source(f"metrics/{name}")["metrics"]
+        ],
+        read_source("metrics/events"),
+    )
+    yield compiled_path("metrics"), _rendered(metrics, HARDWARE_LEVELS) + "\n"
 
 
 def framework_names() -> list[str]:

@@ -1,108 +1,79 @@
-"""Compiles an edition: `python -m speccheck.validator.spec.compile_edition [FOLDER]`.
+"""Compiles editions: `python -m speccheck.validator.spec.compile_edition [FOLDER]`.
 
-The YAML files of the folder are the truth; a run reads only the compiled.json made of
+The YAML files of a folder are the truth; a run reads only the compiled.json made of
 them here. A test holds the two equal.
 """
 
 import json
+import os
 import sys
 from pathlib import Path
-from typing import Any
 
-from pydantic import BaseModel
-
-import speccheck.schemas
-from speccheck.validator.spec.edition import COMPILED, digest
-from speccheck.validator.spec.edition_models import EditionSource, ProfileSource
+from speccheck.validator.spec.compiled_form import compiled_text
+from speccheck.validator.spec.edition import COMPILED, edition_of
+from speccheck.validator.spec.edition_models import EditionSource
 from speccheck.validator.spec.edition_source import (
     EditionSourceError,
+    base_folder,
     load_edition_source,
 )
-
-Json = dict[str, Any]
-_HEAD_FOR_READERS = {
-    "tracks": True,
-    "evidence_kinds": True,
-    "areas": {"__all__": {"rules"}},
-    "units": {"__all__": {"text"}},
-}
-_CLAUSE_FOR_READERS = {"id": True, "numbers": {"__all__": {"plausible"}}}
-_PROFILE_FOR_READERS = {
-    "id",
-    "note",
-    "reason",
-    "confidence",
-    "link_layer",
-    "rdma",
-    "lossless",
-    "network_names",
-    "settings",
-    "validity",
-    "evidence_age",
-    "coverage_floor",
-    "specimens",
-}
-# Numbers of a use, under the names by which a run knows them.
-_TERMS = {
-    "validity": "validity_days",
-    "evidence_age": "evidence_age_days",
-    "coverage_floor": "coverage_floor",
-    "specimens": "least_specimens",
-}
+from speccheck.validator.spec.extends import HEAD
+from speccheck.validator.spec.frozen import SCHEMAS, frozen_editions
+from speccheck.validator.spec.lifecycle import editions_in
+from speccheck.validator.spec.versioning import refusals
 
 
-def compile_edition(source: EditionSource) -> Json:
-    """The edition as a run reads it, with the sha256 of its content.
+def compiled_edition(folder: Path) -> str:
+    """The text of the compiled.json of a folder.
 
-    What is only for readers stays in the YAML files: the plausible ranges, the settings
-    of fabrics, the changes and the provenance.
+    Raises EditionSourceError for files that break their form, and for an edition that
+    claims less than it changes, or is frozen and has changed.
     """
-    content: Json = {
-        "edition": _dump(source.head, _HEAD_FOR_READERS),
-        "clauses": {
-            clause.id: {**_dump(clause, _CLAUSE_FOR_READERS), "area": clause.area}
-            for clause in source.clauses
-        },
-        "conditions": {name: _dump(one) for name, one in source.conditions.items()},
-        "profiles": {profile.id: _profile(profile) for profile in source.profiles},
-    }
-    return {**content, "sha256": digest(content)}
+    source = load_edition_source(folder)
+    text = compiled_text(source)
+    found = [*_refused(folder, source, text), *_thawed(folder, source, text)]
+    if found:
+        raise EditionSourceError(found)
+    return text
 
 
-def _dump(model: BaseModel, exclude: Any = None) -> Json:  # noqa: ANN401 - pydantic's
-    return model.model_dump(
-        mode="json", exclude=exclude, exclude_defaults=True, exclude_none=True
+def _refused(folder: Path, source: EditionSource, text: str) -> list[str]:
+    """What the id of an edition does not allow it to change of its base."""
+    if source.head.extends is None:
+        return []
+    base = load_edition_source(base_folder(folder, source.head.extends.id))
+    before = edition_of(json.loads(compiled_text(base)))
+    named = {name for one in source.changes.changes for name in one.clauses}
+    return list(refusals(before, edition_of(json.loads(text)), named))
+
+
+def _thawed(folder: Path, source: EditionSource, text: str) -> list[str]:
+    """That an edition is frozen, and no longer what it was."""
+    frozen = frozen_editions(str(folder.resolve().parent)).get(source.head.id)
+    digest = json.loads(text)["sha256"]
+    if frozen is None or frozen.sha256 == digest:
+        return []
+    message = (
+        f"edition.yaml: {source.head.id} is frozen since {frozen.date} with sha256 "
+        f"{frozen.sha256[:12]}, its files make {digest[:12]}: take the change back, or "
+        f"write it in an edition that extends it"
     )
-
-
-def _profile(profile: ProfileSource) -> Json:
-    row = _dump(profile, _PROFILE_FOR_READERS)
-    for name, compiled in _TERMS.items():
-        found = getattr(profile, name)
-        if found is not None:
-            row[compiled] = found.value
-    return row
-
-
-def compiled_text(source: EditionSource) -> str:
-    """The text of compiled.json: sorted keys, no blanks, one line."""
-    content = compile_edition(source)
-    text = json.dumps(
-        content, sort_keys=True, ensure_ascii=False, separators=(",", ":")
-    )
-    return text + "\n"
+    return [message]
 
 
 def main(arguments: list[str]) -> int:
-    """Compile the edition of a folder, or the newest of this repository."""
-    newest = Path(speccheck.schemas.__file__).parent / "1.0"
-    folder = Path(arguments[0]) if arguments else newest
-    try:
-        source = load_edition_source(folder)
-    except EditionSourceError as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
-    (folder / COMPILED).write_text(compiled_text(source), encoding="utf-8")
+    """Compile the edition of a folder, or all that come with speccheck."""
+    known = [Path(SCHEMAS) / name for name in editions_in(SCHEMAS, HEAD)]
+    for folder in [Path(one) for one in arguments] or known:
+        try:
+            text = compiled_edition(folder)
+        except EditionSourceError as error:
+            lines = "\n".join(f"{folder.name}: {one}" for one in error.problems)
+            sys.stderr.write(f"{lines}\n")
+            return 1
+        written = folder / f"{COMPILED}.new"
+        written.write_text(text, encoding="utf-8")
+        os.replace(written, folder / COMPILED)
     return 0
 
 

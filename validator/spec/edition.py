@@ -14,10 +14,26 @@ from typing import Any
 import speccheck.schemas
 from speccheck.validator.evidence.finding import ClauseLevel
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.spec.number import Number, NumberValue, Unit, number_text
+from speccheck.validator.spec.lifecycle import (
+    BaseEdition,
+    Deprecation,
+    Tombstone,
+    base_of,
+    deprecation_of,
+    editions_in,
+    tombstones_of,
+)
+from speccheck.validator.spec.number import (
+    Number,
+    NumberValue,
+    OwnNumber,
+    Unit,
+    number_of,
+    number_text,
+)
 
 COMPILED = "compiled.json"
-_EDITIONS = os.path.dirname(speccheck.schemas.__file__)
+EDITIONS = os.path.dirname(speccheck.schemas.__file__)
 
 
 class UnknownEdition(Exception):  # noqa: N818 - a usage error with its own message
@@ -36,7 +52,7 @@ class Clause(Record):
     area: str
     title: str
     level: ClauseLevel
-    status: str  # core, proposed, withdrawn
+    status: str  # core, proposed
     certification_level: str  # L1 files, L2 a live node, L3 a measured run
     requirement: str
     rationale: str
@@ -47,6 +63,7 @@ class Clause(Record):
     numbers: Mapping[str, Number]
     origin: Mapping[str, tuple[str, ...]]
     note: str
+    deprecated: Deprecation | None = None
 
     def requirement_text(
         self, numbers: Mapping[str, NumberValue | None] | None = None
@@ -162,7 +179,14 @@ class Profile(Record):
 
 
 class Edition(Record):
-    """A whole edition. sha256: of its canonical content."""
+    """A whole edition.
+
+    sha256: of its canonical content, as it was released. tailoring: own numbers that
+    stand in the clauses in place of released ones. lapsed: own numbers whose last day
+    is over, and which have no effect.
+    withdrawn: what became of clauses that earlier editions had. extends: the edition
+    that it was written as a change of; it is whole without it.
+    """
 
     id: str
     sha256: str
@@ -173,6 +197,10 @@ class Edition(Record):
     clauses: Mapping[str, Clause]
     conditions: Mapping[str, Condition]
     profiles: Mapping[str, Profile]
+    withdrawn: Mapping[str, Tombstone] = {}
+    extends: BaseEdition | None = None
+    tailoring: tuple[OwnNumber, ...] = ()
+    lapsed: tuple[OwnNumber, ...] = ()
 
     def size_class(self, world_size: int, nodes: int | None) -> str | None:
         """XS to XXL by the GPUs of the job; None when it may be one node or several."""
@@ -188,12 +216,7 @@ class Edition(Record):
 
 def editions() -> tuple[str, ...]:
     """The ids of the editions that come with speccheck, oldest first."""
-    found = [
-        name
-        for name in os.listdir(_EDITIONS)
-        if os.path.isfile(os.path.join(_EDITIONS, name, COMPILED))
-    ]
-    return tuple(sorted(found, key=lambda name: [int(n) for n in name.split(".")]))
+    return editions_in(EDITIONS, COMPILED)
 
 
 def load_edition(name: str = "1.0") -> Edition:
@@ -208,7 +231,7 @@ def load_edition(name: str = "1.0") -> Edition:
 
 @cache
 def _loaded(name: str) -> Edition:
-    path = os.path.join(_EDITIONS, name, COMPILED)
+    path = os.path.join(EDITIONS, name, COMPILED)
     is_built_in = os.path.basename(name) == name and os.path.isfile(path)
     if not is_built_in:
         path = os.path.join(name, COMPILED) if os.path.isdir(name) else name
@@ -219,7 +242,7 @@ def _loaded(name: str) -> Edition:
         )
         raise UnknownEdition(message)
     try:
-        return _edition(document)
+        return edition_of(document)
     except (KeyError, TypeError, AttributeError) as error:
         message = f"{path}: no compiled edition: {type(error).__name__}: {error}"
         raise UnknownEdition(message) from error
@@ -267,7 +290,11 @@ def _defaults(numbers: Mapping[str, Number]) -> dict[str, NumberValue | None]:
     return {name: number.value for name, number in numbers.items()}
 
 
-def _edition(document: dict[str, Any]) -> Edition:
+def edition_of(document: dict[str, Any]) -> Edition:
+    """The edition that a compiled document holds.
+
+    Raises KeyError, TypeError or AttributeError for another document.
+    """
     head, clauses = document["edition"], document["clauses"]
     areas = {row["code"]: row["title"] for row in head["areas"]}
     # The keys are sorted by name; readers expect the areas in the edition's order.
@@ -289,6 +316,8 @@ def _edition(document: dict[str, Any]) -> Edition:
             key: _condition(key, row) for key, row in document["conditions"].items()
         },
         profiles={key: _profile(key, row) for key, row in document["profiles"].items()},
+        withdrawn=tombstones_of(document),
+        extends=base_of(head),
     )
 
 
@@ -307,22 +336,10 @@ def _clause(key: str, row: dict[str, Any], units: Mapping[str, Unit]) -> Clause:
         applies_when=tuple(row.get("applies_when", ())),
         evidence=tuple(row["evidence"]),
         tracks=tuple(row["tracks"]),
-        numbers={name: _number(name, one, units) for name, one in numbers.items()},
+        numbers={name: number_of(name, one, units) for name, one in numbers.items()},
         origin={kind: tuple(names) for kind, names in row["origin"].items()},
         note=row.get("note", ""),
-    )
-
-
-def _number(name: str, row: dict[str, Any], units: Mapping[str, Unit]) -> Number:
-    by_profile = row.get("by_profile") or {}
-    return Number(
-        name=name,
-        value=_value(row.get("value")),
-        unit=units[row["unit"]],
-        by_profile={key: _value(one) for key, one in by_profile.items()},
-        source=row["source"],
-        confidence=row["confidence"],
-        note=row.get("note", ""),
+        deprecated=deprecation_of(row.get("deprecated")),
     )
 
 

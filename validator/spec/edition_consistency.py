@@ -12,6 +12,7 @@ from speccheck.validator.spec.edition_models import (
     ProfileSource,
     RaiseSource,
 )
+from speccheck.validator.spec.lifecycle import DRAFT, version_of
 
 COMPUTED_FACTS = ("cluster.size_class", "profile.use")
 _RANK = {"may": 0, "should": 1, "must": 2}
@@ -38,6 +39,7 @@ def problems(source: EditionSource) -> Iterator[str]:
     if "base" not in {profile.id for profile in source.profiles}:
         yield "profiles: base is missing"
     yield from _unused(source)
+    yield from _lifecycle(source)
     yield from _changes(source)
     yield from _claims(source)
 
@@ -164,13 +166,37 @@ def _unused(source: EditionSource) -> Iterator[str]:
         yield f"conditions.yaml: {name}: no clause uses it"
 
 
+def _lifecycle(source: EditionSource) -> Iterator[str]:
+    """Drafts, and what is said of clauses that go or are gone."""
+    head, clauses = source.head, {clause.id for clause in source.clauses}
+    if (head.stage == "draft") != head.id.endswith(DRAFT):
+        yield f"edition.yaml: id: {head.id}: a draft, and no other, ends in {DRAFT}"
+    for name, stone in head.withdrawn.items():
+        where = f"edition.yaml: withdrawn: {name}"
+        if name in clauses:
+            yield f"{where}: is a clause: the id of a withdrawn one is never used again"
+        if stone.replaced_by is not None and stone.replaced_by not in clauses:
+            yield f"{where}: replaced_by: {stone.replaced_by} is no clause"
+    for name, notice in head.deprecated.items():
+        where = f"edition.yaml: deprecated: {name}"
+        if name not in clauses:
+            yield f"{where}: is no clause"
+        if notice.replaced_by is not None and notice.replaced_by not in clauses:
+            yield f"{where}: replaced_by: {notice.replaced_by} is no clause"
+        later = notice.removed_in
+        if version_of(later) <= version_of(head.id):
+            yield f"{where}: removed_in: {later} does not come after {head.id}"
+
+
 def _changes(source: EditionSource) -> Iterator[str]:
     clauses = {clause.id: clause for clause in source.clauses}
     for change in source.changes.changes:
         for name in change.clauses:
-            if name not in clauses:
+            if name not in clauses and name not in source.head.withdrawn:
                 yield f"CHANGES.yaml: {change.kind}: {name} is no clause"
-            elif change.to is not None and clauses[name].level != change.to:
+            elif change.to is not None and (
+                name not in clauses or clauses[name].level != change.to
+            ):
                 yield f"CHANGES.yaml: {change.kind}: {name} is not {change.to}"
         if (change.kind == "level") != (change.to is not None):
             yield f"CHANGES.yaml: {change.kind}: only a level has from and to"

@@ -7,7 +7,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from speccheck.validator.spec.lifecycle import DRAFT
+
 ClauseId = Annotated[str, Field(pattern=r"^[A-Z]{2,5}-\d{3}$")]
+Version = Annotated[str, Field(pattern=r"^\d+\.\d+(\.\d+)?$")]
+EditionId = Annotated[str, Field(pattern=r"^\d+\.\d+(\.\d+)?(-draft)?$")]
 ProfileId = Annotated[str, Field(pattern=r"^(base|[a-z]+/[A-Za-z0-9.-]+)$")]
 Text = Annotated[str, Field(min_length=1, pattern=r"^\S(.*\S)?$")]
 Level = Literal["must", "should", "may"]
@@ -42,10 +46,35 @@ class UnitSource(Strict):
     text: Text | None = None
 
 
-class HeadSource(Strict):
-    """edition.yaml."""
+class BaseSource(Strict):
+    """The edition that another one extends; sha256: of the base as it was then."""
 
-    id: Annotated[str, Field(pattern=r"^\d+\.\d+(\.\d+)?$")]
+    id: EditionId
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+
+
+class WithdrawnSource(Strict):
+    """The tombstone of a clause. title: of the clause, which the compiler fills in."""
+
+    reason: Text
+    since: Version
+    replaced_by: ClauseId | None = None
+    title: Text | None = None
+
+
+class DeprecatedSource(Strict):
+    """Notice that a clause will be withdrawn, in which edition, and why."""
+
+    reason: Text
+    since: Version
+    removed_in: Version
+    replaced_by: ClauseId | None = None
+
+
+class HeadSource(Strict):
+    """edition.yaml. extends: an edition of which only what changes is written."""
+
+    id: EditionId
     stage: Literal["draft", "candidate", "approved", "retired"]
     title: Text
     statement: Text
@@ -53,6 +82,14 @@ class HeadSource(Strict):
     tracks: tuple[Text, ...]
     units: dict[Text, UnitSource]
     evidence_kinds: dict[Text, Text]
+    extends: BaseSource | None = None
+    withdrawn: dict[ClauseId, WithdrawnSource] = {}
+    deprecated: dict[ClauseId, DeprecatedSource] = {}
+
+    @property
+    def version(self) -> str:
+        """The id without the word that makes it a draft."""
+        return self.id.removesuffix(DRAFT)
 
 
 class NumberSource(Strict):
@@ -101,7 +138,7 @@ class ClauseSource(Strict):
     id: ClauseId
     title: Text
     level: Level
-    status: Literal["core", "proposed", "withdrawn"]
+    status: Literal["core", "proposed"]
     certification_level: Literal["L1", "L2", "L3"]
     tracks: Annotated[tuple[Text, ...], Field(min_length=1)]
     applies_when: tuple[Text, ...] = ()
@@ -220,7 +257,16 @@ class ChangeSource(Strict):
     """One difference from the edition before, with its reason."""
 
     kind: Literal[
-        "level", "kept", "added", "wording", "condition", "number", "profile", "field"
+        "level",
+        "kept",
+        "added",
+        "wording",
+        "condition",
+        "number",
+        "profile",
+        "field",
+        "withdrawn",
+        "deprecated",
     ]
     clauses: tuple[ClauseId, ...]
     reason: Text

@@ -1,9 +1,10 @@
 """The numbers of clauses, and how people write them."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import Place
 
 NumberValue: TypeAlias = int | float | str | tuple[int | float | str, ...]
 
@@ -24,7 +25,9 @@ class Number(Record):
     """A number, name or list that a clause compares with.
 
     value: without a key of `by_profile` that matches; None: there is no such default.
-    by_profile: keyed by profile id, `precision/NAME` or `nodes/COUNT`.
+    by_profile: keyed by profile id, `precision/NAME` or `nodes/COUNT`. plausible: the
+    range that no numeric value leaves. released: as the edition has it, where somebody
+    put an own number in its place.
     """
 
     name: str
@@ -34,6 +37,8 @@ class Number(Record):
     source: str
     confidence: str
     note: str = ""
+    plausible: tuple[float, float] | None = None
+    released: "Number | None" = None
 
     def under(
         self, profiles: Sequence[str], nodes: int | None, precision: str | None
@@ -66,6 +71,23 @@ class Number(Record):
             for key, value in self.by_profile.items()
             if key.startswith(_NODES) and isinstance(value, int | float)
         )
+
+
+class OwnNumber(Record):
+    """A number of the edition that somebody replaced, and who answers for that.
+
+    released: the number as the edition has it. expires: the last day on which the own
+    value counts, a date of UTC. place: of the entry in the file of own numbers.
+    """
+
+    clause: str
+    number: str
+    value: NumberValue
+    released: Number
+    reason: str
+    owner: str
+    expires: str
+    place: Place
 
 
 def _interpolated(table: list[tuple[int, int | float]], nodes: int) -> int | float:
@@ -104,3 +126,22 @@ def _plain(value: float | str) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:g}" if isinstance(value, float) else value
+
+
+def number_of(name: str, row: dict[str, Any], units: Mapping[str, Unit]) -> Number:
+    """A number of a compiled edition."""
+    by_profile = row.get("by_profile") or {}
+    return Number(
+        name=name,
+        value=_value(row.get("value")),
+        unit=units[row["unit"]],
+        by_profile={key: _value(one) for key, one in by_profile.items()},
+        source=row["source"],
+        confidence=row["confidence"],
+        note=row.get("note", ""),
+        plausible=_value(row.get("plausible")),
+    )
+
+
+def _value(raw: Any) -> Any:  # noqa: ANN401 - JSON; the compiler held it to its unit
+    return tuple(raw) if isinstance(raw, list) else raw

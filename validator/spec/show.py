@@ -5,6 +5,7 @@ from textwrap import wrap
 
 from speccheck.validator.spec.compose import ComposedEdition, JudgedClause, compose
 from speccheck.validator.spec.edition import Clause, Edition
+from speccheck.validator.spec.lifecycle import Tombstone
 from speccheck.validator.spec.number import Number, NumberValue, number_text
 
 _WIDTH = 80
@@ -27,6 +28,7 @@ def list_text(edition: Edition, composed: ComposedEdition | None = None) -> str:
             lines.append(f"{code}  {title}")
             lines.extend(_row(one) for one in found)
             lines.append("")
+    lines.extend(_withdrawn(edition))
     judged = [one for one in composed.clauses if one.is_selected]
     lines.append(
         f"{len(composed.clauses)} clauses, {len(judged)} judged: "
@@ -61,6 +63,7 @@ def clause_text(
         f"{clause.id}  {clause.title}",
         *_block("Level", _level(judged)),
         *_block("Judged", _status(judged, edition)),
+        *_block("Deprecated", [clause.deprecated.text] if clause.deprecated else []),
         *_block("Requirement", [clause.requirement_text(numbers)]),
         *_block("Why", [clause.rationale]),
         *_block("What to change", [clause.remedy]),
@@ -75,22 +78,51 @@ def clause_text(
     return "\n".join(lines) + "\n"
 
 
+def tombstone_text(edition: Edition, tombstone: Tombstone) -> str:
+    """What became of a clause that the edition has no longer."""
+    lines = [
+        f"{tombstone.id}  {tombstone.title}".rstrip(),
+        *_block("Withdrawn", [f"in edition {tombstone.since}; its id stays its own"]),
+        *_block("Why", [tombstone.reason]),
+        *_block("Instead", [tombstone.replaced_by] if tombstone.replaced_by else []),
+        "",
+        *_head(edition, compose(edition, use="ci")),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _withdrawn(edition: Edition) -> Iterator[str]:
+    if edition.withdrawn:
+        yield "Withdrawn"
+        yield from (
+            f"  {one.id:<9} since {one.since}  {one.title}"
+            for one in edition.withdrawn.values()
+        )
+        yield ""
+
+
 def _head(edition: Edition, composed: ComposedEdition) -> list[str]:
     names = ", ".join(profile.id for profile in composed.profiles)
     short = edition.sha256[:_SHORT_DIGEST]
-    text = f"Edition {edition.id} ({edition.stage}), sha256 {short}, profiles {names}"
+    base = f", extends {edition.extends.id}" if edition.extends else ""
+    text = (
+        f"Edition {edition.id} ({edition.stage}{base}), sha256 {short}, "
+        f"profiles {names}"
+    )
     return [*_wrap(text), *_wrap(edition.statement)]
 
 
 def _row(judged: JudgedClause) -> str:
     clause = judged.clause
     level = judged.level + ("*" if judged.raised_by else "")
-    status = clause.status
+    status, title = clause.status, clause.title
+    if clause.deprecated is not None:
+        title += f" (until {clause.deprecated.removed_in})"
     if judged.not_applicable:
         status = "left out"
     elif judged.is_selected and status == "proposed":
         status = "added"
-    return f"  {clause.id:<9} {level:<7} {status:<8} {clause.title}"
+    return f"  {clause.id:<9} {level:<7} {status:<8} {title}"
 
 
 def _block(name: str, texts: Iterable[str]) -> Iterator[str]:

@@ -61,6 +61,27 @@ def commands() -> tuple[Command, ...]:
             takes_files=True,
         ),
         Command(("simulate",), "a synthetic fleet", _of("simulate")),
+        Command(("certify",), "a certificate of a type of machine", _of("certify")),
+        Command(
+            ("verify",),
+            "a certificate looked at again",
+            _of("verify"),
+            takes_files=True,
+        ),
+        Command(
+            ("evidence", "pack"),
+            "what a certificate is to rest on",
+            _of("evidence", "PACK_OPTIONS"),
+            takes_files=True,
+        ),
+        Command(("evidence", "list"), "what a kit holds", takes_files=True),
+        Command(("keygen",), "a key that signs certificates", _of("keygen")),
+        Command(
+            ("telemetry",),
+            "what a run logged",
+            _of("telemetry"),
+            takes_files=True,
+        ),
         Command(("explain",), "requirement, reason, example", operands=_topics()),
         Command(("rules",), "all rules with their clauses"),
         *_of_the_edition(),
@@ -72,10 +93,10 @@ def commands() -> tuple[Command, ...]:
 SHELLS = ("bash", "zsh", "fish")
 
 
-def _of(module: str) -> tuple[Option, ...]:
-    found: tuple[Option, ...] = import_module(
-        f"speccheck.validator.cli.{module}"
-    ).OPTIONS
+def _of(module: str, table: str = "OPTIONS") -> tuple[Option, ...]:
+    found: tuple[Option, ...] = getattr(
+        import_module(f"speccheck.validator.cli.{module}"), table
+    )
     return found
 
 
@@ -107,7 +128,19 @@ def _of_the_edition() -> tuple[Command, ...]:
         Command(("spec", "list"), "the clauses of the edition"),
         Command(("spec", "show"), "the edition, or a clause", operands=_clauses()),
         Command(("spec", "coverage"), "which rules judge each clause"),
+        Command(
+            ("spec", "diff"),
+            "what differs between two editions",
+            operands=_editions(),
+            takes_files=True,
+        ),
     )
+
+
+def _editions() -> Words:
+    from speccheck.validator.spec.edition import editions  # noqa: PLC0415
+
+    return editions()
 
 
 def _schemas() -> Words:
@@ -178,6 +211,12 @@ def _roles() -> Words:
     return ROLES
 
 
+def _uses() -> Words:
+    from speccheck.validator.cli.request import USES  # noqa: PLC0415
+
+    return USES
+
+
 def _reports() -> Words:
     from speccheck.validator.report.form import NAMES  # noqa: PLC0415
 
@@ -194,6 +233,7 @@ _VALUES: dict[str, Callable[[], Words]] = {
     "--output": _reports,
     "--fail-on": _levels,
     "--role": _roles,
+    "--use": _uses,
     "--profile": _profiles,
     "--fabric": _fabrics,
     "--instance": _instances,
@@ -217,6 +257,7 @@ def values_of(command: Command, option: Option) -> Words:
         ("plan",),
         ("bench",),
         ("diff",),
+        ("telemetry",),
     }:
         return ("text", "json") if command.takes_files else _reports()
     if option.flag == "--profile" and command.name == ("simulate",):

@@ -17,7 +17,7 @@ class RunLog(Part):
     scope = "measurement"
 
     dialect: Value[str]  # jsonl, csv, mllog, prometheus
-    lines: Value[int]
+    lines: Value[int]  # that are, or should be, records of it
     unread_lines: Value[int]  # that should be records of it, and are none
     run: Value[str]  # what the log calls the run
     edition: Value[str]  # of the specification, where the log names one
@@ -46,6 +46,7 @@ class Metric(Part):
     rank: Value[int]
     gpu: Value[int]
     peer: Value[str]  # the other node of a latency
+    device: Value[str]  # of what else of the node it is: mlx5_0 port 1
     times: Value[tuple[float | None, ...]]
     steps: Value[tuple[int | None, ...]]
     values: Value[tuple[float | None, ...]]  # None where it is no finite number

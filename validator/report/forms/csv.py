@@ -22,7 +22,7 @@ _COLUMNS = (
     *("subject", "file", "line", "column", "key", "message", "measured", "required"),
     *("cost", "remedy", "action", "note", "missing", "confidence", "other_places"),
     *("plan_files", "waiver_kind", "waiver_reason", "waiver_until", "waiver_owner"),
-    *("waiver_ticket", "edition"),
+    *("waiver_ticket", "edition", "tailored_numbers", "loosened"),
 )
 _Cell = str | int | float | None
 
@@ -32,8 +32,15 @@ def report(told: Told, _: Style) -> Iterator[str]:
     yield _line(_COLUMNS)
     for plan in told.run.plans:
         for located in plan.findings:
-            if told.full or located.finding.outcome in _TOLD:
-                yield _line(_row(located, plan, told.run.edition.id))
+            finding = located.finding
+            if told.full or finding.outcome in _TOLD or finding.is_loosened:
+                edition = finding.edition or told.run.edition.id
+                yield _line((*_row(located, plan, edition), *_tailored(told, finding)))
+
+
+def _tailored(told: Told, finding: Finding) -> tuple[_Cell, ...]:
+    """How many numbers are not the edition's, and whether that is why it holds."""
+    return len(told.run.edition.tailoring), "yes" if finding.is_loosened else "no"
 
 
 def _row(located: LocatedFinding, plan: JudgedPlan, edition: str) -> tuple[_Cell, ...]:

@@ -7,7 +7,7 @@ so. Whatever the predicate holds is escaped, and long lists are cut where they s
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from speccheck.validator.report.certificate_model import Certificate
+from speccheck.validator.certification.certificate_model import Certificate
 from speccheck.validator.report.certificate_words import caveats, granted_words
 from speccheck.validator.report.forms.html_certificate_clauses import clauses_html
 from speccheck.validator.report.forms.html_certificate_facts import (

@@ -1,8 +1,8 @@
 """The clauses of a certificate by track: how each came out, and who judged so."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from speccheck.validator.report.certificate_model import (
+from speccheck.validator.certification.certificate_model import (
     Certificate,
     ClauseResult,
     Judgement,
@@ -39,7 +39,6 @@ def clauses_html(found: Certificate) -> str:
     shown = sorted(
         found.clauses[:_MOST_CLAUSES], key=lambda one: order.index(one.outcome)
     )
-    known = {one.sha256 for one in found.evidence}
     tracks = [one.track for one in found.tracks]
     others = sorted({one.tracks[0] for one in shown if one.tracks} - {*tracks})
     parts = [
@@ -48,7 +47,6 @@ def clauses_html(found: Certificate) -> str:
             [one for one in shown if (one.tracks or [""])[0] == track],
             [one for one in shown if track in one.tracks[1:]],
             names,
-            known,
         )
         for track in (*tracks, *others, "")
     ]
@@ -63,7 +61,6 @@ def _track(
     own: Sequence[ClauseResult],
     also: Sequence[ClauseResult],
     names: Mapping[str, int],
-    known: set[str],
 ) -> str:
     if not own and not also:
         return ""
@@ -72,10 +69,10 @@ def _track(
     parts = [f"<h3>{escaped(track or 'of no track')}</h3>\n"]
     heads = ("clause", "level", "outcome", "what was found")
     if judged:
-        rows = (_row(one, names, known) for one in judged)
+        rows = (_row(one, names) for one in judged)
         parts.append(table(f"Clauses of {track}", heads, rows, name="clauses"))
     if idle:
-        rows = (_row(one, names, known) for one in idle)
+        rows = (_row(one, names) for one in idle)
         body = table(f"Clauses of {track} that do not apply", heads, rows)
         parts.append(folded(f"{counted(len(idle), 'clause')} not applicable", body))
     if also:
@@ -89,10 +86,10 @@ def _link(one: ClauseResult) -> str:
     return f'<a href="#clause-{name}">{name}</a> {OUTCOMES[one.outcome][1]}'
 
 
-def _row(one: ClauseResult, names: Mapping[str, int], known: set[str]) -> str:
+def _row(one: ClauseResult, names: Mapping[str, int]) -> str:
     mark, words = OUTCOMES[one.outcome]
     colour = _COLOURS.get(one.outcome, "none")
-    told = list(_judgements(one.judgements, names, known))
+    told = list(_judgements(one.judgements, names))
     rest = "".join(told[_FEW:])
     more = folded(f"{len(told) - _FEW} more", rest) if rest else ""
     name, title = escaped(one.clause), escaped(one.title)
@@ -106,9 +103,7 @@ def _row(one: ClauseResult, names: Mapping[str, int], known: set[str]) -> str:
     )
 
 
-def _judgements(
-    found: Sequence[Judgement], names: Mapping[str, int], known: set[str]
-) -> Iterator[str]:
+def _judgements(found: Sequence[Judgement], names: Mapping[str, int]) -> Iterator[str]:
     """What rules say, the same of several specimens once."""
     order = list(OUTCOMES)
     alike: dict[_Alike, list[Judgement]] = {}
@@ -117,7 +112,7 @@ def _judgements(
         alike.setdefault(key, []).append(one)
     groups = list(alike.items())
     for key, group in groups[:_MOST_JUDGEMENTS]:
-        yield _judgement(key, group, names, known)
+        yield _judgement(key, group, names)
     if len(groups) > _MOST_JUDGEMENTS:
         more = counted(len(groups) - _MOST_JUDGEMENTS, "more judgement")
         yield f'<p class="note">{more} in the certificate</p>\n'
@@ -127,7 +122,6 @@ def _judgement(
     key: _Alike,
     group: Sequence[Judgement],
     names: Mapping[str, int],
-    known: set[str],
 ) -> str:
     outcome, rule, subject, message = key
     mark = OUTCOMES[outcome][0]
@@ -137,10 +131,9 @@ def _judgement(
         plural = "s" if len(numbers) > 1 else ""
         about.append(f"specimen{plural} {_ranges(numbers)}")
     where = f"{', '.join(about)}: " if about else ""
-    digests = dict.fromkeys(digest for one in group for digest in one.evidence)
     return (
         f'<p class="judgement">{mark} {escaped(where)}{escaped(message)} '
-        f"<small>{breakable(rule)}{_evidence(digests, known)}</small></p>\n"
+        f"<small>{breakable(rule)}</small></p>\n"
     )
 
 
@@ -155,17 +148,3 @@ def _ranges(numbers: Sequence[int]) -> str:
     return ", ".join(
         f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs
     )
-
-
-def _evidence(digests: Iterable[str], known: set[str]) -> str:
-    """Links to the files; a digest that is not listed is told so."""
-    told = []
-    for one in list(digests)[:_MOST_EVIDENCE]:
-        short = escaped(one[:_SHORT])
-        is_known = one in known
-        told.append(
-            f'<a href="#file-{escaped(one)}">{short}</a>'
-            if is_known
-            else f"{short} (not listed)"
-        )
-    return f" \u00b7 {', '.join(told)}" if told else ""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from speccheck.validator.report.certificate_model import (
+from speccheck.validator.certification.certificate_model import (
     Certificate,
     Scalar,
     Specimen,

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from itertools import count
 
+from speccheck.validator.certification.certificate_model import Measured
 from speccheck.validator.models.expectation import shown_bytes
-from speccheck.validator.report.certificate_model import Measured
 from speccheck.validator.report.certificate_words import (
     OUTCOMES,
     conditions_of,

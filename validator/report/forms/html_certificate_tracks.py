@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from speccheck.validator.report.certificate_model import Certificate, Track
+from speccheck.validator.certification.certificate_model import Certificate, Track
 from speccheck.validator.report.certificate_words import (
     LEVEL_WORDS,
     LEVELS,

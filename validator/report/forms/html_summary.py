@@ -5,6 +5,10 @@ import time
 from collections.abc import Sequence
 
 from speccheck.validator import VERSION
+from speccheck.validator.report.edition_names import (
+    edition_told,
+    tailored_headline,
+)
 from speccheck.validator.report.forms.html_findings import Block, Chapter
 from speccheck.validator.report.forms.html_text import (
     breakable,
@@ -63,6 +67,10 @@ def head_html(told: Told) -> str:
         ("sha256", code(edition.sha256)),
         ("speccheck", VERSION),
     ]
+    if edition.tailoring:
+        facts.insert(4, ("Tailored", escaped(tailored_headline(edition))))
+    if run.second is not None:
+        facts.insert(4, ("Warnings of", f"edition {escaped(run.second.edition.id)}"))
     written = _written_at()
     if written:
         facts.append(("Written", f'<time datetime="{written}">{written}</time>'))
@@ -88,7 +96,8 @@ def _written_at() -> str:
 
 def coverage_html(told: Told) -> str:
     """Clauses by level and outcome, what was switched off, warnings of settings."""
-    notes = (*silence_told(told.summary), *told.run.warnings)
+    editions = edition_told(told.run, full=True)
+    notes = (*editions, *silence_told(told.summary), *told.run.warnings)
     return _clauses(told.summary) + "".join(
         f'<p class="silenced">{escaped(note)}</p>\n' for note in notes
     )

@@ -6,9 +6,9 @@ Made for thousands of machines: nobody has to hold the whole report to read it.
 from collections.abc import Iterator
 
 from speccheck.validator.report.json_report import (
-    ALWAYS,
     encode,
     finding_data,
+    is_told,
     refusal_data,
     statistics_data,
     verdict_data,
@@ -46,7 +46,7 @@ def _findings(run: Run, *, full: bool) -> Iterator[str]:
     for index, plan in enumerate(run.plans):
         files = encode([file.path for file in plan.files])
         for located in plan.findings:
-            if not full and located.finding.outcome not in ALWAYS:
+            if not full and not is_told(located.finding):
                 continue
             text = known.get(id(located))
             if text is None:

@@ -27,6 +27,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.identity import seen_from
 from speccheck.validator.locate import LocatedFinding
 from speccheck.validator.plan_judge import JudgedPlan
+from speccheck.validator.report.edition_names import edition_names, edition_told
 from speccheck.validator.report.problems import (
     MOST_PLACES,
     ORDER,
@@ -66,6 +67,7 @@ class TestSuite(Record):
     name: str
     class_name: str
     cases: tuple[TestCase, ...]
+    properties: tuple[tuple[str, str], ...] = ()
 
     def count(self, state: State) -> int:
         """How many ended that way."""
@@ -108,7 +110,16 @@ def _of_run(told: Told) -> TestSuite:
         name = clean(f"read {file.path}")
         message = clean(file.message)
         cases.append(TestCase(name, "error", message, file.state, (message,)))
-    return TestSuite(_TOOL, f"{_TOOL}.{told.run.use}", tuple(cases))
+    name = f"{_TOOL}.{told.run.use}"
+    return TestSuite(_TOOL, name, tuple(cases), tuple(_properties(told)))
+
+
+def _properties(told: Told) -> Iterator[tuple[str, str]]:
+    """What is not as in the edition: own numbers, and a second edition that warns."""
+    lines = edition_told(told.run, full=True)
+    if lines:
+        yield "edition", clean(", ".join(edition_names(told.run)))
+        yield "tailoring", clean("; ".join(lines))
 
 
 def _of_plan(
@@ -142,6 +153,8 @@ def _part(located: LocatedFinding, told: Told) -> _Part | None:
     if finding.outcome == "unknown":
         is_wanted = _is_wanted(finding, told.run.use)
         return _Part("error" if is_wanted else "skipped", "not judged", located)
+    if finding.is_loosened:
+        return _Part("skipped", "loosened", located)
     if finding.outcome == "not_applicable":
         return _Part("skipped", "does not apply", located) if told.full else None
     if finding.outcome == "error":
@@ -188,6 +201,8 @@ def _case(name: str, parts: list[_Part], plan: JudgedPlan, root: str) -> TestCas
 def _message(part: _Part) -> str:
     finding = part.located.finding
     text = finding.message or finding.title
+    if finding.is_loosened:
+        text = finding.note
     if finding.subject:
         text = f"{finding.subject}: {text}"
     if finding.waiver:
@@ -212,6 +227,12 @@ def _document(suites: Iterable[TestSuite]) -> Iterator[str]:
     yield f'<testsuites name="{_TOOL}"{counts} time="0">\n'
     for suite in suites:
         yield f'<testsuite name={_quoted(suite.name)}{_counts([suite])} time="0">\n'
+        if suite.properties:
+            rows = (
+                f"<property name={_quoted(name)} value={_quoted(text)}/>\n"
+                for name, text in suite.properties
+            )
+            yield f"<properties>\n{''.join(rows)}</properties>\n"
         for case in suite.cases:
             yield _element(case, suite.class_name)
         yield "</testsuite>\n"

@@ -8,6 +8,10 @@ from collections.abc import Iterator
 
 from speccheck.validator import VERSION
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.report.edition_names import (
+    edition_told,
+    tailored_headline,
+)
 from speccheck.validator.report.forms.markdown_text import code, escaped
 from speccheck.validator.report.merge_findings import Shown, shown_findings
 from speccheck.validator.report.settings_told import silence_told
@@ -68,7 +72,8 @@ def _head(told: Told) -> Iterator[str]:
     yield f"**{escaped(ending.reason)}** (exit code {ending.code})\n\n"
     yield f"{escaped(_clipped(header(run, _WIDE)))}\n\n"
     yield from _totals(summary)
-    silenced = [*silence_told(summary), *run.warnings]
+    editions = edition_told(run)
+    silenced = [*editions, *silence_told(summary), *run.warnings]
     if silenced:
         yield "".join(f"- {escaped(_clipped(one))}\n" for one in silenced) + "\n"
     unread = [
@@ -191,7 +196,9 @@ def _written(part: _Part, most_bytes: int) -> tuple[str, int]:
 def _foot(told: Told) -> str:
     edition = told.run.edition
     stage = escaped(f"edition {edition.id} ({edition.stage})")
-    return f"speccheck {VERSION}, {stage}, sha256 `{edition.sha256[:16]}`\n"
+    text = tailored_headline(edition)
+    own = f", {text}" if text else ""
+    return f"speccheck {VERSION}, {stage}, sha256 `{edition.sha256[:16]}`{own}\n"
 
 
 def _clipped(text: str) -> str:

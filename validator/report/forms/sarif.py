@@ -23,8 +23,10 @@ from typing import TYPE_CHECKING
 
 from speccheck.validator import VERSION
 from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.waiver import Waiver
 from speccheck.validator.locate import Location
+from speccheck.validator.report.edition_names import edition_told, tailoring_of
 from speccheck.validator.report.forms.places import uri_of
 from speccheck.validator.report.forms.sarif_rules import LEVELS, descriptors
 from speccheck.validator.report.problems import (
@@ -61,6 +63,14 @@ Row = dict[str, object]
 _encode = partial(json.dumps, ensure_ascii=False)
 
 
+class _Log(Record):
+    """What results need: places of rules, the folder of the project, the edition."""
+
+    indexes: dict[str, int]
+    root: str
+    edition: str
+
+
 def report(told: Told, _: Style) -> Iterator[str]:
     """The whole log: one run, a result a line."""
     root = project_root()
@@ -74,8 +84,9 @@ def report(told: Told, _: Style) -> Iterator[str]:
     kept = kept if told.full else kept[:MOST_RESULTS]
     others = list(_others(told.run)) if told.full else []
     named = [one.finding for one in kept] + [finding for finding, _ in others]
-    rules = descriptors(named, told.run.edition)
+    rules = descriptors(named, told.run)
     indexes = {name: index for index, name in enumerate(rules)}
+    log = _Log(indexes, root, told.run.edition.id)
     broken = [one for one in found if one.is_broken]
     yield from _document(
         rules.values(),
@@ -83,8 +94,8 @@ def report(told: Told, _: Style) -> Iterator[str]:
         _invocation(told, [*_left_out(cut), *_notifications(told, broken, root)]),
         _properties(told),
         (
-            *(_result(one, indexes, root) for one in kept),
-            *(_other(finding, file, indexes, root) for finding, file in others),
+            *(_result(one, log) for one in kept),
+            *(_other(finding, file, log) for finding, file in others),
         ),
     )
 
@@ -141,7 +152,9 @@ def _properties(told: Told) -> Row:
         "edition": {
             "id": told.run.edition.id,
             "sha256": told.run.edition.sha256,
+            "tailoring": tailoring_of(told.run.edition),
         },
+        "secondEdition": told.run.second and told.run.second.edition.id,
         "coverage": summary.coverage and round(summary.coverage, 4),
         "clauses": summary.clauses,
     }
@@ -164,6 +177,8 @@ def _notifications(told: Told, broken: Iterable[Problem], root: str) -> Iterator
     for one in broken:
         where = {"physicalLocation": _artifact(one.file, root)}
         yield {**_notification("error", statement(one)), "locations": [where]}
+    for text in edition_told(told.run, full=told.full):
+        yield _notification("warning", text)
     level = "note" if told.run.use == "ci" else "warning"
     for text in unknown_musts(told.run):
         yield _notification(level, text)
@@ -207,9 +222,9 @@ def _plain(text: str) -> str:
     return clean(text).replace("](", "] (")
 
 
-def _result(one: Problem, indexes: dict[str, int], root: str) -> Row:
+def _result(one: Problem, log: _Log) -> Row:
     finding = one.finding
-    physical = _artifact(one.file, root)
+    physical = _artifact(one.file, log.root)
     if one.at is not None:
         physical["region"] = _region(one.at)
     location: Row = {"physicalLocation": physical}
@@ -221,23 +236,23 @@ def _result(one: Problem, indexes: dict[str, int], root: str) -> Row:
         fingerprints["primaryLocationLineHash"] = f"{one.fingerprint[:16]}:1"
     row: Row = {
         "ruleId": one.name,
-        "ruleIndex": indexes[one.name],
+        "ruleIndex": log.indexes[one.name],
         "level": LEVELS[finding.level],
         "message": {"text": "\n".join(_message(one))},
         "locations": [location],
         "partialFingerprints": fingerprints,
     }
     related = [
-        _related(number, place, root)
+        _related(number, place, log.root)
         for number, place in enumerate(_related_places(one), 1)
     ]
     if related:
         row["relatedLocations"] = related
     if one.edits and finding.fix is not None:
-        row["fixes"] = [_fix(finding.fix.says, one.edits, root)]
+        row["fixes"] = [_fix(finding.fix.says, one.edits, log.root)]
     if one.waiver:
-        row["suppressions"] = [_suppression(one.waiver, root)]
-    row["properties"] = _measured(finding, one.plans)
+        row["suppressions"] = [_suppression(one.waiver, log.root)]
+    row["properties"] = _measured(finding, one.plans, log.edition)
     return row
 
 
@@ -287,19 +302,19 @@ def _linked(place: Location) -> str:
     return clean(place_name(place)).replace("[", "(").replace("]", ")")
 
 
-def _other(finding: Finding, file: str, indexes: dict[str, int], root: str) -> Row:
+def _other(finding: Finding, file: str, log: _Log) -> Row:
     """What holds, does not apply, or could not be judged: for `--full`."""
     name = finding.rule or finding.clause
     text = finding.message or _HELD.get(finding.outcome, "could not be judged")
     subject = f"{finding.subject}: " if finding.subject else ""
     return {
         "ruleId": name,
-        "ruleIndex": indexes[name],
+        "ruleIndex": log.indexes[name],
         "kind": _KINDS[finding.outcome],
         "level": "none",
         "message": {"text": _plain(subject + text)},
-        "locations": [{"physicalLocation": _artifact(file, root)}],
-        "properties": _measured(finding, 1),
+        "locations": [{"physicalLocation": _artifact(file, log.root)}],
+        "properties": _measured(finding, 1, log.edition),
     }
 
 
@@ -310,10 +325,11 @@ def _others(run: Run) -> Iterator[tuple[Finding, str]]:
                 yield located.finding, plan.files[0].path
 
 
-def _measured(finding: Finding, plans: int) -> Row:
+def _measured(finding: Finding, plans: int, edition: str) -> Row:
     known = {
         "clause": finding.clause,
         "clauseLevel": finding.clause_level,
+        "edition": finding.edition or edition,
         "confidence": finding.confidence,
         "measured": _value(finding.measured),
         "required": _value(finding.required),

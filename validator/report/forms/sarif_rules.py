@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Mapping
 
 from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.report.edition_names import edition_of
 from speccheck.validator.report.explain import rule_page, rule_text
 from speccheck.validator.rule import Confidence, Rule
 from speccheck.validator.rule_index import RuleEntry, rule_entries
+from speccheck.validator.run import Run
 from speccheck.validator.spec.edition import Clause, Edition
 
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
@@ -22,16 +24,16 @@ _ADVICE: tuple[Confidence, ...] = ("calibrated", "advisory")
 _MOST_LETTERS = 1024  # of a description, on GitHub
 
 
-def descriptors(
-    found: Iterable[Finding], edition: Edition
-) -> dict[str, dict[str, object]]:
+def descriptors(found: Iterable[Finding], run: Run) -> dict[str, dict[str, object]]:
     """A description for each rule or clause of these findings, by its id, in order."""
     first: dict[str, Finding] = {}
     for finding in found:
         first.setdefault(finding.rule or finding.clause, finding)
     entries = _entries(one.rule for one in first.values() if one.rule)
     return {
-        name: _descriptor(name, first[name], entries.get(name), edition)
+        name: _descriptor(
+            name, first[name], entries.get(name), edition_of(run, first[name])
+        )
         for name in sorted(first)
     }
 

@@ -20,6 +20,7 @@ MARKS: dict[str, tuple[str, ...]] = {
     "nvbandwidth": ("memcpy CE ", "memcpy SM ", "memcpy local GPU"),
     "perftest": (" BW Test", " Latency Test", "BW average[", "t_typical["),
     "osu": ("# OSU ",),
+    "mllog": (":::MLLOG",),
 }
 # Puts down what a tool has printed in a text.
 Put = Callable[[Capture, str], None]

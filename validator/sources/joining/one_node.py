@@ -26,6 +26,8 @@ _IDENTITY = SPECIMENS | {
     "pci_devices.device",
 }
 _DIGEST = "hashed:"
+# Parts that name their log by its number.
+_OF_LOGS = frozenset({"metrics", "run_events"})
 
 
 def agree(nodes: Sequence[Node]) -> bool:
@@ -94,8 +96,10 @@ class _Join:
         self._places: dict[KeyPath, Place] = {}
         self._sources: dict[str, str] = {}
         self._partial: dict[str, str] = {}
+        self._logs = 0  # run logs of the nodes before the one that is added
 
     def add(self, node: Node) -> None:
+        self._logs = len(_logs_of(self._data))
         for name, source in node.file.sources.items():
             self._sources.setdefault(name, source)
         for single in SINGLES:
@@ -129,7 +133,10 @@ class _Join:
             self._places[(kind,)] = node.file.place((kind,))
         for number, target in self._matched(kind, mine, listed):
             at, path = (kind, target), (kind, number)
-            self._add(mine[target], at, listed[number], node, path)
+            leaves = listed[number]
+            if self._logs and kind in _OF_LOGS:
+                leaves = _of_later_log(leaves, self._logs)
+            self._add(mine[target], at, leaves, node, path)
 
     def _matched(
         self, kind: str, mine: list[dict[str, object]], listed: list[Leaves]
@@ -185,6 +192,17 @@ class _Join:
         by = next((one.synthetic for one in nodes if one.synthetic), "")
         made_up = {"synthetic": {"by": by}} if by else {}
         return Node({**self._data, **lists, **made_up}, file, taken)
+
+
+def _logs_of(data: Mapping[str, object]) -> list[object]:
+    found = data.get("run_logs")
+    return found if isinstance(found, list) else []
+
+
+def _of_later_log(leaves: Leaves, before: int) -> Leaves:
+    """A series or event of a log that is another one in the list of all logs."""
+    log = leaves.get("log")
+    return {**leaves, "log": log + before} if isinstance(log, int) else leaves
 
 
 def _merged(known: object, found: object) -> object:

@@ -1,17 +1,15 @@
 """The shape of `speccheck-certificate/1`: the predicate of a certificate.
 
 The certificate is an in-toto Statement (v1) in a DSSE envelope; this is its predicate,
-for its JSON Schema, for `speccheck verify` and for whoever reads one. What judges and
-writes does not import this module: certification/ makes plain data, and a test holds
-the two together.
+for its JSON Schema, for `speccheck verify` and for whoever reads one. What judges does
+not import it: predicate.py makes plain data, and a test holds the two together.
 """
 
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from speccheck.validator.evidence.finding import ClauseLevel, Outcome
-from speccheck.validator.report.report_model import Tool
+from speccheck.validator.evidence.finding import ClauseLevel, Level, Outcome
 
 CertificationLevel = Literal["L1", "L2", "L3"]
 Scalar = str | int | float | bool
@@ -22,12 +20,14 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class CertifyingTool(Tool):
-    """The program that judged, with digests of what it judges by.
+class CertifyingTool(_Part):
+    """The program that judged.
 
-    rules: how many; rules_sha256: of their sources, with all that they import.
+    rules: how many it has. rules_sha256: of all its code and tables.
     """
 
+    name: Literal["speccheck"]
+    version: str
     rules: int
     rules_sha256: Sha256
     plugins: list[str]
@@ -43,10 +43,14 @@ class Verifier(_Part):
 
 
 class CertificateEdition(_Part):
-    """What was judged against; tailoring: own numbers, each with its reason."""
+    """What was judged against.
+
+    is_pinned: the user named it. tailoring: own numbers, each with its reason.
+    """
 
     id: str
     stage: str
+    is_pinned: bool
     sha256: Sha256
     tailoring: list["Tailored"]
 
@@ -89,10 +93,15 @@ class Denied(_Part):
 
 
 class Track(_Part):
-    """One track; level: the highest that it has, null for none."""
+    """One track.
+
+    level: the highest that it has, null for none. highest: of which a clause applies.
+    required, passed, not_applicable: musts and shoulds.
+    """
 
     track: str
     level: CertificationLevel | None
+    highest: CertificationLevel
     required: int
     passed: int
     not_applicable: int
@@ -101,16 +110,21 @@ class Track(_Part):
 
 
 class Judgement(_Part):
-    """What one rule says of one subject; required, measured: as its message tells."""
+    """What one rule says of one subject.
+
+    specimen: empty for the job, or for all machines. level: what it weighs if it fails.
+    measured, required: as its message tells. What does not apply is not listed.
+    """
 
     rule: str
     outcome: Outcome
+    level: Level
+    waived: bool
     subject: str
     specimen: str
     message: str
     measured: Scalar | None
     required: Scalar | None
-    evidence: list[Sha256]
 
 
 class ClauseResult(_Part):
@@ -204,13 +218,19 @@ class Synthetic(_Part):
 
 
 class Certificate(_Part):
-    """The predicate."""
+    """The predicate.
+
+    profiles: in force. asked_profiles: those of them that the user named beside the
+    instance type. expected_machines: how many should have reported.
+    """
 
     schema_: Literal["speccheck-certificate/1"] = Field(alias="schema")
     run_id: str
     instance_type: str
     provider: str
     profiles: list[str]
+    asked_profiles: list[str]
+    expected_machines: int | None
     verifier: Verifier
     edition: CertificateEdition
     validity: Validity

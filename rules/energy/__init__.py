@@ -1,0 +1,1 @@
+"""Rules on power and energy."""

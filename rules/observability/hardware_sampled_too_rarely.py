@@ -1,0 +1,113 @@
+"""Metrics of the hardware that were sampled too rarely.
+
+Why it hurts: a longer interval misses bursts of throttling, and a failure is seen that
+much later. An exporter of 30 s behind a scrape of 60 s gives 60 s.
+
+What passes: series of accelerators, their memory, errors and energy whose gaps keep the
+interval of the clause: the typical one, the 99th percentile, the longest and the share
+of time that samples cover. Of two series of the same thing the denser one counts.
+
+Where it does not apply: metrics that the dictionary asks for less often, and those that
+the training loop logs by its steps. A single sample has no interval: that is unknown,
+and so are logs without such series.
+
+Source: NVIDIA/dcgm-exporter (30 s); facebookresearch/gcm (10 s).
+
+Bad::
+
+    scrape_interval: 60s
+
+Good::
+
+    scrape_interval: 15s
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from speccheck.rules.observability._intervals import (
+    Kept,
+    better,
+    kept,
+)
+from speccheck.validator.evidence.measurement.metric_dictionary import MetricDictionary
+from speccheck.validator.evidence.measurement.series import (
+    samples_of,
+    series_of,
+    title_of,
+)
+from speccheck.validator.evidence.measurement.telemetry import Metric, Metrics
+from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
+
+_GROUPS = frozenset({"accelerator", "energy", "errors", "memory"})
+
+
+class Hardware(Numbers):
+    """The interval, and how far samples may stray from it."""
+
+    hw_interval: float
+    typical_gap: float
+    p99_gap: float
+    longest_gap: float
+    coverage: float
+
+
+@rule(clause="OBS-002")
+def hardware_sampled_too_rarely(
+    metrics: Metrics, dictionary: MetricDictionary, limit: Hardware
+) -> Verdicts:
+    """Judge all series of the hardware together, and name the worst."""
+    found = [*_judged(metrics, dictionary, limit)]
+    if not found:
+        yield unknown(
+            "no log samples the hardware more than once",
+            missing=["gpu.utilization"],
+            at=metrics.count,
+        )
+        return
+    bad = sorted(
+        (one for one in found if one.faults), key=lambda one: -one.found.median_gap
+    )
+    if not bad:
+        worst = max(found, key=lambda one: one.found.longest_gap)
+        longest = worst.found.longest_gap * limit.hw_interval
+        yield passed(at=worst.series.times, measured=longest)
+        return
+    worst = bad[0]
+    seconds = worst.found.median_gap * limit.hw_interval
+    yield fail(
+        f"{len(bad)} of {len(found)} series of the hardware do not keep the interval "
+        f"of {limit.hw_interval:g} s; {worst.title} comes every {seconds:,.3g} s, with "
+        f"a {worst.told}",
+        at=worst.series.times,
+        measured=seconds,
+        required=limit.hw_interval,
+        cost="throttling and faults are seen one interval later",
+    )
+
+
+def _judged(
+    metrics: Metrics, dictionary: MetricDictionary, limit: Hardware
+) -> Iterator[Kept]:
+    asked = (
+        one.id
+        for one in dictionary.entries.values()
+        if one.group in _GROUPS
+        and one.interval_steps is None
+        and (one.interval_seconds or limit.hw_interval + 1) <= limit.hw_interval
+    )
+    best: dict[str, Kept | None] = {}
+    for series in series_of(metrics, asked):
+        title = title_of(series)
+        gaps = [one / limit.hw_interval for one in _gaps(series)]
+        best[title] = better(best.get(title), kept(title, series, gaps, limit))
+    return (one for one in best.values() if one is not None)
+
+
+def _gaps(series: Metric) -> list[float]:
+    """Seconds between samples; none where the training loop logs them."""
+    samples = samples_of(series)
+    if any(one.step is not None for one in samples):
+        return []
+    times = sorted({one.time for one in samples if one.time is not None})
+    return [later - one for one, later in pairwise(times)]

@@ -1,0 +1,90 @@
+"""Latency between nodes that was measured too rarely during a run.
+
+Why it hurts: latency creeps up at a congested or flapping path days before it fails;
+one measurement at the start shows nothing of that.
+
+What passes: measurements, by whichever pairs of nodes, whose gaps keep the interval up
+to the end of the run. A run shorter than the interval needs one.
+
+Where it does not apply: one node. Without the series the clause is undecided.
+
+Source: claim S2#38; the interval is an engineering default.
+
+Bad::
+
+    # a run of 9 h: net.internode.latency at 00:00 only
+
+Good::
+
+    # net.internode.latency at 00:00, 00:30, 01:00, ...
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from speccheck.validator.evidence.measurement.metric_dictionary import MetricDictionary
+from speccheck.validator.evidence.measurement.series import samples_of, series_of
+from speccheck.validator.evidence.measurement.telemetry import Metrics, RunLogs
+from speccheck.validator.models.durations import duration
+from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
+
+_LATENCY = "net.internode.latency"
+
+
+class Latency(Numbers):
+    """The interval, and by how much a gap may exceed it."""
+
+    latency_interval: float
+    slack: float
+
+
+@rule(clause="OBS-005")
+def latency_not_sampled(
+    metrics: Metrics, logs: RunLogs, dictionary: MetricDictionary, limit: Latency
+) -> Verdicts:
+    """Judge the gaps of all measurements together, and what follows the last."""
+    series = series_of(metrics, [_LATENCY])
+    times = sorted(
+        {
+            sample.time
+            for one in series
+            for sample in samples_of(one)
+            if sample.time is not None and sample.value is not None
+        }
+    )
+    if not times:
+        yield unknown(
+            "no log holds the latency between nodes with the times at which it was "
+            "measured",
+            missing=[_LATENCY],
+            at=metrics.count,
+        )
+        return
+    end = max([times[-1], *_ends(metrics, logs, dictionary)])
+    gaps = [later - one for one, later in pairwise([*times, end])]
+    longest, most = max(gaps), limit.latency_interval * limit.slack
+    at = [one.times for one in series]
+    if longest <= most:
+        yield passed(at=at, measured=longest, required=limit.latency_interval)
+        return
+    yield fail(
+        f"{duration(longest)} passed without a measurement of the latency between "
+        f"nodes; at most {duration(limit.latency_interval)} should",
+        at=at,
+        measured=longest,
+        required=limit.latency_interval,
+        cost="a path that degrades is seen when it fails",
+    )
+
+
+def _ends(
+    metrics: Metrics, logs: RunLogs, dictionary: MetricDictionary
+) -> Iterator[float]:
+    """When the logs end that tell of training, or of the latency where none does."""
+    training = series_of(metrics, (one.id for one in dictionary.of_clause("OBS-003")))
+    for one in training or series_of(metrics, [_LATENCY]):
+        number = one.log.value
+        if number is not None and number < len(logs.shown):
+            end = logs.shown[number].last_seconds.value
+            if end is not None:
+                yield end

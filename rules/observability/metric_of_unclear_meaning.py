@@ -1,0 +1,120 @@
+"""A required series whose name or unit does not say which metric it is.
+
+Why it hurts: GiB read as GB, percent as a ratio or milliseconds as seconds make every
+verdict on the values wrong, by up to a factor of a thousand.
+
+What passes: series of the metrics that every run must have, each under a name of one
+metric and in its unit, and ratios that are no percent.
+
+What is unknown: a name that may mean several metrics, one of them required.
+
+Where it does not apply: series that nobody requires. Without a required one: unknown.
+
+Source: open-telemetry/semantic-conventions docs/hardware; NVIDIA/dcgm-exporter
+etc/default-counters.csv.
+
+Bad::
+
+    {"metric": "gpu.utilization", "value": 97}     # a ratio, in percent
+
+Good::
+
+    {"metric": "gpu.utilization", "value": 0.97}
+"""
+
+from collections.abc import Iterator, Sequence
+
+from speccheck.validator.evidence.measurement.metric_dictionary import (
+    MetricDictionary,
+    MetricEntry,
+)
+from speccheck.validator.evidence.measurement.series import finite_of, title_of
+from speccheck.validator.evidence.measurement.telemetry import Metric, Metrics
+from speccheck.validator.rule import (
+    Numbers,
+    Verdict,
+    Verdicts,
+    fail,
+    passed,
+    rule,
+    unknown,
+)
+
+
+class Mapping(Numbers):
+    """How many metrics a series may be; which metrics are ratios, and the largest."""
+
+    mappings: int
+    ratios: tuple[str, ...]
+    largest_ratio: float
+
+
+@rule(clause="OBS-004")
+def metric_of_unclear_meaning(
+    metrics: Metrics, dictionary: MetricDictionary, limit: Mapping
+) -> Verdicts:
+    """Judge each required series; the same fault of one metric is told once."""
+    told: dict[str, Verdict] = {}
+    judged = 0
+    for series in metrics.each():
+        meant = _meant(series, dictionary)
+        entry = meant[0] if len(meant) == limit.mappings else None
+        if all(one.level != "must" for one in meant):
+            continue
+        if entry is None:
+            found: Verdict | None = _unclear(series, meant, limit)
+            name = series.written.or_else("")
+        else:
+            judged += 1
+            found = next(_faults(series, entry, limit), None)
+            name = entry.id
+        if found is not None:
+            told.setdefault(f"{name} {found.outcome}", found)
+    yield from told.values()
+    if judged and not told:
+        yield passed(at=metrics.count, measured=judged)
+    elif not told:
+        text = "no series is one of the metrics that every run must have"
+        yield unknown(text, missing=["metrics"], at=metrics.count)
+
+
+def _meant(series: Metric, dictionary: MetricDictionary) -> list[MetricEntry]:
+    """The metrics that a series may be."""
+    told = series.metric.value
+    names = series.candidates.or_else(()) if told is None else (told,)
+    found = (dictionary.entry(name) for name in names)
+    return [one for one in found if one is not None]
+
+
+def _unclear(series: Metric, meant: Sequence[MetricEntry], limit: Mapping) -> Verdict:
+    return unknown(
+        f"{series.written.or_else('a series')} may be any of {len(meant)} metrics "
+        f"({', '.join(one.id for one in meant)}); a required one is exactly "
+        f"{limit.mappings}",
+        missing=[series.metric.name],
+        at=series.written,
+    )
+
+
+def _faults(series: Metric, entry: MetricEntry, limit: Mapping) -> Iterator[Verdict]:
+    unit = series.unit.value
+    if unit is not None and unit != entry.unit:
+        yield fail(
+            f"{series.written.or_else(entry.id)} is in {unit}; {entry.id} is in "
+            f"{entry.unit}",
+            at=[series.unit, series.written],
+            measured=unit,
+            required=entry.unit,
+            cost="verdicts on its values are off by the ratio of the units",
+        )
+    values = finite_of(series)
+    if entry.id in limit.ratios and values and max(values) > limit.largest_ratio:
+        yield fail(
+            f"{title_of(series)} reaches {max(values):g}; it is a ratio, of at most 1: "
+            "is it in percent?",
+            at=[series.values, series.written],
+            measured=max(values),
+            required=limit.largest_ratio,
+            cost="verdicts on its values are off by a factor of 100",
+            remedy="Name the unit %, or log the ratio.",
+        )

@@ -1,0 +1,117 @@
+"""Drills of recovery, as the events of logs tell of them."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from speccheck.validator.evidence.measurement.telemetry import (
+    RunEvent,
+    RunEvents,
+    RunLog,
+    RunLogs,
+)
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import Place
+from speccheck.validator.models.durations import duration
+
+_INJECTED, _DETECTED, _RESUMED = (
+    "run.failure_injected",
+    "run.failure_detected",
+    "run.resumed",
+)
+# The order in which they happen, and what the time up to each was spent on.
+_PHASES = {
+    _INJECTED: "",
+    _DETECTED: "detecting",
+    "run.node_replaced": "replacing the node",
+    "run.restore": "restoring",
+    _RESUMED: "the first step",
+}
+_FAILED = frozenset({"aborted", "failure", "failed", "error"})
+_UTC = "utc"
+
+
+class Drill(Record):
+    """One drill.
+
+    seconds: from the failure to the first completed step; None where that cannot be
+    told: failed says that it did not recover, open and missing what is not known.
+    longest_phase: what took longest, as the end of a sentence.
+    """
+
+    name: str
+    places: tuple[Place, ...]
+    seconds: float | None = None
+    failed: str = ""
+    open: str = ""
+    missing: str = ""
+    longest_phase: str = ""
+
+
+def drills_of(events: RunEvents, logs: RunLogs) -> list[Drill]:
+    """All drills that events name, in the order of the logs."""
+    by_name: dict[str, list[RunEvent]] = {}
+    for one in events.shown:
+        if one.drill.value and one.event.value in _PHASES:
+            by_name.setdefault(one.drill.value, []).append(one)
+    return [_drill(name, found, logs.shown) for name, found in by_name.items()]
+
+
+def _drill(name: str, events: Sequence[RunEvent], logs: Sequence[RunLog]) -> Drill:
+    places = tuple(p for one in events[:1] for p in one.event.places)
+    drill = Drill(name, places)
+    broken = [one for one in events if one.status.value in _FAILED]
+    last = events[-1]
+    if broken and broken[-1] is last:
+        told = last.reason.or_else("") or f"{last.event.value} {last.status.value}"
+        return drill._replace(failed=told)
+    if problem := _clocks(events, logs):
+        return drill._replace(open=problem, missing="run_logs.clock")
+    times = _times(events)
+    begin = _INJECTED if _INJECTED in times else _DETECTED
+    for needed in (begin, _RESUMED):
+        if needed not in times:
+            text = f"no {needed} with a time is in the logs"
+            return drill._replace(open=text, missing=needed)
+    phases = [(one, times[one]) for one in _PHASES if one in times]
+    for (one, earlier), (other, later) in pairwise(phases):
+        if later < earlier:
+            text = f"{other} is {duration(earlier - later)} before {one}"
+            return drill._replace(open=f"{text}: its order cannot be", missing=other)
+    return drill._replace(
+        seconds=times[_RESUMED] - times[begin], longest_phase=_longest(phases)
+    )
+
+
+def _times(events: Sequence[RunEvent]) -> dict[str, float]:
+    """When each happened: the first word of a failure, the last of what follows."""
+    times: dict[str, float] = {}
+    for one in events:
+        name, time = one.event.value, one.time.value
+        if name is None or time is None:
+            continue
+        choose = min if name in {_INJECTED, _DETECTED} else max
+        times[name] = choose(time, times.get(name, time))
+    return times
+
+
+def _clocks(events: Sequence[RunEvent], logs: Sequence[RunLog]) -> str:
+    """Why times of several logs do not compare; empty where they do."""
+    numbers = {one.log.value for one in events}
+    if len(numbers) <= 1:
+        return ""
+    clocks = [
+        logs[one].clock.value if one is not None and one < len(logs) else None
+        for one in numbers
+    ]
+    if all(one == _UTC for one in clocks):
+        return ""
+    return f"its events stand in {len(numbers)} logs, of which not all are in UTC"
+
+
+def _longest(phases: Sequence[tuple[str, float]]) -> str:
+    lengths: Iterator[tuple[float, str]] = (
+        (later - earlier, _PHASES[name])
+        for (_, earlier), (name, later) in pairwise(phases)
+    )
+    seconds, name = max(lengths)
+    return f", {duration(seconds)} of it {name}" if phases[2:] else ""

@@ -1,0 +1,98 @@
+"""A rank whose steps take longer than those of the others.
+
+Why it hurts: all ranks wait for the slowest in every collective. Thermal throttling and
+sick links show here first.
+
+What passes: in each window of steps, the median step time of every rank within the
+ratio of the clause to the median over all ranks. A single slow step does not count.
+
+Where it does not apply: one node. Step times of few ranks, or without steps, are
+unknown: there is no telling who is slow.
+
+Source: claim S3#54; GoogleCloudPlatform/cluster-health-scanner; the ratio is an
+engineering default.
+
+Bad::
+
+    rank 17: 1.61 s a step; all others: 1.20 s
+
+Good::
+
+    rank 17: 1.22 s a step; all others: 1.20 s
+"""
+
+from collections.abc import Mapping
+from statistics import median
+
+from speccheck.validator.evidence.measurement.series import samples_of, series_of
+from speccheck.validator.evidence.measurement.telemetry import Metric, Metrics
+from speccheck.validator.models.run_evidence import medians_by_window
+from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
+
+
+class Straggler(Numbers):
+    """The ratio to the median of all ranks, how many that takes, and the window."""
+
+    straggler_ratio: float
+    fewest_ranks: int
+    window: int
+
+
+@rule(clause="FT-010", confidence="calibrated")
+def rank_slower_than_others(metrics: Metrics, limit: Straggler) -> Verdicts:
+    """Judge the slowest rank of each window; the worst of all is told."""
+    series = {
+        one.rank.value: one
+        for one in series_of(metrics, ["train.step_time.rank"])
+        if one.rank.is_known
+    }
+    windows: dict[int, dict[int | None, float]] = {}
+    for rank, one in series.items():
+        for number, found in _medians(one, limit.window).items():
+            windows.setdefault(number, {})[rank] = found
+    ratios = [
+        (found / median(ranks.values()), rank, number, found)
+        for number, ranks in windows.items()
+        if len(ranks) >= limit.fewest_ranks and median(ranks.values())
+        for rank, found in ranks.items()
+    ]
+    if not ratios:
+        yield unknown(
+            f"step times by step of {limit.fewest_ranks} ranks or more are needed; the "
+            f"logs hold those of {len(series)}",
+            missing=["train.step_time.rank"],
+            at=metrics.count,
+        )
+        return
+    ratio, rank, number, found = max(ratios, key=lambda one: one[0])
+    at = series[rank].values
+    if ratio <= limit.straggler_ratio:
+        yield passed(at=at, measured=ratio, required=limit.straggler_ratio)
+        return
+    slow = {one[1] for one in ratios if one[0] > limit.straggler_ratio}
+    also = f"; {len(slow) - 1} more ranks are slow" if slow - {rank} else ""
+    node = series[rank].node.value
+    where = f" on {node}" if node else ""
+    first = number * limit.window
+    yield fail(
+        f"rank {rank}{where} takes {found:.3g} s a step in steps {first:,} to "
+        f"{first + limit.window - 1:,}, {ratio:.2f} times the median of "
+        f"{len(windows[number])} ranks; at most {limit.straggler_ratio:g} times is "
+        f"expected{also}",
+        at=at,
+        measured=ratio,
+        required=limit.straggler_ratio,
+        cost=f"up to {ratio - 1:.0%} of every step of all ranks",
+        action="MONITOR",
+    )
+
+
+def _medians(series: Metric, window: int) -> Mapping[int, float]:
+    return medians_by_window(
+        (
+            (one.step, one.value)
+            for one in samples_of(series)
+            if one.step is not None and one.value is not None
+        ),
+        window,
+    )

@@ -1,0 +1,301 @@
+"""`speccheck spec diff`: two editions beside each other, and over a report."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from edition_folders import clause, reasons, write
+from speccheck.validator.cli.main import main as speccheck
+from speccheck.validator.comparison.report_by_edition import (
+    OtherwiseReport,
+    ReportByEdition,
+    by_edition,
+)
+from speccheck.validator.report.json_schemas import edition_diff_schema
+from speccheck.validator.spec.compile_edition import main as compile_editions
+from speccheck.validator.spec.edition import Edition, Raise, load_edition
+from speccheck.validator.spec.lifecycle import Tombstone
+from speccheck.validator.spec.versioning import differences
+
+
+def ran(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert speccheck(["spec", "diff", *words]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_draft_beside_its_base(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = ran(capsys, "1.0", "1.1-draft").splitlines()
+    assert lines[0].startswith(f"from edition 1.0 ({load_edition('1.0').stage}), sha")
+    assert lines[1].startswith("to   edition 1.1-draft (draft), sha256 ")
+    assert lines[2] == "14 differences, together MINOR; the ids claim MINOR"
+    titles = [line for line in lines[3:] if line and not line.startswith(" ")]
+    assert titles == ["Added", "Deprecated", "Profiles", "Stage", "Wording"]
+    assert (
+        "  MRC-006 deprecated since edition 1.1, withdrawn in 2.0: its count of paths"
+        in lines
+    )
+    assert all(len(line) <= 80 for line in lines)
+
+
+def test_an_edition_beside_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ran(capsys, "1.0", "1.0").splitlines()[2:] == ["Nothing differs."]
+
+
+def test_the_document_has_its_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    document = json.loads(ran(capsys, "1.0", "1.1-draft", "--output", "json"))
+    jsonschema.validate(document, edition_diff_schema())
+    assert document["schema"] == "speccheck-edition-diff/1"
+    assert (document["weight"], document["claims"]) == ("MINOR", "MINOR")
+    assert document["report"] is None
+    assert len(document["differences"]) == 14
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["1.0", "9.9"], "no edition 9.9: known is 1.0, 1.1-draft, or give a folder"),
+        (["1.0", "1.1-draft", "--output", "xml"], "--output xml: must be text or json"),
+        (["1.0", "1.1-draft", "--on", "none.json"], "none.json: no such file"),
+        (["1.0"], "Missing parameter: second"),
+    ],
+)
+def test_bad_input_is_one_line(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert speccheck(["spec", "diff", *words]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+
+
+# Over a report
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Edition 2.0: 1.0 with two clauses, each with a ceiling of eight."""
+    made = write(
+        tmp_path_factory.mktemp("editions"),
+        "2.0-draft",
+        {},
+        clauses={"clauses": [clause(), clause("COMM-902")]},
+        changes=reasons("added", "COMM-901", "COMM-902"),
+    )
+    assert compile_editions([str(made)]) == 0
+    return made
+
+
+@pytest.fixture
+def before(folder: Path) -> Edition:
+    return load_edition(str(folder))
+
+
+def after(before: Edition, most: int = 5, **second: Any) -> Edition:  # noqa: ANN401
+    """The edition with another ceiling, and its second clause with other fields."""
+    one, two = before.clauses["COMM-901"], before.clauses["COMM-902"]
+    numbers = {"most": one.numbers["most"]._replace(value=most)}
+    clauses = {
+        **before.clauses,
+        "COMM-901": one._replace(numbers=numbers),
+        "COMM-902": two._replace(**second),
+    }
+    return before._replace(id="3.0-draft", sha256="3", clauses=clauses)
+
+
+def finding(**fields: Any) -> dict[str, Any]:  # noqa: ANN401
+    return {
+        "clause": "COMM-901",
+        "clause_level": "should",
+        "rule": "a_rule",
+        "outcome": "pass",
+        "measured": 6,
+        "required": 8,
+        "subject": None,
+        "plan": 0,
+        **fields,
+    }
+
+
+def report(edition: Edition, *findings: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "schema": "speccheck-report/1",
+        "edition": {"id": edition.id, "sha256": edition.sha256},
+        "plans": [{"files": ["train.sh"]}],
+        "findings": [*findings],
+    }
+
+
+def over(one: Edition, two: Edition, *findings: dict[str, Any]) -> ReportByEdition:
+    return by_edition(report(one, *findings), one, two, differences(one, two))
+
+
+@pytest.mark.parametrize(
+    ("number", "found", "change", "reason"),
+    [
+        (5, {}, "would_fail", "measured 6, most at most 8 -> 5 nodes"),
+        (7, {}, None, ""),
+        (9, {}, None, ""),
+        (6, {}, None, ""),
+        (
+            *(5, {"outcome": "fail", "measured": 10}),
+            *(None, ""),
+        ),
+        (
+            *(12, {"outcome": "fail", "measured": 10}),
+            *("would_pass", "measured 10, most at most 8 -> 12 nodes"),
+        ),
+        (5, {"outcome": "unknown", "measured": None}, None, ""),
+        (5, {"outcome": "not_applicable", "measured": None}, None, ""),
+        (
+            *(5, {"measured": None}),
+            *("not_said", "the finding does not say what it compared"),
+        ),
+        (5, {"required": 16}, "not_said", "and the finding compares with 16: judge"),
+        (5, {"required": float("nan")}, "not_said", "does not say what it compared"),
+        (
+            *(5, {"measured": "6"}),
+            *("not_said", "the finding does not say what it compared"),
+        ),
+    ],
+)
+def test_a_number_makes_of_a_finding_what_it_measured(
+    before: Edition,
+    number: int,
+    found: dict[str, Any],
+    change: str | None,
+    reason: str,
+) -> None:
+    by = over(before, after(before, number), finding(**found))
+    assert [one.change for one in by.findings] == ([change] if change else [])
+    assert by.unchanged == (0 if change else 1)
+    for one in by.findings:
+        assert reason in one.reason
+        assert one.files == ("train.sh",)
+
+
+def test_a_clause_that_is_gone_is_judged_no_longer(before: Edition) -> None:
+    two = after(before)
+    kept = {name: one for name, one in two.clauses.items() if name != "COMM-902"}
+    stone = Tombstone("COMM-902", "A clause", "a test", "3.0")
+    two = two._replace(clauses=kept, withdrawn={"COMM-902": stone})
+    by = over(before, two, finding(clause="COMM-902", outcome="fail"))
+    (one,) = by.findings
+    assert (one.change, one.outcome) == ("not_judged", "fail")
+    assert one.reason.endswith("withdrawn in edition 3.0: a test")
+
+
+def test_a_failure_that_weighs_more(before: Edition) -> None:
+    two = after(before, level="must", requirement="Buckets must be at most {most}.")
+    failed = finding(clause="COMM-902", outcome="fail", measured=10)
+    by = over(before, two, failed, finding(clause="COMM-902", clause_level="must"))
+    (one,) = by.findings
+    assert (one.change, one.weight, one.reason) == (
+        "weighs_otherwise",
+        "must",
+        "should -> must",
+    )
+
+
+def test_where_a_clause_applies_cannot_be_told_from_a_report(before: Edition) -> None:
+    two = after(before, applies_when=("several_nodes",))
+    (one,) = over(before, two, finding(clause="COMM-902")).findings
+    assert one.change == "not_said"
+    assert one.reason == "applies only where several_nodes: judge the files again"
+
+
+def test_nor_what_a_profile_changes(before: Edition) -> None:
+    raised = before.profiles["fabric/efa"]._replace(
+        raises=(Raise({"COMM-902": "must"}, "a test"),)
+    )
+    two = after(before)
+    two = two._replace(profiles={**two.profiles, "fabric/efa": raised})
+    failed = finding(clause="COMM-902", outcome="fail", measured=10)
+    by = over(before, two, failed, finding(clause="COMM-902"))
+    (one,) = by.findings
+    assert one.reason == "a profile treats it otherwise: judge the files again"
+    assert by.unchanged == 1
+
+
+def test_clauses_that_the_report_does_not_know_are_named() -> None:
+    one, two = load_edition("1.0"), load_edition("1.1-draft")
+    by = over(one, two, finding(clause="COMM-001", outcome="fail"))
+    assert by.unseen == (
+        *("FAB-070", "FAB-071", "MRC-023", "MRC-024", "MRC-025", "MRC-026"),
+    )
+    assert not by.is_full
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"schema": "sarif"}, "no report of speccheck: give what --output json writes"),
+        ({"edition": None}, "a report of a run that judged nothing"),
+        (
+            {"edition": {"id": "0.9", "sha256": "f" * 64}},
+            "judged by edition 0.9, sha256",
+        ),
+        ({"edition": ["1.0"]}, "judged by edition another one"),
+        ({"findings": None}, "no report of speccheck: findings or plans are missing"),
+        ({"plans": "x"}, "no report of speccheck: findings or plans are missing"),
+        ({"findings": [1]}, "its findings are of another form"),
+        ({"findings": [{"clause": 1}]}, "its findings are of another form"),
+    ],
+)
+def test_another_document_is_refused(change: dict[str, Any], message: str) -> None:
+    one = load_edition("1.0")
+    with pytest.raises(OtherwiseReport, match=message):
+        by_edition({**report(one), **change}, one, one, ())
+
+
+def test_odd_plans_are_no_traceback() -> None:
+    one, two = load_edition("1.0"), load_edition("1.1-draft")
+    document = report(one, finding(plan="x"), finding(plan=7, clause="NONE-001"))
+    document["plans"] = [{"files": None}]
+    found = by_edition(document, one, two, differences(one, two))
+    assert {row.change for row in found.findings} == {"not_judged"}
+
+
+def test_a_real_report_is_laid_over(
+    tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "ds_config.json"
+    path.write_text(
+        '{"train_batch_size": 64, "zero_optimization": {"stage": 2}}', encoding="utf-8"
+    )
+    written = tmp_path / "report.json"
+    words = ["--spec", str(folder), "--full", "--output", f"json={written}"]
+    assert speccheck([*words, "--fail-on", "never", str(path)]) == 0
+    row = {"id": "COMM-902", "applies_when": ["several_nodes"]}
+    made = write(
+        folder.parent,
+        "3.0-draft",
+        {"extends": "2.0-draft"},
+        clauses={"changes": [row]},
+        changes=reasons("condition", "COMM-902"),
+    )
+    assert compile_editions([str(made)]) == 0
+    capsys.readouterr()
+    words = [str(folder), str(made), "--on", str(written)]
+    text = ran(capsys, *words)
+    assert "  COMM-902 cannot be said: applies only where several_nodes" in text
+    assert " findings come out as they did" in text
+    document = json.loads(ran(capsys, *words, "--output", "json"))
+    jsonschema.validate(document, edition_diff_schema())
+    assert document["report"]["is_full"]
+    assert document["report"]["file"] == str(written)
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "[" * 100_000, '{"schema": 1}'])
+def test_a_hostile_report_is_one_line(
+    tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "report\x1b[31m.json"
+    path.write_text(text, encoding="utf-8")
+    words = ["spec", "diff", "1.0", "1.1-draft", "--on", str(path)]
+    assert speccheck(words) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "\x1b" not in said

@@ -1,0 +1,1 @@
+"""What a certificate rests on, and how it comes about."""

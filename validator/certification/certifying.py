@@ -1,0 +1,165 @@
+"""From the evidence of a kit to what a certificate says, and which levels it grants."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+
+from speccheck.validator import VERSION
+from speccheck.validator.assemble import assemble
+from speccheck.validator.certification.distributions import Distribution, distributions
+from speccheck.validator.certification.evidence import Evidence
+from speccheck.validator.certification.grants import Grant, grants
+from speccheck.validator.certification.identity import (
+    Content,
+    common,
+    specimen_fields,
+    type_fields,
+)
+from speccheck.validator.certification.judging import (
+    Judgements,
+    Subject,
+    judge_subject,
+)
+from speccheck.validator.certification.obstacles import obstacles
+from speccheck.validator.certification.results import ClauseResult, clause_results
+from speccheck.validator.evidence.declaration import Declaration, EvidenceDigest
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.request import Request
+from speccheck.validator.sources.context import Context
+from speccheck.validator.spec.edition import UseTerms, load_edition
+
+USE = "certify"
+INSTANCE = "instance/"
+
+
+class Order(Record):
+    """What is asked for.
+
+    instance: the type of machine. profiles: others, by name. is_pinned: the user named
+    the edition.
+    """
+
+    instance: str
+    spec: str = "1.0"
+    is_pinned: bool = False
+    profiles: tuple[str, ...] = ()
+    plugins: bool = False
+
+
+class Specimen(Record):
+    """A machine, with the digests of what names it, and its files."""
+
+    name: str
+    taken: str
+    fields: tuple[tuple[str, str], ...]
+    files: tuple[str, ...]
+
+
+class Certification(Record):
+    """What came of it: everything that a certificate is made of."""
+
+    order: Order
+    judgements: Judgements
+    terms: UseTerms
+    evidence: Evidence
+    results: tuple[ClauseResult, ...]
+    type_fields: tuple[tuple[str, str], ...]
+    specimens: tuple[Specimen, ...]
+    grants: tuple[Grant, ...]
+    measured: tuple[Distribution, ...]
+
+
+def request_of(order: Order, subject: Subject) -> Request:
+    """How evidence is judged for a certificate.
+
+    A job that does not say on how many nodes it runs is one of as many as were seen.
+    """
+    context = Context(instance=order.instance.removeprefix(INSTANCE))
+    if not assemble(subject.job, context).plan.value("cluster.nodes").is_known:
+        context = context._replace(nodes=len(subject.machines) or None)
+    return Request(
+        (),
+        context=context,
+        use=USE,
+        profiles=order.profiles,
+        spec=order.spec,
+        plugins=order.plugins,
+        full=True,
+    )
+
+
+def terms_of(spec: str) -> UseTerms:
+    """What the edition asks of a certificate; raises UnknownEdition."""
+    found = load_edition(spec).profiles[f"use/{USE}"].terms
+    if found is None:  # no compiled edition is without
+        message = f"edition {spec} has no terms of certification"
+        raise ValueError(message)
+    return found
+
+
+def certify(order: Order, evidence: Evidence, now: datetime) -> Certification:
+    """Judge evidence and grant levels; raises what `PlanJudge` raises."""
+    terms = terms_of(order.spec)
+    request = request_of(order, evidence.subject)._replace(
+        declaration=_declaration(order, evidence, now)
+    )
+    judgements = judge_subject(request, evidence.subject, now.timestamp())
+    results = clause_results(judgements.edition, judgements.judged)
+    contents = [
+        (one.name, _content(one.files[0].source.text), one)
+        for one in evidence.subject.machines
+    ]
+    shared, differing = common([(name, type_fields(one)) for name, one, _ in contents])
+    kinds = {one.path: one.kind for one in evidence.files_left_out}
+    by_name = {file.specimen or file.path: file for file in evidence.files}
+    return Certification(
+        order,
+        judgements,
+        terms,
+        evidence,
+        tuple(results),
+        tuple(shared.items()),
+        tuple(
+            Specimen(
+                name,
+                by_name[name].taken,
+                tuple(specimen_fields(content, by_name[name].sha256).items()),
+                tuple(evidence.path_of(file) for file in machine.files),
+            )
+            for name, content, machine in contents
+        ),
+        tuple(
+            grants(
+                judgements.edition,
+                results,
+                terms.coverage_floor or 0.0,
+                [*obstacles(evidence, terms, differing, kinds)],
+            )
+        ),
+        tuple(distributions(judgements.samples)),
+    )
+
+
+def _declaration(order: Order, evidence: Evidence, now: datetime) -> Declaration:
+    edition = load_edition(order.spec)
+    return Declaration(
+        edition=edition.id,
+        edition_named=order.spec if order.is_pinned else "",
+        edition_stage=edition.stage,
+        edition_sha256=edition.sha256,
+        profiles_named=(order.instance, *order.profiles),
+        tool_version=VERSION,
+        evidence=tuple(EvidenceDigest(o.path, o.sha256) for o in evidence.files),
+        judged_seconds=now.timestamp(),
+    )
+
+
+def _content(text: str) -> Content:
+    found = json.loads(text)
+    return found if isinstance(found, dict) else {}
+
+
+def reached(found: Sequence[Grant], level: str, tracks: Sequence[str]) -> list[Grant]:
+    """The tracks that were asked for and do not have the level that was asked for."""
+    asked = [one for one in found if not tracks or one.track in tracks]
+    return [one for one in asked if not one.reaches(level)]

@@ -1,0 +1,152 @@
+"""Judges the evidence of a certificate: each machine with the job, then all together.
+
+Each machine is judged as a plan of the files of the job, of what several machines
+measured together, and of its own snapshot; rules of scope fleet see all machines.
+Without a machine the files are judged alone, and what asks for one is not known.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from speccheck.validator.assemble import assemble
+from speccheck.validator.certification.distributions import Sample, samples
+from speccheck.validator.certification.results import Judged
+from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.evidence.measurement.conditions import Conditions
+from speccheck.validator.evidence.node.node import Node
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.fleet.attendance import Expected
+from speccheck.validator.fleet.listing import listing
+from speccheck.validator.fleet.run import judge_fleet
+from speccheck.validator.fleet.work import Work
+from speccheck.validator.plan_judge import PlanJudge
+from speccheck.validator.request import Request
+from speccheck.validator.sources.files import ReadFile
+from speccheck.validator.sources.joining.grouping import PlanFiles
+from speccheck.validator.sources.joining.one_node import joined
+from speccheck.validator.spec.edition import Edition
+
+
+class Machine(Record):
+    """One machine that was looked at, with its files, the snapshot first."""
+
+    name: str
+    files: tuple[ReadFile, ...]
+
+
+class Subject(Record):
+    """What a certificate is asked for.
+
+    job: configurations, scripts, environments. together: what several machines
+    measured, and logs. machines: in the order of their names. expected: how many
+    machines there should be; None where nobody says.
+    """
+
+    job: tuple[ReadFile, ...]
+    together: tuple[ReadFile, ...]
+    machines: tuple[Machine, ...]
+    expected: int | None = None
+
+
+class Judgements(Record):
+    """All findings, and all that was measured. profiles: in force, by name."""
+
+    edition: Edition
+    profiles: tuple[str, ...]
+    judged: tuple[Judged, ...]
+    samples: tuple[Sample, ...]
+
+
+def judge_subject(request: Request, subject: Subject, now: float) -> Judgements:
+    """Judge a subject.
+
+    Args:
+        request: for use certify, without arguments, with its declaration.
+        subject: what there is.
+        now: seconds since 1970, for evidence that is held to an age.
+
+    Raises what `PlanJudge` raises.
+
+    """
+    judge = PlanJudge(request, proposes=False)
+    # What compares machines is asked once, of all of them.
+    of_fleets = {one.name for one in judge.entries if one.scope == "fleet"}
+
+    machines = subject.machines or (Machine("", ()),)
+    by_machine = {
+        machine.name: [
+            _answered_for(one.finding._replace(places=()))
+            for one in judge(PlanFiles(_files(subject, machine))).findings
+            if one.finding.rule not in of_fleets
+        ]
+        for machine in machines
+    }
+    first = assemble(_files(subject, machines[0]), request.context)
+    profiles = judge.judge_of(first.plan, (), first.scopes, first.measured).composed
+    judged = [*_told_once(by_machine)]
+    judged += (Judged("", one) for one in _of_fleet(request, subject, now))
+    return Judgements(
+        judge.edition,
+        tuple(one.id for one in profiles.profiles),
+        tuple(judged),
+        tuple(_samples(request, subject)),
+    )
+
+
+def _files(subject: Subject, machine: Machine) -> tuple[ReadFile, ...]:
+    return (*subject.job, *subject.together, *machine.files)
+
+
+def _answered_for(finding: Finding) -> Finding:
+    """A waiver counts where somebody gives a reason, a name and an end for it."""
+    waiver = finding.waiver
+    if waiver is None or (waiver.reason and waiver.owner and waiver.until):
+        return finding
+    return finding._replace(waiver=None)
+
+
+def _told_once(by_machine: Mapping[str, Sequence[Finding]]) -> Iterator[Judged]:
+    """Findings of machines; what is found on all of them once, without a name."""
+    times = Counter(one for found in by_machine.values() for one in {*found})
+    seen: set[Finding] = set()
+    for name, found in by_machine.items():
+        for one in found:
+            if times[one] < len(by_machine):
+                yield Judged(name, one)
+            elif one not in seen:
+                seen.add(one)
+                yield Judged("", one)
+
+
+def _of_fleet(request: Request, subject: Subject, now: float) -> Iterable[Finding]:
+    paths = [one.files[0].status.path for one in subject.machines]
+    work = Work(request, subject.job, _go)
+    expected = Expected(number=subject.expected)
+    found = judge_fleet(work, listing(paths), expected, now=now, cores=1).of_fleet
+    return (one._replace(places=()) for one in found)
+
+
+def _go(_: Sequence[Finding]) -> str:
+    """Verdicts on single nodes are not asked for."""
+    return "go"
+
+
+def _samples(request: Request, subject: Subject) -> Iterator[Sample]:
+    for machine in subject.machines:
+        yield from _of_files(request, subject, machine.name, machine.files)
+    yield from _of_files(request, subject, "", subject.together)
+
+
+def _of_files(
+    request: Request, subject: Subject, name: str, files: Sequence[ReadFile]
+) -> Iterator[Sample]:
+    """What these files alone measured, held to what is known of the whole job."""
+    nodes = [one.node for file in files for one in file.readings if one.node]
+    if not nodes:
+        return
+    measured: Node = joined(nodes)
+    about = assemble((*subject.job, *files), request.context).by_type
+    by_type: dict[type, object] = dict(measured.by_type())
+    if Conditions in about:
+        by_type[Conditions] = about[Conditions]
+    yield from samples(name, by_type)

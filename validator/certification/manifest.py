@@ -1,0 +1,241 @@
+"""`evidence.json`: what was packed into a kit, and whether it is still there."""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from speccheck.validator import VERSION
+from speccheck.validator.certification.evidence_file import EvidenceFile, Kit
+from speccheck.validator.certification.kit import MANIFEST
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.sources.documents.document import ReadError
+from speccheck.validator.sources.documents.reading import read_text
+
+if TYPE_CHECKING:
+    from speccheck.validator.certification.evidence_model import (
+        ListedFile,
+        MissingEvidence,
+    )
+
+SCHEMA = "speccheck-evidence/1"
+_FAMILY = SCHEMA.partition("/")[0]
+_MOST_TOLD = 3  # mistakes of a manifest in one message
+_FIELDS = (
+    *("path", "kind", "format", "sha256", "size_bytes", "taken", "specimen"),
+    *("synthetic", "gives", "nodes", "instance_type"),
+)
+
+What = Literal["missing", "changed", "not listed"]
+
+
+class ManifestError(Exception):
+    """An `evidence.json` that cannot be read; the message says what to do."""
+
+
+class Missing(Record):
+    """Evidence that a level wants and no file gives; no track: all of them lack it.
+
+    musts: those of the clauses without which there is no such level. Of machines, there
+    are no clauses, and all levels that look at machines lack it.
+    """
+
+    track: str
+    level: str
+    evidence: tuple[str, ...]
+    clauses: tuple[str, ...]
+    musts: tuple[str, ...]
+    text: str
+
+    @property
+    def denies(self) -> bool:
+        """Whether there is no such level without it."""
+        return bool(self.musts) or not self.clauses
+
+
+class Manifest(Record):
+    """What `evidence.json` says."""
+
+    created: str
+    instance_type: str
+    provider: str
+    level: str
+    files: tuple[EvidenceFile, ...]
+    missing: tuple[Missing, ...] = ()
+    tool: str = VERSION
+
+
+class Difference(Record):
+    """A file of which manifest and folder say different things."""
+
+    path: str
+    what: What
+    text: str
+
+
+def manifest_text(manifest: Manifest) -> str:
+    """The text of `evidence.json`."""
+    document = {
+        "schema": SCHEMA,
+        "tool": {"name": "speccheck", "version": manifest.tool},
+        "created": manifest.created,
+        "instance_type": manifest.instance_type,
+        "provider": manifest.provider,
+        "level": manifest.level,
+        "files": [
+            {name: _plain(getattr(one, name)) for name in _FIELDS}
+            for one in manifest.files
+        ],
+        "missing": [
+            {name: _plain(value) for name, value in one._asdict().items()}
+            for one in manifest.missing
+        ],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _plain(value: object) -> object:
+    return [*value] if isinstance(value, tuple) else value
+
+
+def read_manifest(folder: str) -> Manifest | None:
+    """What was packed into a folder; None where nothing was packed.
+
+    Raises ManifestError for a file that is no manifest, or one of a newer version.
+    """
+    path = os.path.join(folder, MANIFEST)
+    if not os.path.lexists(path):
+        return None
+    try:
+        text = read_text(path)
+    except ReadError as error:
+        raise ManifestError(str(error)) from error
+    return manifest_of(text, path)
+
+
+def manifest_of(text: str, path: str) -> Manifest:
+    """The manifest of a text; raises ManifestError."""
+    again = f"write it anew: speccheck evidence pack {os.path.dirname(path) or '.'}"
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        message = f"{path}: is no JSON ({error}); {again}"
+        raise ManifestError(message) from error
+    schema = content.get("schema") if isinstance(content, dict) else None
+    family, _, version = str(schema).partition("/")
+    if family != _FAMILY:
+        message = f"{path}: its schema is no {SCHEMA}; {again}"
+        raise ManifestError(message)
+    if version != SCHEMA.partition("/")[2]:
+        message = f"{path}: {schema}: of a newer speccheck; read it with that one"
+        raise ManifestError(message)
+    return _validated(content, path, again)
+
+
+def _validated(content: Mapping[str, Any], path: str, again: str) -> Manifest:
+    from pydantic import ValidationError  # noqa: PLC0415 - only where there is one
+
+    from speccheck.validator.certification.evidence_model import (  # noqa: PLC0415
+        EvidenceDocument,
+    )
+
+    try:
+        found = EvidenceDocument.model_validate(content)
+    except ValidationError as error:
+        told = "; ".join(
+            f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
+            for one in error.errors()[:_MOST_TOLD]
+        )
+        message = f"{path}: {told}; {again}"
+        raise ManifestError(message) from error
+    files = tuple(map(_listed, found.files))
+    twice = _twice(one.path for one in files)
+    if twice:
+        message = f"{path}: lists {twice} twice; {again}"
+        raise ManifestError(message)
+    return Manifest(
+        created=found.created,
+        instance_type=found.instance_type,
+        provider=found.provider,
+        level=found.level,
+        files=files,
+        missing=tuple(map(_missing, found.missing)),
+        tool=found.tool.version,
+    )
+
+
+def _listed(one: "ListedFile") -> EvidenceFile:
+    return EvidenceFile(
+        path=one.path,
+        kind=one.kind,
+        format=one.format,
+        sha256=one.sha256,
+        size_bytes=one.size_bytes,
+        taken=one.taken,
+        specimen=one.specimen,
+        synthetic=one.synthetic,
+        gives=tuple(one.gives),
+        nodes=one.nodes,
+        instance_type=one.instance_type,
+    )
+
+
+def _missing(one: "MissingEvidence") -> Missing:
+    return Missing(
+        track=one.track,
+        level=one.level,
+        evidence=tuple(one.evidence),
+        clauses=tuple(one.clauses),
+        musts=tuple(one.musts),
+        text=one.text,
+    )
+
+
+def _twice(paths: Iterable[str]) -> str:
+    seen: set[str] = set()
+    for path in paths:
+        if path in seen:
+            return path
+        seen.add(path)
+    return ""
+
+
+def differences(manifest: Manifest, kit: Kit) -> tuple[Difference, ...]:
+    """Every file that is missing, changed or not listed, by path.
+
+    What the folder says of a file counts, and a manifest that says more of it - another
+    time, another machine, that it is no synthetic one - was changed as well.
+    """
+    listed = {one.path: one for one in manifest.files}
+    there = {one.path: one for one in kit.files}
+    found = []
+    for path in sorted({*listed, *there}):
+        one, other = listed.get(path), there.get(path)
+        if other is None:
+            text = f"is listed in {MANIFEST} and is not there"
+            found.append(Difference(path, "missing", text))
+        elif one is None:
+            text = f"is there and not listed in {MANIFEST}: pack the folder again"
+            found.append(Difference(path, "not listed", text))
+        elif one.sha256 != other.sha256:
+            text = f"is not what was packed: sha256 {_short(other)}, not {_short(one)}"
+            found.append(Difference(path, "changed", text))
+        else:
+            text = _told_otherwise(one, other)
+            if text:
+                found.append(Difference(path, "changed", text))
+    return tuple(found)
+
+
+def _short(file: EvidenceFile) -> str:
+    return file.sha256[:16] or "none"
+
+
+def _told_otherwise(listed: EvidenceFile, there: EvidenceFile) -> str:
+    """The first thing that the manifest says otherwise than the file itself."""
+    for name in _FIELDS:
+        one, other = getattr(listed, name), getattr(there, name)
+        if one != other:
+            said, says = one or "nothing", other or "nothing"
+            return f"{MANIFEST} says of its {name} {said}, the file itself {says}"
+    return ""

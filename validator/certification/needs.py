@@ -1,0 +1,206 @@
+"""What evidence the clauses of a level want, track by track, and what a kit lacks.
+
+A clause names every kind of evidence that one of its rules may use. One kind of its own
+level is enough to judge something of it; what else it lacks, certification tells.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from speccheck.validator.certification.evidence_file import Kit
+from speccheck.validator.certification.manifest import Missing
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.spec.compose import ComposedEdition, JudgedClause, compose
+from speccheck.validator.spec.edition import Edition, UseTerms
+from speccheck.validator.spec.hardware import resolve_instance
+
+USE = "certify"
+LEVELS = ("L1", "L2", "L3")
+FILES, NODE, DRILL = "plan", "node", "drill"
+_ALL_REDUCE = "bench.allreduce"
+# Clauses that only the events of a drill settle; those of any other run say nothing.
+_OF_DRILLS = frozenset({"FT-009", "CKPT-009"})
+_WIDE = 2  # nodes from which on the network is measured as well
+_PREFIXES = {
+    "L1": (FILES,),
+    "L2": (NODE, "fleet", "controller", "log", "bench"),
+    "L3": ("bench", "log", "fleet", "controller"),
+}
+# How one says that there is none of it.
+WORDS = {
+    FILES: "no configuration or launch script of the job",
+    NODE: "no snapshot of a machine",
+    "fleet": "snapshots of fewer than 2 machines",
+    _ALL_REDUCE: "no measured all-reduce",
+    "bench.collectives": "no measured all-gather, reduce-scatter or all-to-all",
+    "bench.memcpy": "no measured copies between host and GPUs",
+    "bench.gemm": "no measured products of the GPUs",
+    "bench.fabric": "no measured writes over each adapter",
+    "bench.diagnosis": "no diagnosis by the tool of the vendor",
+    "bench.storage": "no measured write of a checkpoint",
+    "log.nccl": "no log of NCCL",
+    "log.metrics": "no log of a run with metrics",
+    "log.events": "no log of a run with events",
+    DRILL: "no drill of recovery",
+    "controller.mrc": "no export of the MRC controller",
+}
+
+
+class Asked(Record):
+    """What is asked for: the clauses of a level for a type of machine.
+
+    instance_type, provider: of the catalogue; empty where none is named.
+    """
+
+    composed: ComposedEdition
+    level: str
+    instance_type: str = ""
+    provider: str = ""
+
+    @property
+    def terms(self) -> UseTerms:
+        """What the use asks of the evidence."""
+        return next(
+            one.terms
+            for one in self.composed.profiles
+            if one.kind == "use" and one.terms
+        )
+
+    @property
+    def clauses(self) -> tuple[JudgedClause, ...]:
+        """The clauses that are judged up to the level, those of advice left out."""
+        return tuple(
+            one
+            for one in self.composed.clauses
+            if one.is_selected
+            and not one.not_applicable
+            and one.level != "may"
+            and one.clause.certification_level <= self.level
+        )
+
+    @property
+    def tracks(self) -> tuple[str, ...]:
+        """The tracks of these clauses, in the order of the edition's clauses."""
+        return tuple(
+            dict.fromkeys(track for one in self.clauses for track in one.clause.tracks)
+        )
+
+
+def asked_of(edition: Edition, instance: str, level: str) -> Asked:
+    """The clauses of a level for a type of machine; empty: of any.
+
+    Raises UnknownProfile and UnknownName.
+    """
+    name = instance.removeprefix("instance/")
+    profiles = (f"instance/{name}",) if name else ()
+    composed = compose(edition, use=USE, profiles=profiles)
+    if not name:
+        return Asked(composed, level)
+    known = next(one for one in composed.profiles if one.kind == "instance")
+    bare = known.id.partition("/")[2]
+    return Asked(composed, level, bare, resolve_instance(bare).provider)
+
+
+def wanted_by(one: JudgedClause) -> tuple[str, ...]:
+    """Kinds of evidence, one of which a clause wants; none: it takes what there is."""
+    clause = one.clause
+    if clause.id in _OF_DRILLS:
+        return (DRILL,)
+    kinds = [_family(kind) for kind in clause.evidence]
+    for prefix in (*_PREFIXES[clause.certification_level], FILES):
+        if any(kind.partition(".")[0] == prefix for kind in kinds):
+            prefixes = _alike(prefix)
+            return tuple(
+                dict.fromkeys(k for k in kinds if k.partition(".")[0] in prefixes)
+            )
+    return ()
+
+
+def _alike(prefix: str) -> frozenset[str]:
+    """Prefixes of kinds that stand for each other."""
+    return frozenset({"bench", "log"} if prefix in {"bench", "log"} else {prefix})
+
+
+def _family(kind: str) -> str:
+    """Files and snapshots come whole: which part of one a rule reads is its matter."""
+    family = kind.partition(".")[0]
+    return family if family in {FILES, NODE} else kind
+
+
+def given_by(kit: Kit) -> frozenset[str]:
+    """What a kit gives, in the words of `wanted_by`.
+
+    An all-reduce within one node says nothing of the network: it is none here.
+    """
+    found = {_family(kind) for kind in kit.gives}
+    if kit.of_kind("drill"):
+        found.add(DRILL)
+    if not any(one.nodes >= _WIDE for one in kit.files if _ALL_REDUCE in one.gives):
+        found.discard(_ALL_REDUCE)
+    return frozenset(found)
+
+
+def missing_of(kit: Kit, asked: Asked) -> tuple[Missing, ...]:
+    """Evidence that clauses want and no file gives, by track, level and kind."""
+    given = given_by(kit)
+    is_narrow = _ALL_REDUCE in kit.gives
+    found: dict[tuple[str, str, str], tuple[set[str], list[JudgedClause]]] = {}
+    for one in asked.clauses:
+        wanted = wanted_by(one)
+        if not wanted or not given.isdisjoint(wanted):
+            continue
+        for track in one.clause.tracks:
+            key = track, one.clause.certification_level, wanted[0]
+            kinds, clauses = found.setdefault(key, (set(), []))
+            kinds.update(wanted)
+            clauses.append(one)
+    order = {track: place for place, track in enumerate(asked.tracks)}
+    return tuple(
+        Missing(
+            track=track,
+            level=level,
+            evidence=tuple(sorted(kinds)),
+            clauses=tuple(one.clause.id for one in clauses),
+            musts=tuple(one.clause.id for one in clauses if one.level == "must"),
+            text=_words(kind, is_narrow),
+        )
+        for (track, level, kind), (kinds, clauses) in sorted(
+            found.items(), key=lambda row: (order[row[0][0]], *row[0][1:])
+        )
+    )
+
+
+def _words(kind: str, is_narrow: bool) -> str:  # noqa: FBT001 - of one caller
+    if kind != _ALL_REDUCE:
+        return WORDS.get(kind, f"nothing of the kind {kind}")
+    within = "; there is one within a node" if is_narrow else ""
+    return f"{WORDS[kind]} on {_WIDE} or more nodes{within}"
+
+
+def specimens_missing(
+    kit: Kit, asked: Asked, expected: int | None
+) -> Iterator[Missing]:
+    """That fewer machines were looked at than speak for a type, or were expected."""
+    if asked.level == "L1":
+        return
+    count = len(kit.specimens)
+    least = max(asked.terms.least_specimens or 1, expected or 0)
+    if count < least:
+        who = "are expected" if expected == least else "speak for a type"
+        machines = "1 machine" if count == 1 else f"{count} machines"
+        text = f"snapshots of {machines}; {least} {who}"
+        yield Missing("", "L2", (NODE,), (), (), text)
+
+
+def clauses_by_source(asked: Asked) -> dict[str, tuple[JudgedClause, ...]]:
+    """The clauses that each kind of evidence settles first, by kind."""
+    found: dict[str, list[JudgedClause]] = {}
+    for one in asked.clauses:
+        for kind in wanted_by(one)[:1]:
+            found.setdefault(kind, []).append(one)
+    return {kind: tuple(clauses) for kind, clauses in found.items()}
+
+
+def counted_levels(clauses: Iterable[JudgedClause]) -> tuple[int, int]:
+    """How many are musts, and how many shoulds."""
+    levels: Sequence[str] = [one.level for one in clauses]
+    return levels.count("must"), levels.count("should")

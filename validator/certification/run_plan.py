@@ -1,0 +1,348 @@
+"""What to run for a certificate: on how many nodes, in which order, for how long.
+
+Each step gives evidence of some kinds, and these settle clauses. The steps of a level
+are those whose evidence its clauses want.
+"""
+
+import shlex
+from collections.abc import Callable, Iterator
+
+from speccheck.validator.certification.needs import (
+    DRILL,
+    FILES,
+    NODE,
+    Asked,
+    clauses_by_source,
+    counted_levels,
+)
+from speccheck.validator.certification.run_commands import (
+    NOTES,
+    Engine,
+    Layout,
+    on_all_gpus,
+    once_a_node,
+)
+from speccheck.validator.certification.run_drill import DRILL_COMMANDS, drill_words
+from speccheck.validator.evidence.measurement.cost import BUDGET_SECONDS, COSTS, READING
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.spec.compose import JudgedClause
+from speccheck.validator.spec.hardware import resolve_instance
+
+FOLDER = "evidence"
+_USUAL_GPUS = 8
+_REPEATED_SECONDS = 40  # all-reduce of three sizes, with its start
+_LEAST_RUN_SECONDS = 3600  # of a log: latency between nodes is sampled hourly
+_DRILL_SECONDS = 300  # of one: 90 s at most to recover, and steps before and after
+_DIAGNOSIS_SECONDS = 1200  # dcgmi diag -r 3 on eight GPUs; engineering default
+_TRANSFER_SECONDS = 15  # of one adapter: some seconds of writes, twice started
+_SHORT = ("COMM-013", "runs", 10)
+_ONE_MINUTE = 60
+
+
+class Settles(Record):
+    """What a step settles of a track at a level."""
+
+    track: str
+    level: str
+    musts: int
+    shoulds: int
+    clauses: tuple[str, ...]
+
+
+class Step(Record):
+    """One thing to do.
+
+    kinds: of the evidence that it gives. nodes: that it takes at once. seconds: what it
+    usually takes, without waiting for nodes. commands: in order. words: what people
+    must do, or know.
+    """
+
+    name: str
+    title: str
+    kinds: tuple[str, ...]
+    nodes: int
+    seconds: float
+    commands: tuple[str, ...]
+    settles: tuple[Settles, ...] = ()
+    words: tuple[str, ...] = ()
+
+
+class RunPlan(Record):
+    """All steps for a level."""
+
+    asked: Asked
+    engine: Engine
+    nodes: int
+    gpus: int
+    steps: tuple[Step, ...]
+    note: str
+
+    @property
+    def seconds(self) -> float:
+        """What all steps take, one after the other."""
+        return sum(one.seconds for one in self.steps)
+
+
+def run_plan(asked: Asked, engine: Engine, nodes: int | None = None) -> RunPlan:
+    """What to run for a level of a type of machine.
+
+    Args:
+        asked: the clauses of the level.
+        engine: that starts processes.
+        nodes: to run on; else as many as speak for a type, and two at least.
+
+    """
+    least = asked.terms.least_specimens or 1
+    layout = Layout(engine, nodes or max(least, 2), _gpus_of(asked))
+    clauses = clauses_by_source(asked)
+    steps = [
+        step._replace(settles=tuple(_settled(step, clauses)))
+        for make in _STEPS
+        for step in make(asked, layout)
+    ]
+    kept = tuple(one for one in steps if one.settles or not one.kinds)
+    return RunPlan(asked, engine, layout.nodes, layout.gpus, kept, NOTES[engine])
+
+
+def _gpus_of(asked: Asked) -> int:
+    if not asked.instance_type:
+        return _USUAL_GPUS
+    return resolve_instance(asked.instance_type).gpus_per_node
+
+
+def _settled(
+    step: Step, by_source: dict[str, tuple[JudgedClause, ...]]
+) -> Iterator[Settles]:
+    found: dict[tuple[str, str], list[JudgedClause]] = {}
+    for kind in step.kinds:
+        for one in by_source.get(kind, ()):
+            for track in one.clause.tracks:
+                key = track, one.clause.certification_level
+                found.setdefault(key, []).append(one)
+    for (track, level), clauses in sorted(found.items(), key=lambda row: row[0][::-1]):
+        musts, shoulds = counted_levels(clauses)
+        names = tuple(one.clause.id for one in clauses)
+        yield Settles(track, level, musts, shoulds, names)
+
+
+def _files(_: Asked, __: Layout) -> Iterator[Step]:
+    yield Step(
+        "files",
+        "the files of the job, as it will run",
+        (FILES,),
+        0,
+        0,
+        (
+            f"mkdir -p {FOLDER}/job {FOLDER}/nodes {FOLDER}/measured {FOLDER}/logs",
+            f"cp train.sbatch config.yaml {FOLDER}/job/",
+            f"speccheck {FOLDER}/job --profile certify",
+        ),
+        words=(
+            "Configurations, launch scripts and what they include; no credentials.",
+        ),
+    )
+
+
+def _machines(asked: Asked, layout: Layout) -> Iterator[Step]:
+    tier = 3 if asked.level == "L3" else 0
+    kinds: tuple[str, ...] = (NODE, "fleet")
+    seconds = READING.seconds
+    if tier:
+        measured = ("copy_tests", "matrix_products", "collective_runs")
+        seconds += sum(COSTS[kind].seconds for kind in measured)
+        seconds += COSTS["collective_runs"].seconds  # once more, over all nodes
+        kinds = (*kinds, "bench.memcpy", "bench.gemm")
+    command = (
+        f"speccheck preflight --tier {tier} --budget {BUDGET_SECONDS[tier]} "
+        f"--out {FOLDER}/nodes/ --result results/ --exit-zero"
+    )
+    start = on_all_gpus if tier else once_a_node
+    yield Step(
+        "machines",
+        "each machine, idle" + (", with its copies and products" if tier else ""),
+        kinds,
+        layout.nodes,
+        seconds,
+        (
+            "export SPECCHECK_SALT=$(openssl rand -hex 16)",
+            start(layout, command),
+            f"speccheck fleet {FOLDER}/nodes",
+        ),
+        words=(
+            (
+                f"At most {BUDGET_SECONDS[tier]} s; a snapshot of each machine in "
+                f"{FOLDER}/nodes. With one salt for all, digests of serial numbers "
+                "can be compared."
+            ),
+        ),
+    )
+
+
+def _collectives(asked: Asked, layout: Layout) -> Iterator[Step]:
+    where = f"{FOLDER}/measured"
+    log = f"{FOLDER}/logs/nccl.log"
+    proving = "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,ENV,TUNING"
+    proven = on_all_gpus(
+        layout,
+        f"speccheck bench all-reduce --min-size 8 --out {where}/all-reduce.json",
+        proving,
+    )
+    others = tuple(
+        on_all_gpus(layout, f"speccheck bench {name} --out {where}/{name}.json")
+        for name in ("all-gather", "reduce-scatter", "all-to-all")
+    )
+    runs = _runs(asked)
+    again = on_all_gpus(
+        layout,
+        "speccheck bench all-reduce --min-size 1GiB "
+        f"--out {where}/all-reduce-again-$number.json",
+    )
+    seconds = COSTS["collective_runs"].seconds * 4 + _REPEATED_SECONDS * runs
+    yield Step(
+        "collectives",
+        "collectives over all GPUs, with the path that NCCL took",
+        ("bench.allreduce", "bench.collectives", "log.nccl"),
+        layout.nodes,
+        seconds,
+        (
+            f"{proven} > {log} 2>&1",
+            *others,
+            f"for number in $(seq {runs}); do {again}; done",
+        ),
+        words=(
+            (
+                f"The last line repeats all-reduce {runs} times, which shows that it "
+                "is steady."
+            ),
+        ),
+    )
+
+
+def _runs(asked: Asked) -> int:
+    clause, name, usual = _SHORT
+    number = asked.composed.edition.clauses[clause].numbers[name].value
+    return int(number) if isinstance(number, int | float) else usual
+
+
+def _adapters(asked: Asked, layout: Layout) -> Iterator[Step]:
+    fabric = next((o.id for o in asked.composed.profiles if o.kind == "fabric"), "")
+    is_of_verbs = "efa" not in fabric and "tcp" not in fabric
+    write = "ib_write_bw --report_gbits -s 8388608 -D 5 -d mlx5_$number"
+    yield Step(
+        "adapters",
+        "each adapter by itself, between two nodes",
+        ("bench.fabric",),
+        2,
+        _TRANSFER_SECONDS * layout.gpus,
+        (
+            (
+                f"for number in $(seq 0 {layout.gpus - 1}); do {write} "
+                "--use_cuda=$number; done   # on the first node"
+            ),
+            (
+                f"for number in $(seq 0 {layout.gpus - 1}); do {write} "
+                f"--use_cuda=$number $FIRST_NODE; done > {FOLDER}/measured/writes.txt "
+                "  # on the second"
+            ),
+        )
+        if is_of_verbs
+        else (),
+        words=(
+            (
+                "perftest with CUDA support; adapters by the names that ibv_devices "
+                "lists, each with the GPU beside it."
+            ),
+        )
+        if is_of_verbs
+        else (
+            (
+                "perftest does not run over this network; give what the vendor's own "
+                "test prints, if speccheck reads it (docs/formats.md)."
+            ),
+        ),
+    )
+
+
+def _diagnosis(_: Asked, layout: Layout) -> Iterator[Step]:
+    inner = f"dcgmi diag -r 3 -j > {FOLDER}/measured/diagnosis-$(hostname).json"
+    yield Step(
+        "diagnosis",
+        "the diagnosis of the vendor",
+        ("bench.diagnosis",),
+        layout.nodes,
+        _DIAGNOSIS_SECONDS,
+        (once_a_node(layout, f"sh -c {shlex.quote(inner)}"),),
+        words=("DCGM, with its host engine running; the node must be idle.",),
+    )
+
+
+def _run(_: Asked, layout: Layout) -> Iterator[Step]:
+    yield Step(
+        "run",
+        "a run of the job, logged",
+        ("log.metrics", "log.events", "bench.storage"),
+        layout.nodes,
+        _LEAST_RUN_SECONDS,
+        (
+            f"cp run.jsonl exporter.jsonl {FOLDER}/logs/",
+            f"speccheck telemetry {FOLDER}/logs/run.jsonl {FOLDER}/logs/exporter.jsonl",
+        ),
+        words=(
+            (
+                "An hour or more, with one checkpoint at least. JSONL, CSV, MLLOG or "
+                "Prometheus text; each series with run, edition, node, rank and UTC; "
+                "what must be in it: speccheck spec show OBS-001 and OBS-006."
+            ),
+            (
+                "What the store writes in a second stands in the configuration, or "
+                "follows from the size of a checkpoint and the time to save it."
+            ),
+        ),
+    )
+
+
+def _drill(asked: Asked, layout: Layout) -> Iterator[Step]:
+    yield Step(
+        "drill",
+        "a drill of recovery, five times",
+        (DRILL,),
+        layout.nodes,
+        _DRILL_SECONDS * 5,
+        DRILL_COMMANDS,
+        words=drill_words(asked),
+    )
+
+
+def _certificate(asked: Asked, layout: Layout) -> Iterator[Step]:
+    profile = (
+        f" --profile instance/{asked.instance_type}" if asked.instance_type else ""
+    )
+    level = f" --level {asked.level}"
+    expected = "" if asked.level == "L1" else f" --expect {layout.nodes}"
+    yield Step(
+        "certificate",
+        "the kit, and the certificate",
+        (),
+        0,
+        0,
+        (
+            f"speccheck evidence pack {FOLDER}{profile}{level}{expected}",
+            "speccheck keygen --out key.pem",
+            (
+                f"speccheck certify{profile} --evidence {FOLDER}{level} --key key.pem "
+                "--out cert.json"
+            ),
+        ),
+    )
+
+
+_STEPS: tuple[Callable[[Asked, Layout], Iterator[Step]], ...] = (
+    _files,
+    _machines,
+    _collectives,
+    _adapters,
+    _diagnosis,
+    _run,
+    _drill,
+    _certificate,
+)

@@ -1,0 +1,210 @@
+"""Verifies a certificate: signature, dates, digests, arithmetic, and judged again."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from speccheck.validator.certification.arithmetic import contradictions
+from speccheck.validator.certification.certificate_model import Certificate
+from speccheck.validator.certification.certifying import (
+    INSTANCE,
+    Order,
+    certify,
+    terms_of,
+)
+from speccheck.validator.certification.evidence import Evidence, read_evidence
+from speccheck.validator.certification.predicate import judged_part
+from speccheck.validator.certification.tool import program_digest
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.signing.statement import Statement
+from speccheck.validator.spec.edition import UnknownEdition, load_edition
+
+Outcome = Literal["pass", "fail", "unknown", "not asked"]
+_CLOCKS_APART = timedelta(minutes=10)
+_MOST_TOLD = 5
+
+
+class Step(Record):
+    """One thing that was looked at.
+
+    unknown: it could not be. not asked: nobody gave what it takes.
+    """
+
+    name: str
+    outcome: Outcome
+    message: str
+
+
+def steps(
+    statement: Statement,
+    found: Certificate,
+    now: datetime,
+    evidence_folder: str | None,
+    *,
+    takes_synthetic: bool = False,
+) -> Iterator[Step]:
+    """All that is verified after the signature, in this order.
+
+    Args:
+        statement: that was signed.
+        found: its predicate.
+        now: UTC.
+        evidence_folder: the kit that it was made of; None where it is not at hand.
+        takes_synthetic: a certificate of machines that do not exist will do.
+
+    Raises KitError, or SeveralJobs.
+
+    """
+    yield _subject(statement, found)
+    if found.synthetic is not None and not takes_synthetic:
+        told = f"{found.synthetic.files} files were made up by {found.synthetic.by}"
+        text = f"{told}: this certifies nothing; --synthetic takes it all the same"
+        yield Step("real", "unknown", text)
+    yield _dates(found, now)
+    edition = _edition(found)
+    yield edition
+    yield _tool(found)
+    if edition.outcome != "pass":
+        why = "not without the edition that it names"
+        yield Step("arithmetic", "unknown", why)
+        yield Step("judged again", "unknown", why)
+        return
+    yield _arithmetic(found)
+    if evidence_folder is None:
+        why = "nobody gave the evidence: --evidence DIR"
+        yield Step("evidence", "not asked", why)
+        yield Step("judged again", "not asked", why)
+        return
+    yield from _by_evidence(statement, found, evidence_folder)
+
+
+def _subject(statement: Statement, found: Certificate) -> Step:
+    told = statement.subject_name, statement.subject_sha256
+    if told != (found.instance_type, found.type.sha256):
+        return Step("subject", "fail", "the statement names another type of machine")
+    text = f"{found.instance_type}, type {found.type.sha256[:16]}"
+    return Step("subject", "pass", text)
+
+
+def _dates(found: Certificate, now: datetime) -> Step:
+    validity = found.validity
+    start, end = map(datetime.fromisoformat, (validity.not_before, validity.not_after))
+    if now > end:
+        days = (now - end).days
+        text = f"expired on {validity.not_after}, {days} days ago"
+        return Step("dates", "unknown", text)
+    if now < start - _CLOCKS_APART:
+        text = f"not valid before {validity.not_before}, and now is {now:%FT%TZ}"
+        return Step("dates", "unknown", f"{text}: a clock is wrong")
+    return Step("dates", "pass", f"valid until {validity.not_after}")
+
+
+def _edition(found: Certificate) -> Step:
+    told = found.edition
+    try:
+        ours = load_edition(told.id)
+    except UnknownEdition as error:
+        return Step("edition", "unknown", str(error))
+    if ours.sha256 != told.sha256:
+        text = (
+            f"edition {told.id} of the certificate is {told.sha256[:16]}, that of this "
+            f"speccheck {ours.sha256[:16]}: verify with the release that issued it"
+        )
+        return Step("edition", "unknown", text)
+    return Step("edition", "pass", f"{told.id}, sha256 {told.sha256[:16]}")
+
+
+def _tool(found: Certificate) -> Step:
+    tool = found.verifier.tool
+    if tool.rules_sha256 == program_digest():
+        return Step("program", "pass", f"judged by this speccheck, {tool.version}")
+    # That is no fault: whether the verdict comes out again is seen by judging again.
+    told = f"{tool.version}, {tool.rules_sha256[:16]}"
+    return Step("program", "pass", f"judged by another build of speccheck ({told})")
+
+
+def _arithmetic(found: Certificate) -> Step:
+    edition = load_edition(found.edition.id)
+    terms = terms_of(found.edition.id)
+    problems = [*contradictions(found, edition, terms)]
+    if problems:
+        return Step("arithmetic", "fail", "; ".join(problems[:_MOST_TOLD]))
+    count = sum(len(one.judgements) for one in found.clauses)
+    text = f"levels and coverage follow from {count:,} judgements"
+    return Step("arithmetic", "pass", text)
+
+
+def _by_evidence(
+    statement: Statement, found: Certificate, folder: str
+) -> Iterator[Step]:
+    created = datetime.fromisoformat(found.validity.created)
+    terms = terms_of(found.edition.id)
+    expected = found.expected_machines
+    evidence = read_evidence(folder, created, terms.evidence_age_days, expected)
+    problems = [*_differences(found, evidence)]
+    if problems:
+        told = "; ".join(problems[:_MOST_TOLD])
+        yield Step("evidence", "fail", told)
+        text = "not from evidence that is not what was judged"
+        yield Step("judged again", "fail", text)
+        return
+    count = len(found.evidence)
+    yield Step("evidence", "pass", f"{count} files, each with its SHA-256")
+    yield _again(statement.predicate, found, evidence, created)
+
+
+def _differences(found: Certificate, evidence: Evidence) -> Iterator[str]:
+    told = {one.path: one.sha256 for one in found.evidence}
+    there = {one.path: one.sha256 for one in evidence.files}
+    unread = {one.path for one in evidence.problems}
+    for path in sorted({*told, *there}):
+        if path not in there:
+            what = "cannot be read" if path in unread else "is missing"
+            yield f"{path} {what}"
+        elif path not in told:
+            yield f"{path} was not judged"
+        elif told[path] != there[path]:
+            yield f"{path} was changed: {there[path][:16]}, not {told[path][:16]}"
+
+
+def _again(
+    predicate: Mapping[str, Any],
+    found: Certificate,
+    evidence: Evidence,
+    created: datetime,
+) -> Step:
+    order = Order(
+        f"{INSTANCE}{found.instance_type}",
+        found.edition.id,
+        found.edition.is_pinned,
+        tuple(found.asked_profiles),
+        bool(found.verifier.tool.plugins),
+    )
+    fresh = certify(order, evidence, created)
+    part = judged_part(fresh)
+    part["type"] = {"fields": dict(fresh.type_fields), "sha256": found.type.sha256}
+    differing = [name for name, value in part.items() if predicate.get(name) != value]
+    if differing:
+        told = "; ".join(_told(predicate, part, differing))
+        return Step("judged again", "fail", f"comes out otherwise: {told}")
+    count = len(found.clauses)
+    text = f"the verdicts on {count} clauses come out again"
+    return Step("judged again", "pass", text)
+
+
+def _told(
+    predicate: Mapping[str, Any], part: Mapping[str, Any], names: Sequence[str]
+) -> Iterator[str]:
+    """What differs: clauses by name, else the part of the certificate."""
+    if "clauses" in names:
+        then = {one["clause"]: one["outcome"] for one in predicate["clauses"]}
+        now = {one["clause"]: one["outcome"] for one in part["clauses"]}
+        flipped = [
+            f"{name} was {then.get(name)}, is {now.get(name)}"
+            for name in sorted({*then, *now})
+            if then.get(name) != now.get(name)
+        ]
+        yield from flipped[:_MOST_TOLD]
+        if not flipped:
+            yield "what judgements say"
+    yield from (one for one in names if one != "clauses")

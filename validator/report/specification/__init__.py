@@ -1,0 +1,1 @@
+"""An edition as a document that reads as a standard, in Markdown and in HTML."""

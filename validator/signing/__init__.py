@@ -1,0 +1,1 @@
+"""Signatures: canonical JSON, envelopes, Ed25519 keys, and who signs with them."""

@@ -1,0 +1,1 @@
+"""Evidence kits of machines that do not exist."""

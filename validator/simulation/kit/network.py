@@ -1,0 +1,241 @@
+"""What healthy machines reach together: collectives over all of them, and each adapter.
+
+What wires and adapters allow is the models' (validator/forecast), so that every type of
+the catalogue of which they know enough has figures of its own; the share of it that is
+reached is published: 0.955 of the ring's ceiling on four nodes (stas00/ml-engineering),
+0.77 to 0.93 of all-to-all's, and 0.98 of the line of an adapter (Azure). What small
+messages reach, and how far runs lie from each other, is plausible.
+"""
+
+from typing import Any
+
+from speccheck.validator import VERSION
+from speccheck.validator.evidence.value import MissingEvidence
+from speccheck.validator.forecast.bandwidth import prospect
+from speccheck.validator.models.bus_bandwidth import Collective, bus_factor
+from speccheck.validator.prospects import question
+from speccheck.validator.simulation.dice import Dice
+from speccheck.validator.simulation.kit.job import Job
+from speccheck.validator.simulation.shape import ABSENT, NCCL
+from speccheck.validator.sources.context import Context
+
+_RING, _TO_ALL, _LINE = 0.955, 0.9, 0.98
+_LARGE = 8 * 2**30
+_LARGE_SIZES = (2**30, 2**32, 2**33)
+_SIZES = (8, *(2**power for power in range(10, 34, 2)), 2**33)
+_OTHER_SIZES = tuple(2**power for power in range(20, 35, 2))
+# The message at which half of the peak is reached, and the time of the smallest.
+_HALF_BYTES, _HALF_OF_LARGE = 64 * 2**20, 12 * 2**20
+_LEAST_SECONDS = 22e-6
+_TAIL = 1.5  # of the 99th percentile over the median
+_RUN_SPREAD = 0.004
+_RUNS = 10
+_GIGABIT = 1e9 / 8
+_OTHERS: tuple[Collective, ...] = ("all_gather", "reduce_scatter", "all_to_all")
+_TRANSFER_BYTES = 8 * 2**20
+
+
+class NotKnownError(Exception):
+    """A type of machine of which too little is known to say what it reaches."""
+
+
+def collectives(job: Job, dice: Dice, hosts: list[str]) -> dict[str, list[Any]]:
+    """Runs over all machines, by the name of the file; raises NotKnownError."""
+    ring = _peak(job, "all_reduce")
+    if ring is None:
+        message = (
+            f"{job.instance}: what its machines reach together is not known: "
+            "nobody published readings of such GPUs or adapters"
+        )
+        raise NotKnownError(message)
+    found = {"all-reduce": [_run(job, dice, hosts, "all_reduce", ring, _SIZES)]}
+    found["all-reduce-again"] = [
+        _run(job, dice, hosts, "all_reduce", ring, _LARGE_SIZES) for _ in range(_RUNS)
+    ]
+    for name in _OTHERS:
+        peak = _peak(job, name)
+        if peak is not None:
+            run = _run(job, dice, hosts, name, peak, _OTHER_SIZES)
+            found[name.replace("_", "-")] = [run]
+    return found
+
+
+def _peak(job: Job, collective: Collective) -> float | None:
+    """What healthy machines reach with the largest messages; None: nobody knows."""
+    context = Context(nodes=job.nodes, instance=job.instance)
+    try:
+        run, about = question(collective, context, job.shape.gpus, (_LARGE,))
+        found = prospect(run, about, _LARGE, None)
+    except MissingEvidence:
+        return None
+    if found.reason or not found.possible:
+        return None
+    floors = [(one.warn_below, one.ceiling) for one in found.possible]
+    warn = max((least for least, _ in floors if least is not None), default=None)
+    # Of several ways that NCCL may go, what holds on all; in a rack NVLink is the way.
+    tops = [most for _, most in floors if most is not None]
+    top = (max if _is_rack(job) else min)(tops, default=None)
+    if warn is None:
+        return None
+    share = _TO_ALL / 0.8 if collective == "all_to_all" else _RING / 0.92
+    return min(warn * share, (top or warn * share) * 0.99)
+
+
+def _is_rack(job: Job) -> bool:
+    """Whether NVLink joins all of the machines."""
+    return bool(job.ranks <= job.shape.instance["nvlink_domain_size"])
+
+
+def _run(
+    job: Job,
+    dice: Dice,
+    hosts: list[str],
+    collective: Collective,
+    peak: float,
+    sizes: tuple[int, ...],
+) -> dict[str, Any]:
+    factor = bus_factor(collective, job.ranks)
+    well = dice.bell(1, _RUN_SPREAD)
+    rates = [_rate(size, peak * well, factor) for size in sizes]
+    seconds = [
+        round(size * factor / rate, 9) for size, rate in zip(sizes, rates, strict=True)
+    ]
+    return {
+        "tool": "speccheck",
+        "tool_version": VERSION,
+        "collective": collective,
+        "placement": "in_place",
+        "backend": "nccl",
+        "library_version": NCCL,
+        "data_type": "bfloat16",
+        "gpu": job.shape.driver_name,
+        "ranks": job.ranks,
+        "nodes": job.nodes,
+        "hosts": hosts,
+        "round": ABSENT,
+        "algorithm": ABSENT,
+        "warmup_iterations": 5,
+        "iterations": 20,
+        "is_complete": True,
+        "ended_by": ABSENT,
+        "is_compared": True,
+        "size_bytes": [*sizes],
+        "seconds": seconds,
+        "algorithm_bytes_per_second": [
+            round(size / time, -3) for size, time in zip(sizes, seconds, strict=True)
+        ],
+        "bus_bytes_per_second": [round(rate, -3) for rate in rates],
+        "wrong_values": [0] * len(sizes),
+        "spread": [round(dice.between(0.004, 0.02), 4) for _ in sizes],
+        "p99_seconds": [round(one * _TAIL, 9) for one in seconds],
+    }
+
+
+def _rate(size: int, peak: float, factor: float) -> float:
+    """Bus bandwidth of a size: of small messages the time is what counts."""
+    half = _HALF_BYTES if size < _LARGE_SIZES[0] else _HALF_OF_LARGE
+    seconds = max(size * factor / peak * (1 + half / size), _LEAST_SECONDS)
+    return max(size * factor / seconds, 1000.0)
+
+
+def writes(job: Job, dice: Dice) -> list[dict[str, Any]]:
+    """Writes of each adapter to the one of the other node, from memory of a GPU."""
+    instance = job.shape.instance
+    line = instance["network_gbit_per_second"] * _GIGABIT
+    names = _adapters(job)
+    layer = "InfiniBand" if instance["network_kind"] == "infiniband" else "Ethernet"
+    shared = {
+        "tool": "perftest",
+        "name": "ib_write_bw",
+        "operation": "write",
+        "link_layer": layer,
+        "transport": "IB" if layer == "InfiniBand" else "RoCE",
+        "mtu_bytes": 4096,
+        "queue_pairs": 1,
+        "memory": "gpu",
+        "is_bidirectional": False,
+        "is_complete": True,
+        "size_bytes": [_TRANSFER_BYTES],
+        "iterations": [5000],
+    }
+    found = []
+    for name in names:
+        rate = round(line * _LINE * dice.bell(1, 0.001), -3)
+        rates = {
+            "peak_bytes_per_second": [round(rate * 1.002, -3)],
+            "average_bytes_per_second": [rate],
+        }
+        found.append({**shared, "device": name, **rates})
+    return found
+
+
+def _adapters(job: Job) -> list[str]:
+    instance = job.shape.instance
+    told = instance.get("network_names")
+    if isinstance(told, list):
+        return [str(one) for one in told]
+    return [f"mlx5_{number}" for number in range(instance["network_adapters"])]
+
+
+def diagnosis(job: Job) -> list[dict[str, Any]]:
+    """What the diagnosis of the vendor says of each GPU: all is well."""
+    tests = (
+        ("Integration", "pcie"),
+        ("Hardware", "memory"),
+        ("Hardware", "diagnostic"),
+        ("Stress", "targeted_stress"),
+        ("Stress", "targeted_power"),
+    )
+    shared = {"tool": "dcgm", "tool_version": "4.2.3", "result": "pass"}
+    return [
+        {**shared, "category": category, "name": name, "gpu_index": gpu}
+        for category, name in tests
+        for gpu in range(job.shape.gpus)
+    ]
+
+
+def communicators(job: Job, hosts: list[str]) -> list[dict[str, Any]]:
+    """What NCCL's log tells of those over all machines, and over one of them."""
+    return [_communicator(job, len(hosts)), _communicator(job, 1)]
+
+
+def _communicator(job: Job, nodes: int) -> dict[str, Any]:
+    gpus = job.shape.gpus
+    ranks = gpus * nodes
+    adapters = [f"{name}:1/IB" for name in _adapters(job)]
+    across = gpus * 4 if nodes > 1 and not _is_rack(job) else 0
+    return {
+        "nccl_version": NCCL,
+        "cuda_version": "12.8",
+        "id": f"0x5eed{nodes:02d}",
+        "ranks": ranks,
+        "nodes": nodes,
+        "ranks_per_node": gpus,
+        "ranks_seen": ranks,
+        "finished_ranks": list(range(ranks)),
+        "unfinished_ranks": [],
+        "is_complete": True,
+        "is_mnnvl": _is_rack(job) and nodes > 1,
+        "nvlink_cliques": 1,
+        "init_seconds": 3.1,
+        "warnings": 0,
+        "bootstrap_interface": "eth0",
+        "network": "IB",
+        "network_plugin": "internal",
+        "adapters": adapters,
+        "coll_channels": 16,
+        "nvls_channels": 16 if job.shape.is_registered else 0,
+        "collnet_channels": 0,
+        "p2p_channels": 16,
+        "links_by_pointer": gpus * 16,
+        "links_by_host_memory": 0,
+        "links_by_network": across,
+        "links_by_gpudirect": across,
+        "socket_links": 0,
+        "gpudirect_adapters": adapters,
+        "no_gpudirect_adapters": [],
+        "has_rings": True,
+        "has_trees": True,
+        "ring_has_gpudirect": True,
+        "ring_has_pxn": False,
+    }

@@ -1,0 +1,159 @@
+"""Metrics as exporters show them, in the text format of Prometheus and OpenMetrics.
+
+    # TYPE DCGM_FI_DEV_GPU_UTIL gauge
+    DCGM_FI_DEV_GPU_UTIL{gpu="0",Hostname="gpu-07"} 97 1777888800000
+
+Several scrapes may stand one behind the other. Without timestamps nobody knows when a
+scrape was made: its points have no time. Source: prometheus/docs
+instrumenting/exposition_formats.md; OpenMetrics 1.0 (seconds, `# EOF`, `# UNIT`).
+"""
+
+from collections.abc import Mapping
+
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
+from speccheck.validator.sources.capture import Capture
+from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.formats import _run_log_keys as keys
+from speccheck.validator.sources.formats._run_log import Labels, RunLogText
+from speccheck.validator.sources.formats._run_log_times import NEVER, moment_of
+from speccheck.validator.sources.measured import measurement_reading
+from speccheck.validator.sources.reader import CaptureReader, Reading
+from speccheck.validator.sources.source import Source
+
+FORMAT = "prometheus"
+_NAME = r"[A-Za-z_:][A-Za-z0-9_:]{0,200}"
+_SAMPLE = lazy_pattern(
+    rf"({_NAME})(?:\{{((?:[^\"}}]|\"(?:[^\"\\]|\\.)*\")*)\}})?"
+    r"[ \t]+([^\s#]{1,40})(?:[ \t]+([-+.\deE]{1,40}))?[ \t]*(?:#.*)?"
+)
+_LABEL = lazy_pattern(r'\s*([A-Za-z_]\w{0,200})\s*=\s*"((?:[^"\\]|\\.)*)"\s*(?:,|$)')
+_TYPE = lazy_pattern(
+    rf"(?m)^# TYPE {_NAME} (?:gauge|counter|histogram|summary|untyped|unknown)\s*$"
+)
+_UNIT = lazy_pattern(rf"# UNIT ({_NAME}) (\S{{1,40}})")
+_ESCAPES = {"\\\\": "\\", '\\"': '"', "\\n": "\n"}
+_ESCAPE = lazy_pattern(r'\\[\\"n]')
+_LOOKED_AT = 50
+# Labels that tell of the place, or are the same as another one.
+_NOT_DEVICES = frozenset(
+    {
+        *("UUID", "uuid", "pci_bus_id", "modelName", "DCGM_FI_DRIVER_VERSION", "job"),
+        *("namespace", "pod", "container", "exporter", "err_code", "err_msg"),
+        *keys.NODES,
+        *keys.RANKS,
+        *keys.GPUS,
+        *keys.PEERS,
+        *keys.RUNS,
+    }
+)
+# What a value says that an exporter could not read: blanks of DCGM.
+_DCGM_BLANK = float(0x7FFFFFFFFFFFFFF0)
+
+
+def _detect(source: Source) -> float:
+    if _TYPE.search(source.text):
+        return 1.0
+    lines = source.text.split("\n", _LOOKED_AT + 1)[:_LOOKED_AT]
+    told = [one.strip() for one in lines if one.strip() and one[0] != "#"]
+    samples = [found for one in told if (found := _SAMPLE.fullmatch(one))]
+    if not samples or len(samples) < len(told) - 1:
+        return 0.0
+    known = RunLogText(FORMAT).names.aliases
+    is_known = any(found[1] in known for found in samples)
+    return 1.0 if is_known and any(found[2] for found in samples) else 0.0
+
+
+def _read(source: Source) -> Reading:
+    log = RunLogText(FORMAT)
+    units: dict[str, str] = {}
+    known: dict[str, Labels | None] = {}
+    text = source.text
+    lines = text.split("\n")
+    for number, line in enumerate(map(str.strip, lines), 1):
+        if not line:
+            continue
+        if line[0] == "#":
+            unit = _UNIT.fullmatch(line)
+            if unit:
+                units[unit[1]] = unit[2]
+            continue
+        log.lines += 1
+        if not _put_sample(log, line, number, units, known):
+            log.unread += 1
+            log.is_cut = number == len(lines)
+    capture = Capture(source.name, FORMAT)
+    log.put(capture)
+    return measurement_reading(capture.node(), FactSheet(source.name))
+
+
+def _put_sample(
+    log: RunLogText,
+    line: str,
+    number: int,
+    units: Mapping[str, str],
+    known: dict[str, Labels | None],
+) -> bool:
+    """Take a line; returns whether it could be read."""
+    found = _SAMPLE.fullmatch(line)
+    if found is None:
+        return False
+    name, told, value, time = found.groups(default="")
+    try:
+        read = float(value)
+    except ValueError:
+        return False
+    if told not in known:
+        known[told] = _labels(told)
+    labels = known[told]
+    if labels is None:
+        return False
+    if read >= _DCGM_BLANK and name.startswith("DCGM_"):
+        return True  # the exporter had no value
+    moment = log.clock.note(moment_of(float(time))) if _is_time(time) else NEVER
+    unit = units.get(name) or units.get(name.removesuffix("_total"), "")
+    of = labels._replace(unit=unit) if unit else labels
+    log.point(name, of, read, moment, None, number)
+    return True
+
+
+def _is_time(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _labels(told: str) -> Labels | None:
+    """Whose sample it is; None for labels that cannot be read."""
+    labels: dict[str, object] = {}
+    at = 0
+    while at < len(told):
+        found = _LABEL.match(told, at)
+        if found is None:
+            return None if told[at:].strip() else _of(labels)
+        if found[1] in labels:
+            return None
+        labels[found[1]] = _ESCAPE.sub(lambda one: _ESCAPES[one[0]], found[2])
+        at = found.end()
+    return _of(labels)
+
+
+def _of(labels: Mapping[str, object]) -> Labels:
+    """The labels that every log has, and whatever else tells series apart."""
+    others = [
+        str(value)
+        for key, value in labels.items()
+        if key not in _NOT_DEVICES and not (key == "device" and "gpu" in labels)
+    ]
+    named = {key: value for key, value in labels.items() if key not in keys.DEVICES}
+    found = keys.labels_of(named)
+    xid = labels.get("err_code")
+    return found._replace(
+        device=" ".join([*others, f"Xid {xid}"] if xid else others), unit=""
+    )
+
+
+READER = CaptureReader(
+    FORMAT, ("# TYPE ", "DCGM_FI_", "node_infiniband_"), _detect, _read, "measurement"
+)
