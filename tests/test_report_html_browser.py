@@ -158,7 +158,8 @@ def test_the_filter_leaves_what_holds_its_words(tab: Browser, page: Path) -> Non
     before = tab.value(f"{shown}.length")
     tab.value(
         "(() => { const field = document.querySelector('#controls input');"
-        "field.value = 'BATCH-001 global'; field.dispatchEvent(new Event('input')); })()"
+        "field.value = 'BATCH-001 global';"
+        "field.dispatchEvent(new Event('input')); })()"
     )
     tab.value("new Promise((done) => setTimeout(done, 300))")
     assert 0 < tab.value(f"{shown}.length") < before
