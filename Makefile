@@ -124,6 +124,7 @@ GENERATORS := \
   report.coverage_page \
   settings.page \
   simulation.page \
+  cli.example_kit \
   sources.registry
 
 generate: $(INSTALLED_FOR_DEVELOPMENT)

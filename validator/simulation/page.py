@@ -1,4 +1,4 @@
-"""The tables of faults in docs/simulate.md, made of their table in the program.
+"""The tables of faults in docs/simulate.md and docs/evidence.md, made of the program's.
 
 Run `python -m speccheck.validator.simulation.page` to write them anew.
 """
@@ -7,9 +7,12 @@ from pathlib import Path
 
 from speccheck.validator.simulation.fault import Fault
 from speccheck.validator.simulation.faults import AREAS
+from speccheck.validator.simulation.kit.spoiling import SPOILS
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "simulate.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE, PAGE_OF_KITS = DOCS / "simulate.md", DOCS / "evidence.md"
 _BEGIN, _END = "<!-- faults: generated -->\n", "<!-- end of faults -->\n"
+_BEGIN_SPOILS, _END_SPOILS = "<!-- spoils: generated -->\n", "<!-- end of spoils -->\n"
 
 
 def tables() -> str:
@@ -42,12 +45,35 @@ def _found_by(fault: Fault) -> str:
     return ", ".join(rules) or "nothing above information"
 
 
+def spoils() -> str:
+    """What may be wrong with a kit, a row each."""
+    lines = ["| spoil | what is wrong | denies | by |", "| --- | --- | --- | --- |"]
+    for name, spoil in SPOILS.items():
+        track = f"`{spoil.track}`" if spoil.track else "all tracks"
+        others = ", and other tracks" if spoil.denies_others else ""
+        at = f"{spoil.clause.partition('-')[0]}.md#{spoil.clause}".lower()
+        by = f"[{spoil.clause}](clauses/{at})" if spoil.clause else ""
+        denied = f"{spoil.level} of {track}{others}"
+        lines.append(f"| `{name}` | {spoil.text} | {denied} | {by} |")
+    return "\n".join([*lines, ""])
+
+
 def page(text: str) -> str:
     """The page with the tables as they are now."""
-    before, begin, rest = text.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    return f"{before}{begin}\n{tables()}\n{end}{after}"
+    return _with(text, _BEGIN, tables(), _END)
+
+
+def page_of_kits(text: str) -> str:
+    """The page of kits with its table as it is now."""
+    return _with(text, _BEGIN_SPOILS, spoils(), _END_SPOILS)
+
+
+def _with(text: str, start: str, made: str, stop: str) -> str:
+    before, begin, rest = text.partition(start)
+    _, end, after = rest.partition(stop)
+    return f"{before}{begin}\n{made}\n{end}{after}"
 
 
 if __name__ == "__main__":
     PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
+    PAGE_OF_KITS.write_text(page_of_kits(PAGE_OF_KITS.read_text("utf-8")), "utf-8")

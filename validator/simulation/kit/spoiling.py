@@ -33,7 +33,8 @@ class Spoil(Record):
     """One thing that is wrong with the evidence.
 
     text: what, for people. track, level: of which it denies at least that level; empty:
-    of all tracks. clause: that is to blame; empty where none is.
+    of all tracks. clause: that is to blame; empty where none is. denies_others: other
+    tracks lose a level as well.
     """
 
     text: str
@@ -41,6 +42,7 @@ class Spoil(Record):
     track: str = ""
     level: str = "L1"
     clause: str = ""
+    denies_others: bool = False
 
 
 def _object(files: Files, path: str) -> dict[str, Any]:
@@ -170,7 +172,7 @@ SPOILS: dict[str, Spoil] = {
         _stale_measurement,
         _COMM,
         "L3",
-        "COMM-010",
+        denies_others=True,
     ),
     "stale_snapshot": Spoil(
         f"a snapshot was taken {_OLD_DAYS} days before the rest",
@@ -194,7 +196,9 @@ SPOILS: dict[str, Spoil] = {
     "slow_drill": Spoil(
         f"recovery takes {_SLOW_SECONDS} s longer", _slow_drill, _CKPT, "L3", "FT-009"
     ),
-    "no_log": Spoil("there is no log of a run", _no_log, _OBS, "L2", "OBS-002"),
+    "no_log": Spoil(
+        "there is no log of a run", _no_log, _OBS, "L2", denies_others=True
+    ),
     "no_hardware_log": Spoil(
         "nobody logged the hardware", _no_hardware_log, _OBS, "L2", "OBS-002"
     ),
@@ -220,6 +224,6 @@ SPOILS: dict[str, Spoil] = {
         "PREC-002",
     ),
     "no_configuration": Spoil(
-        "there are no files of the job", _no_configuration, _MEM, "L1", "BATCH-001"
+        "there are no files of the job", _no_configuration, _MEM, "L1"
     ),
 }
