@@ -107,7 +107,9 @@ def _synthetic(found: Certificate) -> str:
     if found.synthetic is None:
         return ""
     one = found.synthetic
-    return synthetic_html(f"made by {one.by}. {one.note} It certifies nothing.")
+    return synthetic_html(
+        f"made by {one.by}: {one.note.rstrip('.')}. It certifies nothing."
+    )
 
 
 def _head(found: Certificate) -> str:
