@@ -120,6 +120,16 @@ def test_what_was_verified_is_told_step_by_step(predicate: Predicate) -> None:
     assert "evidence ? not done no folder" in page.text  # what is not known is no pass
     assert "at 2026-11-22T10:00:00Z" in page.text
     assert "not verified" not in page.text
+    # What is rejected is said before anything that it claims.
+    assert "REJECTED: verdict" in page.text
+    assert '<header class="error">' in text
+    verified["steps"] = verified["steps"][:1]
+    predicate["synthetic"] = None
+    text = certificate_page(predicate, verified=verified)
+    assert "✓ verified: all of 1 step" in Page(text).text
+    assert '<header class="good">' in text
+    nothing = Page(certificate_page(predicate, verified={"steps": []}))
+    assert "? verified in part" in nothing.text
     assert text.count("<script") == 1
 
 

@@ -99,8 +99,25 @@ def certificate_files(
             certificate_page,
         )
 
-        contents.append((certificate_page(said), page))
+        contents.append((certificate_page(said, pictures=_pictures(found)), page))
     return CertificateFiles(said, tuple(contents), out)
+
+
+def _pictures(found: Certification) -> list[str]:
+    """The machines as their snapshots tell that they are joined."""
+    from speccheck.validator.machine_layout import layout_of_node  # noqa: PLC0415
+    from speccheck.validator.report.specimen_pictures import (  # noqa: PLC0415
+        specimen_pictures,
+    )
+    from speccheck.validator.sources.joining.one_node import joined  # noqa: PLC0415
+
+    machines = (
+        [one.node for file in machine.files for one in file.readings if one.node]
+        for machine in found.evidence.subject.machines
+    )
+    return specimen_pictures(
+        [layout_of_node(joined(nodes)) if nodes else None for nodes in machines]
+    )
 
 
 def _signed(statement: Statement, signer: Signer) -> str:
