@@ -139,6 +139,8 @@ def _bar(one: Measured) -> str:
 
 def _picture(one: Measured) -> str:
     """The median as a bar, least to most as a whisker, floor and ceiling as lines."""
+    if one.least == one.most and one.floor is None and one.ceiling is None:
+        return ""  # one number says as much
     top = highest_of(one) * _ROOM
     if not 0 < top < float("inf") or one.least < 0:
         return ""
