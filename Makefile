@@ -20,7 +20,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := check
-.PHONY: demo test lint format check bench bench-peers measuring accuracy bandwidth node-report fleet-report page-pictures calibration docs generate freeze schemas-for-tests clean
+.PHONY: demo test lint format check bench bench-peers measuring accuracy bandwidth node-report fleet-report calibration docs generate freeze schemas-for-tests clean page-pictures
 
 EXAMPLE := fixtures/examples/several-files --gpu H100-80GB --role sft
 

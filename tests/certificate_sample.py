@@ -66,6 +66,7 @@ _PREDICATE: dict[str, Any] = {
         "id": "1.0",
         "stage": "released",
         "sha256": "2b" * 32,
+        "is_pinned": True,
         "tailoring": [],
     },
     "validity": {

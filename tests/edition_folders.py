@@ -5,11 +5,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 import speccheck.schemas
 from speccheck.validator.spec.compile_edition import compiled_edition
 from speccheck.validator.spec.edition import Edition, edition_of
+from speccheck.validator.spec.edition_source import EditionSourceError
 
 SCHEMAS = Path(speccheck.schemas.__file__).parent
 
@@ -83,3 +85,10 @@ def clause(clause_id: str = "COMM-901", **fields: Any) -> Patch:  # noqa: ANN401
 
 def _write(path: Path, content: Patch) -> None:
     path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+
+
+def problems_of(folder: Path) -> list[str]:
+    """What the compiler says of an edition that it refuses."""
+    with pytest.raises(EditionSourceError) as caught:
+        compiled_edition(folder)
+    return caught.value.problems

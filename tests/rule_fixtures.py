@@ -33,6 +33,7 @@ class RuleFixture:
     also: names of other clauses and rules to judge by. policy: what settings say.
     today: the date of UTC that counts as now. fleet: nodes instead of files
     (fleet_fixtures.py). declaration: what a judgement for a certificate says of itself.
+    spec: the edition, for a clause that 1.0 does not have.
     """
 
     path: Path
@@ -44,6 +45,7 @@ class RuleFixture:
     today: str = ""
     fleet: dict[str, Any] = field(default_factory=dict)
     declaration: dict[str, Any] = field(default_factory=dict)
+    spec: str = "1.0"
 
     @property
     def rule(self) -> str:
@@ -150,6 +152,7 @@ def request_of(fixture: RuleFixture) -> Request:
         profiles=tuple(profiles[1:]),
         selection=Selection(select=(fixture.rule, *fixture.also)),
         policy=_policy(**fixture.policy),
+        spec=fixture.spec,
         full=True,
         declaration=_declaration(**fixture.declaration)
         if fixture.declaration

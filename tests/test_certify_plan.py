@@ -118,9 +118,20 @@ def test_a_level_takes_its_steps(level: str, steps: list[str]) -> None:
     assert [one.name for one in planned(level=level).steps] == steps
 
 
-def test_a_network_without_verbs_is_not_measured_by_perftest() -> None:
-    (step,) = [o for o in planned(name="aws-p5").steps if o.name == "adapters"]
-    assert not step.commands
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [
+        (TYPE, "number=0; for adapter in mlx5_ib0 mlx5_ib1 mlx5_ib2 mlx5_ib3 "),
+        ("aws-p5", "number=0; for adapter in $(ls /sys/class/infiniband); do ib_"),
+        ("gcp-a3-mega", ""),
+    ],
+)
+def test_adapters_are_measured_by_their_names(name: str, begins: str) -> None:
+    found = [o.commands for o in planned(name=name).steps if o.name == "adapters"]
+    commands = [one for step in found for one in step]
+    assert bool(commands) == bool(begins)
+    assert all(one.startswith(begins) for one in commands)
+    assert all((" -c SRD " in one) == name.startswith("aws") for one in commands)
 
 
 def test_the_drill_is_an_hour_of_utc_in_the_names_of_the_dictionary() -> None:

@@ -22,6 +22,8 @@ from speccheck.validator.rule_index import rule_entries
 from speccheck.validator.spec.edition import Clause, load_edition
 
 EDITION = load_edition()
+# Drafts have clauses of their own.
+RULES = [one for one in rule_entries() if one.clause in EDITION.clauses]
 COVERAGE = coverage(EDITION)
 
 
@@ -62,7 +64,7 @@ def test_every_clause_and_every_rule_is_there_once() -> None:
     clauses = list(COVERAGE.clauses)
     assert [one.clause.id for one in clauses] == list(EDITION.clauses)
     rules = [covering.rule.name for one in clauses for covering in one.rules]
-    assert sorted(rules) == sorted(entry.name for entry in rule_entries())
+    assert sorted(rules) == sorted(entry.name for entry in RULES)
 
 
 def test_what_has_no_rule_says_why() -> None:
@@ -119,7 +121,7 @@ def test_the_sums_are_those_of_the_areas() -> None:
     whole = totals(COVERAGE.clauses)
     parts = [totals(area.clauses) for area in COVERAGE.areas]
     assert whole.clauses == len(EDITION.clauses) == sum(one.clauses for one in parts)
-    assert whole.rules == len(rule_entries()) == sum(one.rules for one in parts)
+    assert whole.rules == len(RULES) == sum(one.rules for one in parts)
     counts = [one.fixtures for one in parts]
     assert tuple(whole.fixtures) == tuple(map(sum, zip(*counts, strict=True)))
 

@@ -9,15 +9,15 @@ import pytest
 
 from edition_folders import clause, reasons, write
 from speccheck.validator.cli.main import main as speccheck
-from speccheck.validator.comparison.report_by_edition import (
-    OtherwiseReport,
-    ReportByEdition,
-    by_edition,
-)
 from speccheck.validator.report.json_schemas import edition_diff_schema
 from speccheck.validator.spec.compile_edition import main as compile_editions
 from speccheck.validator.spec.edition import Edition, Raise, load_edition
 from speccheck.validator.spec.lifecycle import Tombstone
+from speccheck.validator.spec.report_by_edition import (
+    OtherwiseReport,
+    ReportByEdition,
+    by_edition,
+)
 from speccheck.validator.spec.versioning import differences
 
 

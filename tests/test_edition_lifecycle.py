@@ -153,3 +153,16 @@ def test_rules_of_a_withdrawn_clause_judge_nothing_and_say_why(
     assert "clause COMM-001, edition 2.0-draft: withdrawn in edition 2.0: " in said
     assert "ring_forced_at_scale" not in shown("rules", later, capsys)
     assert "COMM-001" not in shown("spec coverage", later, capsys)
+
+
+def test_a_waiver_of_a_withdrawn_clause_is_told_its_reason(
+    tmp_path: Path, later: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "job.env"
+    path.write_text(
+        "# speccheck: ignore[COMM-001] as the vendor said\nNCCL_DEBUG=WARN\n",
+        encoding="utf-8",
+    )
+    speccheck(["--spec", later, str(path)])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "COMM-001 is withdrawn in edition 2.0: the model was never measured" in said

@@ -55,7 +55,7 @@ def test_a_requirement_shows_its_numbers(edition: Edition) -> None:
 
 def test_all_clauses_are_listed_by_area(edition: Edition) -> None:
     lines = list_text(edition, compose(edition, use="ci", size="L")).splitlines()
-    assert lines[0].startswith("Edition 1.0 (candidate), sha256 ")
+    assert lines[0].startswith(f"Edition 1.0 ({edition.stage}), sha256 ")
     assert lines[0].endswith("profiles base, size/L, use/ci")
     assert "COMM  Communication" in lines
     assert "  CKPT-001  must*   core     Periodic checkpointing enabled" in lines

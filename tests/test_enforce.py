@@ -187,6 +187,8 @@ def test_what_is_loosened_is_not_told_again(judge: Judge, tmp_path: Path) -> Non
         ("text", "checkpoints_off [edition 1.1]"),
         ("text", "edition 1.1 (draft) gives 1 warning more"),
         ("markdown", "edition 1.1 (draft) gives 1 warning more"),
+        ("markdown", "edition 1.1: nothing is saved"),
+        ("html", "by edition 1.1 alone, which only warns"),
         ("html", "edition 1.1 (draft) gives 1 warning more"),
         ("sarif", '"text": "edition 1.1: nothing is saved'),
         ("junit", "warnings of edition 1.1"),

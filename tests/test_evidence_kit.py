@@ -245,3 +245,55 @@ def test_a_damaged_manifest_is_refused(folder: Path) -> None:
 
 def test_no_manifest_is_none(folder: Path) -> None:
     assert read_manifest(str(folder)) is None
+
+
+def test_a_manifest_that_leads_elsewhere_is_refused(
+    folder: Path, tmp_path: Path
+) -> None:
+    packed(folder)
+    (folder / "evidence.json").rename(tmp_path / "evidence.json")
+    (folder / "evidence.json").symlink_to(tmp_path / "evidence.json")
+    with pytest.raises(ManifestError, match="is a link"):
+        read_manifest(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("limit", "says"),
+    [("MOST_FILES", "more than 2 files"), ("MOST_BYTES", "more than 0 GB")],
+)
+def test_a_folder_has_limits(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, limit: str, says: str
+) -> None:
+    monkeypatch.setattr(f"speccheck.validator.certification.kit.{limit}", 2)
+    with pytest.raises(KitError, match=says):
+        read_kit(str(folder))
+
+
+def test_what_is_too_large_or_no_text_is_hashed_all_the_same(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = b"\x00\x01" * 3_000
+    (folder / "picture.png").write_bytes(content)
+    monkeypatch.setattr("speccheck.validator.certification.kit.MAXIMUM_BYTES", 5_000)
+    found = by_path(read_kit(str(folder)))["picture.png"]
+    assert (found.kind, found.size_bytes) == ("other", 6_000)
+    assert found.sha256 == hashlib.sha256(content).hexdigest()
+    monkeypatch.undo()
+    found = by_path(read_kit(str(folder)))["picture.png"]
+    assert found.sha256 == hashlib.sha256(content).hexdigest()
+    assert "NUL byte" in found.note
+
+
+def test_a_log_without_a_zone_does_not_tell_its_time(tmp_path: Path) -> None:
+    row = {"time": "2026-11-20T10:00:00", "step": 1, "train.loss": 2.0}
+    (tmp_path / "run.jsonl").write_text(f"{json.dumps(row)}\n")
+    (found,) = read_kit(str(tmp_path)).files
+    assert (found.kind, found.taken, found.gives) == ("log", "", ("log.metrics",))
+
+
+def test_events_of_a_drill_make_a_log_a_drill(tmp_path: Path) -> None:
+    row = {"time": "2026-11-20T10:00:00Z", "event": "run.resumed", "drill": "one"}
+    (tmp_path / "run.jsonl").write_text(f"{json.dumps(row)}\n")
+    (found,) = read_kit(str(tmp_path)).files
+    assert (found.kind, found.gives) == ("drill", ("log.events",))
+    assert found.taken == "2026-11-20T10:00:00Z"

@@ -15,7 +15,7 @@ import pytest
 
 from speccheck.validator.evidence.training_plan import leaf_names
 from speccheck.validator.rule import Rule
-from speccheck.validator.spec.edition import load_edition
+from speccheck.validator.spec.edition import editions, load_edition
 
 ROOT = Path(__file__).resolve().parents[1]
 RULES = ROOT / "rules"
@@ -53,8 +53,11 @@ def _tree(path: Path) -> ast.Module:
 @cache
 def _clause_numbers() -> dict[str, frozenset[str]]:
     """The names of the numbers of each clause."""
-    clauses = load_edition().clauses.values()
-    return {clause.id: frozenset(clause.numbers) for clause in clauses}
+    return {
+        clause.id: frozenset(clause.numbers)
+        for name in reversed(editions())
+        for clause in load_edition(name).clauses.values()
+    }
 
 
 def _numbers_of(rule: Rule) -> frozenset[str]:

@@ -76,6 +76,7 @@ def test_what_is_wrong_is_one_line_and_leaves_nothing(
     Path("there.pem").write_text("dear", encoding="utf-8")
     for words, says in (
         ((), "keygen needs --out FILE, the file of the private key"),
+        (("--out", "-"), "keygen writes a private key to a file, never to standard"),
         (("key.pem",), "keygen takes no file: key.pem; --out key.pem"),
         (("--out", "there.pem"), "there.pem: is there already, and a key is never"),
         (("--out", "k.pem", "--public", "there.pem"), "there.pem: is there already"),

@@ -17,6 +17,7 @@ from nvml_stand_in import StandIn
 from speccheck.validator.cli.main import main
 from speccheck.validator.node_result import (
     MOST_BYTES,
+    JudgedBy,
     KeptSnapshot,
     NodeResult,
     ResultFinding,
@@ -61,6 +62,14 @@ def test_a_result_is_read_back_as_it_was_written() -> None:
         0,
     )
     assert read_result(line) == RESULT
+
+
+def test_numbers_that_are_not_the_editions_are_counted() -> None:
+    tailored = RESULT._replace(edition=JudgedBy("1.0", "0" * 64, tailored=2))
+    line = result_line(tailored)
+    assert fields(line)["edition"]["tailored"] == 2
+    assert read_result(line) == tailored
+    assert "tailored" not in fields(result_line(RESULT))["edition"]
 
 
 def test_a_node_of_which_little_is_known_has_a_line() -> None:

@@ -15,7 +15,7 @@ import pytest
 from speccheck.validator import VERSION
 from speccheck.validator.report.coverage import coverage
 from speccheck.validator.report.coverage_text import coverage_text
-from speccheck.validator.spec.edition import load_edition
+from speccheck.validator.spec.edition import editions, load_edition
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("validator", "rules", "schemas", "probes")
@@ -89,7 +89,9 @@ def test_the_wheel_holds_each_source_file_under_the_import_name(wheel: Path) -> 
     expected.add("speccheck/__main__.py")
     assert names == expected
     assert {
-        "speccheck/schemas/1.0/compiled.json",
+        "speccheck/schemas/FROZEN.yaml",
+        *(f"speccheck/schemas/{name}/compiled.json" for name in editions()),
+        *(f"speccheck/schemas/{name}/edition.yaml" for name in editions()),
         "speccheck/validator/py.typed",
         "speccheck/validator/cli/main.py",
         "speccheck/rules/__init__.py",
@@ -156,6 +158,23 @@ def test_the_installed_command_knows_the_fixtures_that_it_does_not_have(
     ended = _run(installed / "speccheck", "spec", "coverage", folder=tmp_path)
     assert ended.stdout == coverage_text(coverage(load_edition())), ended.stderr
     assert " 0 fixtures" not in ended.stdout
+
+
+def test_the_installed_command_judges_by_each_edition(
+    installed: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "ds_config.json").write_text(
+        '{"train_batch_size": 64, "zero_optimization": {"stage": 3}}', encoding="utf-8"
+    )
+    for name in editions():
+        command = (installed / "speccheck", "ds_config.json", "--spec", name)
+        ended = _run(*command, "--fail-on", "never", folder=tmp_path)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        assert f"edition {name}" in ended.stdout
+    compared = (installed / "speccheck", "spec", "diff", editions()[0], editions()[-1])
+    ended = _run(*compared, folder=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.startswith(f"from edition {editions()[0]} ")
 
 
 def test_the_installed_code_is_that_of_the_wheel(

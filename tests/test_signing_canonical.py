@@ -68,6 +68,7 @@ def test_what_is_written_is_read_as_the_same(seed: int) -> None:
         ({"a": b"x"}, r"\$\.a: bytes, which JSON cannot hold"),
         ({"a": {1}}, r"\$\.a: set"),
         (["\ud800"], "surrogate"),
+        ([10**5000], "an integer of more than 4,300 digits"),
     ],
 )
 def test_a_value_that_has_no_text_is_refused(value: object, says: str) -> None:

@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Callable, Iterator
+from random import Random
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from speccheck.validator.signing.faults import (
 )
 from speccheck.validator.signing.keys import PublicKey
 from speccheck.validator.signing.signers import signed
+from speccheck.validator.signing.statement import statement_bytes
 from speccheck.validator.signing.verified import verified
 
 # secure-systems-lab/dsse: protocol.md, and testvectors/vectors.json with the first two
@@ -346,3 +348,45 @@ def test_what_is_wrong_is_told_of_the_file() -> None:
     assert str(refused.value).startswith("cert.json: line 1, column 6: not canonical")
     with pytest.raises(OtherKeyError, match=r"^cert\.json: signed with key "):
         verified(envelope(), [OTHER.public], name="cert.json")
+
+
+def _odd(random: Random, depth: int = 3) -> object:
+    """Anything that JSON can hold, with the names of an envelope and a statement."""
+    names = ("payload", "payloadType", "signatures", "keyid", "sig", "_type", "subject")
+    more = ("predicateType", "predicate", "name", "digest", "sha256")
+    if depth and random.random() < 0.7:
+        if random.random() < 0.3:
+            return [_odd(random, depth - 1) for _ in range(random.randrange(3))]
+        chosen = random.sample((*names, *more), random.randrange(6))
+        return {name: _odd(random, depth - 1) for name in chosen}
+    return random.choice((None, True, 0, -1.5, "", "AA==", "ab" * 32, "x" * 99, [], {}))
+
+
+def refusal(content: bytes) -> str:
+    """Why an envelope is not taken; empty where it is, and says what it was made of."""
+    try:
+        found = verified(content, [KEY.public])
+    except SigningError as error:
+        return str(error)
+    assert statement_bytes(found) == read_envelope(content).payload
+    return ""
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_anything_else_is_refused_in_one_line(seed: int) -> None:
+    random = Random(seed)  # noqa: S311 - the same in each run
+    told = []
+    for _ in range(50):
+        fields, statement = fields_of(envelope()), payload_of(envelope())
+        for part in (fields, statement):
+            part[random.choice([*part])] = _odd(random)
+        told += [
+            refusal(canonical(fields) + b"\n"),
+            refusal(canonical(_odd(random)) + b"\n"),
+            refusal(signed(canonical(_odd(random)), KEY)),
+        ]
+        # Another predicate is none of this layer's business.
+        statement["predicate"] = [random.random()]
+        told.append(refusal(signed(canonical(statement), KEY)))
+    assert all(told)
+    assert all(one.isprintable() for one in told)

@@ -284,3 +284,49 @@ def test_machines_are_judged_by_own_numbers_too(
     assert "1 number is tailored" in text
     assert "one process a GPU (ops, until 2027-01-31)" in text
     assert "loosened HW-070" in text
+
+
+@pytest.mark.usefixtures("write")
+def test_the_snapshot_of_a_machine_is_judged_by_them_alone_too(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (node,) = healthy_fleet(1).values()
+    node["host"]["open_files"] = 4096
+    (tmp_path / "node.json").write_text(json.dumps(node))
+    words = ["node.json", "--profile", "preflight", "--tailor", own_limit(tmp_path)]
+    main([*words, "--output", "json"])
+    found = json.loads(capsys.readouterr().out)
+    (one,) = (one for one in found["findings"] if one["loosened"])
+    assert (one["rule"], one["outcome"]) == ("process_limits_low", "pass")
+    assert (one["measured"], one["required"]) == (4096, 2048)
+    assert "4,096 open files are allowed" in one["note"]
+
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "fixtures" / "examples"
+
+
+@pytest.mark.usefixtures("write")
+@pytest.mark.parametrize("example", ["faulty-node", "several-files"])
+def test_an_own_number_that_is_the_editions_changes_no_finding(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, example: str
+) -> None:
+    common = {"reason": "the same", "owner": "o", "expires": "2027-01-31"}
+    rows = []
+    for clause in load_edition().clauses.values():
+        for name, number in clause.numbers.items():
+            if number.value is None or number.by_profile:
+                continue
+            same = number.value
+            value = [*same] if isinstance(same, tuple) else same
+            row = {"clause": clause.id, "number": name, "value": value}
+            rows.append({**row, "unit": number.unit.name, **common})
+    content = {"schema": "speccheck-tailoring/1", "tailoring": rows}
+    (tmp_path / "same.json").write_text(json.dumps(content))
+    words = [str(EXAMPLES / example), "--full", "--output", "json"]
+    main(words)
+    plain = json.loads(capsys.readouterr().out)
+    main([*words, "--tailor", "same.json"])
+    own = json.loads(capsys.readouterr().out)
+    assert len(own["edition"]["tailoring"]) == len(rows)
+    assert own["findings"] == plain["findings"]
+    assert own["summary"] == plain["summary"]

@@ -199,7 +199,7 @@ def test_a_training_log_alone_is_no_error_in_a_lint(tmp_path: Path) -> None:
 def test_what_is_said_of_a_log_counts_for_its_own_series(tmp_path: Path) -> None:
     """Logs are numbered anew when several are judged together."""
     local = [{**row, "time": "2025-11-22 08:26:40"} for row in training(1)]
-    files = {"a.jsonl": hardware(), "b.jsonl": local}
+    files: dict[str, Iterable[Row] | str] = {"a.jsonl": hardware(), "b.jsonl": local}
     found = judged(tmp_path, files, "certify")
     series = len(training(1)[0]) - 6  # without time, step and labels
     (message,) = messages(found, "OBS-009")
@@ -216,7 +216,7 @@ def paused(every: int = 100) -> list[Row]:
 def test_an_evaluation_excuses_a_gap_and_another_does_not(tmp_path: Path) -> None:
     rows = paused()
     (message,) = messages(judged(tmp_path, {"log.jsonl": rows}), "OBS-003")
-    assert "has a 99th percentile gap of 10 intervals, at most 2" in message
+    assert "train.loss: longest gap of 10 intervals, at most 3" in message
     gap = START + 10 * 50
     for begin, end, outcome in (
         (gap + 20, gap + 1820, "pass"),
@@ -280,7 +280,10 @@ def test_published_runs_of_mlperf_have_no_fault(
     found = judged(tmp_path, {name: text}, use, Context())
     assert [one.message for one in found if one.outcome in {"fail", "error"}] == []
     told = outcomes(found)
-    assert told["OBS-003"] == told["FT-045"] == told["OBS-004"] == "pass"
+    assert told["OBS-003"] == told["FT-045"] == "pass"
+    # One log tells the peak of memory without its unit: that is no required series.
+    is_sure = name.startswith("llama2")
+    assert told["OBS-004"] == ("pass" if is_sure else "unknown")
 
 
 def test_a_run_without_logs_imports_nothing_of_this(tmp_path: Path) -> None:

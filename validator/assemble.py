@@ -57,9 +57,15 @@ class PlanEvidence(Record):
     scopes: tuple[Scope, ...] = OF_FILES
     measured: tuple[str, ...] = ()
 
-    def and_also(self, found: object) -> "PlanEvidence":
-        """The same with one more kind of evidence, that stands in no file."""
-        return self._replace(by_type={**self.by_type, type(found): found})
+    def certified_by(self, declaration: object) -> "PlanEvidence":
+        """The same for a certificate, which says of itself how it was asked for.
+
+        It asks for the job as for machines, whether any file tells of it or not.
+        """
+        return self._replace(
+            by_type={**self.by_type, type(declaration): declaration},
+            scopes=tuple(dict.fromkeys((*OF_FILES, *self.scopes))),
+        )
 
 
 def assemble(files: Sequence[ReadFile], context: Context) -> PlanEvidence:

@@ -98,12 +98,15 @@ class _Reading:
             snapshot=KeptSnapshot(snapshot.text("path"), snapshot.text("sha256"))
             if snapshot
             else None,
-            edition=JudgedBy(edition.text("version"), edition.text("sha256"))
-            if edition
-            else None,
+            edition=edition.edition() if edition else None,
             tool=JudgedBy(tool.text("name", "speccheck"), tool.text("version", "")),
             synthetic=self.synthetic(),
         )
+
+    def edition(self) -> JudgedBy:
+        """The edition that was judged by, and how many numbers are not its own."""
+        tailored = self.count("tailored") or 0
+        return JudgedBy(self.text("version"), self.text("sha256"), tailored)
 
     def node(self) -> str:
         """The name: it ends up in commands that drain nodes."""

@@ -136,7 +136,7 @@ class PlanJudge:
         """Judge the plan that these files make together."""
         evidence = assemble(group.files, self.request.context)
         if self.request.declaration is not None:
-            evidence = evidence.and_also(self.request.declaration)
+            evidence = evidence.certified_by(self.request.declaration)
         return self.judged(group, evidence)
 
     def judged(self, group: PlanFiles, evidence: PlanEvidence) -> JudgedPlan:

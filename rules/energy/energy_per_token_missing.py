@@ -31,6 +31,7 @@ from speccheck.validator.evidence.measurement.series import (
     series_of,
 )
 from speccheck.validator.evidence.measurement.telemetry import Metric, Metrics
+from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.models.run_evidence import grown
 from speccheck.validator.rule import (
     Numbers,
@@ -81,18 +82,24 @@ def _absent(metrics: Metrics, limit: Reported) -> Verdict:
 
 
 def _by_counters(metrics: Metrics) -> float | None:
-    """Joules per token of all GPUs with a counter; None where that is not known."""
-    for tokens in series_of(metrics, ["train.tokens_total"]):
-        timed = [one for one in _timed(tokens) if one.time is not None]
-        begin, end = (timed[0].time, timed[-1].time) if timed else (None, None)
-        if begin is None or end is None:
+    """Joules per token of all GPUs with a counter; None where the logs have none.
+
+    Raises MissingEvidence where there are counters that cannot be compared.
+    """
+    counters = series_of(metrics, ["gpu.energy"])
+    tokens = series_of(metrics, ["train.tokens_total"])
+    for one in tokens if counters else ():
+        times = [sample.time for sample in _timed(one) if sample.time is not None]
+        if not times:
             continue
-        joules = sum(
-            _grown_within(one, begin, end) for one in series_of(metrics, ["gpu.energy"])
-        )
-        made = _grown_within(tokens, begin, end)
+        begin, end = times[0], times[-1]
+        joules = sum(_grown_within(counter, begin, end) for counter in counters)
+        made = _grown_within(one, begin, end)
         if joules and made:
             return joules / made
+    if counters and tokens:
+        reason = "energy and tokens of the same time are not known"
+        raise MissingEvidence(counters[0].times.name, reason)
     return None
 
 

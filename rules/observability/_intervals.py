@@ -1,17 +1,25 @@
 """What rules on the intervals of series share."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Protocol
 
-from speccheck.validator.evidence.measurement.series import Sample
-from speccheck.validator.evidence.measurement.telemetry import Metric
+from speccheck.validator.evidence.measurement.metric_dictionary import MetricDictionary
+from speccheck.validator.evidence.measurement.series import (
+    Sample,
+    samples_of,
+    series_of,
+)
+from speccheck.validator.evidence.measurement.telemetry import Metric, Metrics
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.models.telemetry_interval import (
     Adherence,
     adherence,
     left_of,
 )
+
+# By run, from when to when it trained; under None all runs together.
+Frames = Mapping[str | None, tuple[float, float]]
 
 
 class Keeping(Protocol):
@@ -48,8 +56,8 @@ def kept(
 def _faults(found: Adherence, limit: Keeping) -> Iterator[str]:
     gaps = (
         ("typical", found.median_gap, limit.typical_gap),
-        ("99th percentile", found.gap_99, limit.p99_gap),
         ("longest", found.longest_gap, limit.longest_gap),
+        ("99th percentile", found.gap_99, limit.p99_gap),
     )
     for name, gap, most in gaps:
         if gap > most:
@@ -102,3 +110,29 @@ def _in_order(samples: Sequence[Sample]) -> Sequence[Sample]:
     if len(timed) < len(samples):
         return samples
     return [one for _, one in sorted(timed, key=lambda pair: pair[0])]
+
+
+def frames_of(metrics: Metrics, dictionary: MetricDictionary) -> Frames:
+    """From when to when each run trained; under None for all runs together."""
+    times: dict[str | None, list[float]] = {}
+    for one in series_of(metrics, (m.id for m in dictionary.of_clause("OBS-003"))):
+        for sample in samples_of(one):
+            if sample.time is not None:
+                for run in {one.run.value, None}:
+                    times.setdefault(run, []).append(sample.time)
+    return {run: (min(found), max(found)) for run, found in times.items()}
+
+
+def sampling_gaps(series: Metric, frame: tuple[float, float]) -> list[float]:
+    """Seconds between samples, and from them to the ends of the training.
+
+    None where the training loop logs them.
+    """
+    samples = samples_of(series)
+    if any(one.step is not None for one in samples):
+        return []
+    times = sorted({one.time for one in samples if one.time is not None})
+    begin, end = frame
+    ends = [times[0] - begin, end - times[-1]] if times[1:] else []
+    gaps = [later - one for one, later in pairwise(times)]
+    return [*gaps, *(one for one in ends if one > 0)]

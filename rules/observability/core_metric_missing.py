@@ -6,7 +6,8 @@ compared with the others, nor explained.
 What passes: each core metric with at least one finite value in any of the logs that are
 given together. What the dictionary names as stand-ins counts where all of them are
 there: the gradient norm with the noise scale for the variance of gradients. Used and
-total memory are the pressure. Latency between nodes is asked for on several nodes only.
+total (or free) memory are the pressure. Latency between nodes is asked for on several
+nodes only.
 
 What is unknown: a lint and a preflight may see one log of many - that of a training
 framework or of MLPerf, without the exporter's - so that what is missing may be
@@ -32,7 +33,11 @@ from speccheck.validator.evidence.plan import Cluster
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 _BETWEEN_NODES = "net.internode.latency"
-_PARTS = {"gpu.memory.pressure": ("gpu.memory.used", "gpu.memory.total")}
+_USED = "gpu.memory.used"
+# Stock exporters of DCGM show what is used and what is free.
+_PARTS = {
+    "gpu.memory.pressure": ((_USED, "gpu.memory.total"), (_USED, "gpu.memory.free"))
+}
 
 
 class Core(Numbers):
@@ -53,7 +58,8 @@ def core_metric_missing(
     missing: list[str] = []
     stood_in: list[str] = []
     for name in limit.core_metrics:
-        instead = _PARTS.get(name) or dictionary.stand_ins(name)
+        sets = _PARTS.get(name) or (dictionary.stand_ins(name),)
+        instead = next((one for one in sets if there.issuperset(one)), sets[0])
         if name in there or (name == _BETWEEN_NODES and among == 1):
             continue
         if instead and there.issuperset(instead):

@@ -7,6 +7,9 @@ What passes: series of accelerators, their memory, errors and energy whose gaps 
 interval of the clause: the typical one, the 99th percentile, the longest and the share
 of time that samples cover. Of two series of the same thing the denser one counts.
 
+What else fails: series that begin after training did, or end before it, unless a node
+was replaced.
+
 Where it does not apply: metrics that the dictionary asks for less often, and those that
 the training loop logs by its steps. A single sample has no interval: that is unknown,
 and so are logs without such series.
@@ -23,20 +26,26 @@ Good::
 """
 
 from collections.abc import Iterator
-from itertools import pairwise
+from math import inf
 
 from speccheck.rules.observability._intervals import (
+    Frames,
     Kept,
     better,
+    frames_of,
     kept,
+    sampling_gaps,
 )
 from speccheck.validator.evidence.measurement.metric_dictionary import MetricDictionary
 from speccheck.validator.evidence.measurement.series import (
-    samples_of,
+    events_of,
     series_of,
     title_of,
 )
-from speccheck.validator.evidence.measurement.telemetry import Metric, Metrics
+from speccheck.validator.evidence.measurement.telemetry import (
+    Metrics,
+    RunEvents,
+)
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 _GROUPS = frozenset({"accelerator", "energy", "errors", "memory"})
@@ -54,10 +63,12 @@ class Hardware(Numbers):
 
 @rule(clause="OBS-002")
 def hardware_sampled_too_rarely(
-    metrics: Metrics, dictionary: MetricDictionary, limit: Hardware
+    metrics: Metrics, events: RunEvents, dictionary: MetricDictionary, limit: Hardware
 ) -> Verdicts:
     """Judge all series of the hardware together, and name the worst."""
-    found = [*_judged(metrics, dictionary, limit)]
+    is_replaced = bool(events_of(events, "run.node_replaced"))
+    frames = {} if is_replaced else frames_of(metrics, dictionary)
+    found = [*_judged(metrics, dictionary, frames, limit)]
     if not found:
         yield unknown(
             "no log samples the hardware more than once",
@@ -77,8 +88,8 @@ def hardware_sampled_too_rarely(
     seconds = worst.found.median_gap * limit.hw_interval
     yield fail(
         f"{len(bad)} of {len(found)} series of the hardware do not keep the interval "
-        f"of {limit.hw_interval:g} s; {worst.title} comes every {seconds:,.3g} s, with "
-        f"a {worst.told}",
+        f"of {limit.hw_interval:g} s; {worst.title} comes every {seconds:,.3g} s: "
+        f"{worst.told}",
         at=worst.series.times,
         measured=seconds,
         required=limit.hw_interval,
@@ -87,7 +98,7 @@ def hardware_sampled_too_rarely(
 
 
 def _judged(
-    metrics: Metrics, dictionary: MetricDictionary, limit: Hardware
+    metrics: Metrics, dictionary: MetricDictionary, frames: Frames, limit: Hardware
 ) -> Iterator[Kept]:
     asked = (
         one.id
@@ -98,16 +109,9 @@ def _judged(
     )
     best: dict[str, Kept | None] = {}
     for series in series_of(metrics, asked):
-        title = title_of(series)
-        gaps = [one / limit.hw_interval for one in _gaps(series)]
-        best[title] = better(best.get(title), kept(title, series, gaps, limit))
+        title, run = title_of(series), series.run.value
+        frame = frames.get(run) or frames.get(None) or (inf, -inf)
+        gaps = [one / limit.hw_interval for one in sampling_gaps(series, frame)]
+        key = f"{run} {title}"
+        best[key] = better(best.get(key), kept(title, series, gaps, limit))
     return (one for one in best.values() if one is not None)
-
-
-def _gaps(series: Metric) -> list[float]:
-    """Seconds between samples; none where the training loop logs them."""
-    samples = samples_of(series)
-    if any(one.step is not None for one in samples):
-        return []
-    times = sorted({one.time for one in samples if one.time is not None})
-    return [later - one for one, later in pairwise(times)]

@@ -25,6 +25,7 @@ from itertools import pairwise
 from speccheck.validator.evidence.measurement.metric_dictionary import MetricDictionary
 from speccheck.validator.evidence.measurement.series import samples_of, series_of
 from speccheck.validator.evidence.measurement.telemetry import Metrics, RunLogs
+from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.models.durations import duration
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
@@ -80,11 +81,18 @@ def latency_not_sampled(
 def _ends(
     metrics: Metrics, logs: RunLogs, dictionary: MetricDictionary
 ) -> Iterator[float]:
-    """When the logs end that tell of training, or of the latency where none does."""
+    """When training ends, or the logs of the latency where none tells of it.
+
+    Raises MissingEvidence where that is not known.
+    """
     training = series_of(metrics, (one.id for one in dictionary.of_clause("OBS-003")))
-    for one in training or series_of(metrics, [_LATENCY]):
-        number = one.log.value
-        if number is not None and number < len(logs.shown):
-            end = logs.shown[number].last_seconds.value
-            if end is not None:
-                yield end
+    for one in training:
+        times = [time for time in one.times.need() if time is not None]
+        if not times:
+            raise MissingEvidence(one.times.name, "no sample has a time")
+        yield max(times)
+    for one in () if training else series_of(metrics, [_LATENCY]):
+        number = one.log.need()
+        if number < 0 or number >= len(logs.each()):
+            raise MissingEvidence(one.log.name, "there is no such log")
+        yield logs.shown[number].last_seconds.need()

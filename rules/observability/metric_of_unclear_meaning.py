@@ -28,7 +28,11 @@ from speccheck.validator.evidence.measurement.metric_dictionary import (
     MetricDictionary,
     MetricEntry,
 )
-from speccheck.validator.evidence.measurement.series import finite_of, title_of
+from speccheck.validator.evidence.measurement.series import (
+    finite_of,
+    meanings_of,
+    title_of,
+)
 from speccheck.validator.evidence.measurement.telemetry import Metric, Metrics
 from speccheck.validator.rule import (
     Numbers,
@@ -57,7 +61,7 @@ def metric_of_unclear_meaning(
     told: dict[str, Verdict] = {}
     judged = 0
     for series in metrics.each():
-        meant = _meant(series, dictionary)
+        meant = meanings_of(series, dictionary)
         entry = meant[0] if len(meant) == limit.mappings else None
         if all(one.level != "must" for one in meant):
             continue
@@ -78,14 +82,6 @@ def metric_of_unclear_meaning(
         yield unknown(text, missing=["metrics"], at=metrics.count)
 
 
-def _meant(series: Metric, dictionary: MetricDictionary) -> list[MetricEntry]:
-    """The metrics that a series may be."""
-    told = series.metric.value
-    names = series.candidates.or_else(()) if told is None else (told,)
-    found = (dictionary.entry(name) for name in names)
-    return [one for one in found if one is not None]
-
-
 def _unclear(series: Metric, meant: Sequence[MetricEntry], limit: Mapping) -> Verdict:
     return unknown(
         f"{series.written.or_else('a series')} may be any of {len(meant)} metrics "
@@ -97,18 +93,22 @@ def _unclear(series: Metric, meant: Sequence[MetricEntry], limit: Mapping) -> Ve
 
 
 def _faults(series: Metric, entry: MetricEntry, limit: Mapping) -> Iterator[Verdict]:
-    unit = series.unit.value
-    if unit is not None and unit != entry.unit:
+    name, unit = series.written.or_else(entry.id), series.unit.value
+    values = finite_of(series)
+    is_ratio = entry.id in limit.ratios
+    if unit is None or (is_ratio and not values):
+        leaf = series.unit if unit is None else series.values
+        text = f"{name} may be {entry.id}: its unit or values are not known"
+        yield unknown(text, missing=[leaf.name], at=series.written)
+    elif unit != entry.unit:
         yield fail(
-            f"{series.written.or_else(entry.id)} is in {unit}; {entry.id} is in "
-            f"{entry.unit}",
+            f"{name} is in {unit}; {entry.id} is in {entry.unit}",
             at=[series.unit, series.written],
             measured=unit,
             required=entry.unit,
             cost="verdicts on its values are off by the ratio of the units",
         )
-    values = finite_of(series)
-    if entry.id in limit.ratios and values and max(values) > limit.largest_ratio:
+    elif is_ratio and max(values) > limit.largest_ratio:
         yield fail(
             f"{title_of(series)} reaches {max(values):g}; it is a ratio, of at most 1: "
             "is it in percent?",

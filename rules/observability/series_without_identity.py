@@ -78,7 +78,7 @@ def series_without_identity(
 
 def _missing(series: Metric, logs: tuple[RunLog, ...]) -> Iterator[str]:
     number = series.log.value
-    log = logs[number] if number is not None and number < len(logs) else None
+    log = logs[number] if number is not None and 0 <= number < len(logs) else None
     if not series.run.is_known and not (log and log.run.is_known):
         yield "run"
     if not series.edition.is_known and not (log and log.edition.is_known):

@@ -40,6 +40,8 @@ from speccheck.validator.evidence.measurement.telemetry import Metrics, RunEvent
 from speccheck.validator.evidence.plan import Telemetry
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
+_LOSS = "train.loss"
+
 
 class Training(Numbers):
     """The interval in steps and in time, and how far samples may stray from it."""
@@ -78,9 +80,10 @@ def training_metrics_sparse(
         best[key] = better(best.get(key), kept(title, series, gaps, limit))
     found = [one for one in best.values() if one is not None]
     bad = [one for one in found if one.faults]
-    if not found or (bad and untimed):
-        what = "times of the samples" if bad else "two samples of train.loss"
-        lacking = bad[0].series.times.name if bad else "train.loss"
+    has_loss = any(one.title == _LOSS for one in found)
+    if (not bad and not has_loss) or (bad and untimed):
+        what = "times of the samples" if bad else f"two samples of {_LOSS}"
+        lacking = bad[0].series.times.name if bad else _LOSS
         if found or not any(one.is_known for one in by_plan):
             yield unknown(f"the logs lack {what}", missing=[lacking], at=metrics.count)
         return
@@ -92,7 +95,7 @@ def training_metrics_sparse(
     yield fail(
         f"{len(bad)} of {len(found)} training metrics do not keep the interval of "
         f"{limit.log_steps} steps or {limit.log_seconds:g} s, whichever is longer; "
-        f"{worst.title} has a {worst.told}",
+        f"{worst.title}: {worst.told}",
         at=worst.series.values,
         measured=worst.found.median_gap,
         required=limit.typical_gap,

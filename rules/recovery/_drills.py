@@ -1,6 +1,6 @@
 """Drills of recovery, as the events of logs tell of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from speccheck.validator.evidence.measurement.telemetry import (
@@ -33,13 +33,15 @@ _UTC = "utc"
 class Drill(Record):
     """One drill.
 
-    seconds: from the failure to the first completed step; None where that cannot be
-    told: failed says that it did not recover, open and missing what is not known.
+    begin, seconds: when it failed, and how long it took to the first completed step;
+    None where that cannot be told: failed says that it did not recover, open and
+    missing what is not known.
     longest_phase: what took longest, as the end of a sentence.
     """
 
     name: str
     places: tuple[Place, ...]
+    begin: float | None = None
     seconds: float | None = None
     failed: str = ""
     open: str = ""
@@ -53,7 +55,31 @@ def drills_of(events: RunEvents, logs: RunLogs) -> list[Drill]:
     for one in events.shown:
         if one.drill.value and one.event.value in _PHASES:
             by_name.setdefault(one.drill.value, []).append(one)
-    return [_drill(name, found, logs.shown) for name, found in by_name.items()]
+    found = [
+        _drill(name, part, logs.shown)
+        for name, told in by_name.items()
+        for part in _parts(told)
+    ]
+    # A log that is given twice tells of no more drills.
+    return [
+        *{(one.name, one.begin, one.seconds, one.open): one for one in found}.values()
+    ]
+
+
+def _parts(events: Sequence[RunEvent]) -> list[list[RunEvent]]:
+    """The events of each drill of one name.
+
+    Several logs may each call its own drill so; or they tell of parts of one.
+    """
+    by_log: dict[int | None, list[RunEvent]] = {}
+    for one in events:
+        by_log.setdefault(one.log.value, []).append(one)
+    are_whole = all(_is_whole(_times(part)) for part in by_log.values())
+    return [*by_log.values()] if are_whole else [list(events)]
+
+
+def _is_whole(times: Mapping[str, float]) -> bool:
+    return _RESUMED in times and (_INJECTED in times or _DETECTED in times)
 
 
 def _drill(name: str, events: Sequence[RunEvent], logs: Sequence[RunLog]) -> Drill:
@@ -78,7 +104,9 @@ def _drill(name: str, events: Sequence[RunEvent], logs: Sequence[RunLog]) -> Dri
             text = f"{other} is {duration(earlier - later)} before {one}"
             return drill._replace(open=f"{text}: its order cannot be", missing=other)
     return drill._replace(
-        seconds=times[_RESUMED] - times[begin], longest_phase=_longest(phases)
+        begin=times[begin],
+        seconds=times[_RESUMED] - times[begin],
+        longest_phase=_longest(phases),
     )
 
 
@@ -97,10 +125,12 @@ def _times(events: Sequence[RunEvent]) -> dict[str, float]:
 def _clocks(events: Sequence[RunEvent], logs: Sequence[RunLog]) -> str:
     """Why times of several logs do not compare; empty where they do."""
     numbers = {one.log.value for one in events}
+    if None in numbers:
+        return "in which log its events stand is not told"
     if len(numbers) <= 1:
         return ""
     clocks = [
-        logs[one].clock.value if one is not None and one < len(logs) else None
+        logs[one].clock.value if one is not None and 0 <= one < len(logs) else None
         for one in numbers
     ]
     if all(one == _UTC for one in clocks):

@@ -100,7 +100,7 @@ def _of_tracks(
     floor = terms.coverage_floor or 0.0
     told = {one.track: one for one in found.tracks}
     obstacles = {
-        Obstacle(one.level, one.reason)
+        Obstacle(one.level, one.reason, (track.track,))
         for track in found.tracks
         for one in track.denied
         if not one.clause and not one.outcome

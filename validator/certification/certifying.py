@@ -104,13 +104,12 @@ def certify(order: Order, evidence: Evidence, now: datetime) -> Certification:
         declaration=_declaration(order, evidence, now)
     )
     judgements = judge_subject(request, evidence.subject, now.timestamp())
-    results = clause_results(judgements.edition, judgements.judged)
+    results = clause_results(judgements.edition, judgements.judged, judgements.scopes)
     contents = [
         (one.name, _content(one.files[0].source.text), one)
         for one in evidence.subject.machines
     ]
     shared, differing = common([(name, type_fields(one)) for name, one, _ in contents])
-    kinds = {one.path: one.kind for one in evidence.files_left_out}
     by_name = {file.specimen or file.path: file for file in evidence.files}
     return Certification(
         order,
@@ -133,7 +132,7 @@ def certify(order: Order, evidence: Evidence, now: datetime) -> Certification:
                 judgements.edition,
                 results,
                 terms.coverage_floor or 0.0,
-                [*obstacles(evidence, terms, differing, kinds)],
+                [*obstacles(evidence, judgements.edition, terms, differing)],
             )
         ),
         tuple(distributions(judgements.samples)),
@@ -159,7 +158,12 @@ def _content(text: str) -> Content:
     return found if isinstance(found, dict) else {}
 
 
-def reached(found: Sequence[Grant], level: str, tracks: Sequence[str]) -> list[Grant]:
-    """The tracks that were asked for and do not have the level that was asked for."""
+def denied_of(found: Sequence[Grant], level: str, tracks: Sequence[str]) -> list[Grant]:
+    """The tracks that were asked for and do not have the level that was asked for.
+
+    All of them, where none has any.
+    """
     asked = [one for one in found if not tracks or one.track in tracks]
+    if not any(one.level for one in asked):
+        return asked
     return [one for one in asked if not one.reaches(level)]

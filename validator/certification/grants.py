@@ -22,10 +22,14 @@ _WORDS = {
 
 
 class Obstacle(Record):
-    """What denies a level, and all above it, on every track."""
+    """What denies a level, and all above it, whatever the clauses come to.
+
+    tracks: of which it does; empty for all of them.
+    """
 
     level: str
     reason: str
+    tracks: tuple[str, ...] = ()
 
 
 class Denial(Record):
@@ -63,9 +67,9 @@ class Grant(Record):
     denied: tuple[Denial, ...]
 
     def reaches(self, level: str) -> bool:
-        """Whether it has that level, or the highest that there is below it."""
-        asked = min(level, self.highest)
-        return self.level is not None and self.level >= asked
+        """Whether nothing of it that applies up to that level is denied."""
+        found = [one for one in self.denied if one.outcome != "not_applicable"]
+        return all(one.level > level for one in found)
 
 
 def grants(
@@ -86,7 +90,10 @@ def grants(
     tracks = sorted({name for one in edition.clauses.values() for name in one.tracks})
     return [
         _grant(
-            track, [o for o in results if track in o.clause.tracks], floor, obstacles
+            track,
+            [one for one in results if track in one.clause.tracks],
+            floor,
+            [one for one in obstacles if not one.tracks or track in one.tracks],
         )
         for track in tracks
     ]

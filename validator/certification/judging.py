@@ -21,6 +21,7 @@ from speccheck.validator.fleet.run import judge_fleet
 from speccheck.validator.fleet.work import Work
 from speccheck.validator.plan_judge import PlanJudge
 from speccheck.validator.request import Request
+from speccheck.validator.rule import Scope
 from speccheck.validator.sources.files import ReadFile
 from speccheck.validator.sources.joining.grouping import PlanFiles
 from speccheck.validator.sources.joining.one_node import joined
@@ -49,10 +50,14 @@ class Subject(Record):
 
 
 class Judgements(Record):
-    """All findings, and all that was measured. profiles: in force, by name."""
+    """All findings, and all that was measured.
+
+    profiles: in force, by name. scopes: of the rules, by name.
+    """
 
     edition: Edition
     profiles: tuple[str, ...]
+    scopes: Mapping[str, Scope]
     judged: tuple[Judged, ...]
     samples: tuple[Sample, ...]
 
@@ -88,6 +93,7 @@ def judge_subject(request: Request, subject: Subject, now: float) -> Judgements:
     return Judgements(
         judge.edition,
         tuple(one.id for one in profiles.profiles),
+        {one.name: one.scope for one in judge.entries},
         tuple(judged),
         tuple(_samples(request, subject)),
     )

@@ -106,6 +106,9 @@ def read_manifest(folder: str) -> Manifest | None:
     path = os.path.join(folder, MANIFEST)
     if not os.path.lexists(path):
         return None
+    if os.path.islink(path):
+        message = f"{path}: is a link; put the file itself into the folder"
+        raise ManifestError(message)
     try:
         text = read_text(path)
     except ReadError as error:

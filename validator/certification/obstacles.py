@@ -1,34 +1,35 @@
 """What stands before a level on every track, whatever rules say."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from speccheck.validator.certification.evidence import Evidence
+from speccheck.validator.certification.evidence_file import EvidenceFile
 from speccheck.validator.certification.grants import Obstacle
 from speccheck.validator.certification.identity import Differing
-from speccheck.validator.spec.edition import UseTerms
+from speccheck.validator.spec.edition import Edition, UseTerms
 
 _FILES, _MACHINES, _MEASURED = "L1", "L2", "L3"
 
 
 def obstacles(
     evidence: Evidence,
+    edition: Edition,
     terms: UseTerms,
     differing: Sequence[Differing],
-    kinds: Mapping[str, str],
 ) -> Iterator[Obstacle]:
     """Too few machines, or of several types; evidence that was left out, or made up.
 
     Args:
         evidence: that was judged.
+        edition: that says which evidence which track wants.
         terms: of the use.
         differing: in what the machines are not of one type.
-        kinds: of files that were left out, by path.
 
     """
-    made_up = sum(bool(one.synthetic) for one in evidence.files)
-    observed = sum(one.kind != "config" for one in evidence.files)
-    if made_up and made_up < observed:
-        told = f"{made_up} of {observed} observations are synthetic"
+    observed = [one for one in evidence.files if one.kind != "config"]
+    made_up = [one for one in observed if one.synthetic]
+    if made_up and len(made_up) < len(observed):
+        told = f"{len(made_up)} of {len(observed)} observations are synthetic"
         yield Obstacle(_FILES, f"{told}; what is made up proves nothing of the rest")
     machines = len(evidence.subject.machines)
     least = terms.least_specimens or 1
@@ -41,6 +42,24 @@ def obstacles(
         yield Obstacle(_MACHINES, told)
     for field in differing:
         yield Obstacle(_MACHINES, f"the machines are not of one type: {field.words}")
+    files = {one.path: one for one in evidence.files_left_out}
     for one in evidence.left_out:
-        level = _MACHINES if kinds.get(one.path) == "snapshot" else _MEASURED
-        yield Obstacle(level, f"left out: {one.path}: {one.reason}")
+        file = files[one.path]
+        level = _MACHINES if file.kind == "snapshot" else _MEASURED
+        reason = f"left out: {one.path}: {one.reason}"
+        yield Obstacle(level, reason, _wanting(edition, file, level))
+
+
+def _wanting(edition: Edition, file: EvidenceFile, level: str) -> tuple[str, ...]:
+    """The tracks of which a clause of that level wants what a file gives."""
+    return tuple(
+        sorted(
+            {
+                track
+                for one in edition.clauses.values()
+                if one.certification_level >= level
+                and not set(file.gives).isdisjoint(one.evidence)
+                for track in one.tracks
+            }
+        )
+    )

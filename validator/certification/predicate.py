@@ -18,7 +18,7 @@ from speccheck.validator.rule_index import rule_entries
 SCHEMA = "speccheck-certificate/1"
 _PROVIDERS = ("azure", "aws", "gcp", "oci", "coreweave")
 _DEFAULT_DAYS = 90
-_NOTE = "no such machine was looked at"
+_NOTE = "no such machine was looked at."
 
 
 class Issue(Record):

@@ -25,11 +25,15 @@ from speccheck.validator.certification.run_commands import (
 from speccheck.validator.certification.run_drill import DRILL_COMMANDS, drill_words
 from speccheck.validator.evidence.measurement.cost import BUDGET_SECONDS, COSTS, READING
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.spec.catalogue_files import read_compiled
 from speccheck.validator.spec.compose import JudgedClause
 from speccheck.validator.spec.hardware import resolve_instance
 
 FOLDER = "evidence"
 _USUAL_GPUS = 8
+_ALL_ADAPTERS = "$(ls /sys/class/infiniband)"
+_VERBS = frozenset({"infiniband", "roce", "efa"})  # networks of perftest
+_OF_ADAPTERS = "each adapter by itself, between two nodes"
 _REPEATED_SECONDS = 40  # all-reduce of three sizes, with its start
 _LEAST_RUN_SECONDS = 3600  # of a log: latency between nodes is sampled hourly
 _DRILL_SECONDS = 300  # of one: 90 s at most to recover, and steps before and after
@@ -225,42 +229,54 @@ def _runs(asked: Asked) -> int:
 
 
 def _adapters(asked: Asked, layout: Layout) -> Iterator[Step]:
-    fabric = next((o.id for o in asked.composed.profiles if o.kind == "fabric"), "")
-    is_of_verbs = "efa" not in fabric and "tcp" not in fabric
-    write = "ib_write_bw --report_gbits -s 8388608 -D 5 -d mlx5_$number"
+    names, count, network = _network(asked)
+    if network not in _VERBS:
+        words = "perftest does not run over this network: the clauses stay open."
+        yield Step(
+            "adapters", _OF_ADAPTERS, ("bench.fabric",), 2, 0, (), words=(words,)
+        )
+        return
+    kind = "-c SRD " if network == "efa" else ""
+    gpu = f"$((number * {layout.gpus} / {count}))"
+    write = (
+        f"ib_write_bw --report_gbits -s 8388608 -D 5 {kind}-d $adapter --use_cuda={gpu}"
+    )
+    begin = f"number=0; for adapter in {names}; do"
+    end = "number=$((number + 1)); done"
+    told = f"{FOLDER}/measured/writes.txt"
     yield Step(
         "adapters",
-        "each adapter by itself, between two nodes",
+        _OF_ADAPTERS,
         ("bench.fabric",),
         2,
-        _TRANSFER_SECONDS * layout.gpus,
+        _TRANSFER_SECONDS * count,
         (
-            (
-                f"for number in $(seq 0 {layout.gpus - 1}); do {write} "
-                "--use_cuda=$number; done   # on the first node"
-            ),
-            (
-                f"for number in $(seq 0 {layout.gpus - 1}); do {write} "
-                f"--use_cuda=$number $FIRST_NODE; done > {FOLDER}/measured/writes.txt "
-                "  # on the second"
-            ),
-        )
-        if is_of_verbs
-        else (),
+            f"{begin} {write}; {end}   # on the first node",
+            f"{begin} {write} $FIRST_NODE; {end} > {told}   # on the second",
+        ),
         words=(
             (
-                "perftest with CUDA support; adapters by the names that ibv_devices "
-                "lists, each with the GPU beside it."
-            ),
-        )
-        if is_of_verbs
-        else (
-            (
-                "perftest does not run over this network; give what the vendor's own "
-                "test prints, if speccheck reads it (docs/formats.md)."
+                "perftest with CUDA support, on EFA built for it; each adapter with "
+                "a GPU beside it, as far as they count alike."
             ),
         ),
     )
+
+
+def _network(asked: Asked) -> tuple[str, int, str]:
+    """The adapters of a machine as words of a shell, their number, and their kind."""
+    known = read_compiled("node_profiles")["instances"].get(asked.instance_type)
+    if known is None:
+        return _ALL_ADAPTERS, _USUAL_GPUS, "infiniband"
+    told = {
+        one: found[0]  # a conflict of sources is no list
+        for one in ("names", "adapters", "kind")
+        if isinstance(found := known.get(f"network_{one}"), list)
+    }
+    names: list[str] = told.get("names", [])
+    is_told = bool(names) and not any("*" in one for one in names)
+    shown = " ".join(names) if is_told else _ALL_ADAPTERS
+    return shown, told.get("adapters", 1), told.get("kind", "")
 
 
 def _diagnosis(_: Asked, layout: Layout) -> Iterator[Step]:
@@ -318,6 +334,7 @@ def _certificate(asked: Asked, layout: Layout) -> Iterator[Step]:
         f" --profile instance/{asked.instance_type}" if asked.instance_type else ""
     )
     level = f" --level {asked.level}"
+    edition = f" --spec {asked.composed.edition.id}"
     expected = "" if asked.level == "L1" else f" --expect {layout.nodes}"
     yield Step(
         "certificate",
@@ -329,8 +346,8 @@ def _certificate(asked: Asked, layout: Layout) -> Iterator[Step]:
             f"speccheck evidence pack {FOLDER}{profile}{level}{expected}",
             "speccheck keygen --out key.pem",
             (
-                f"speccheck certify{profile} --evidence {FOLDER}{level} --key key.pem "
-                "--out cert.json"
+                f"speccheck certify{profile}{edition} --evidence {FOLDER}{level} "
+                "--key key.pem --out cert.json"
             ),
         ),
     )

@@ -56,16 +56,17 @@ def signer_in(parsed: Parsed) -> Signer | None:
                 message = f"--{flag} needs --key: nothing is written that is not signed"
                 raise UsageError(message)
         return None
-    if warning := open_to_others(key):
-        sys.stderr.write(f"speccheck: warning: {printable(warning)}\n")
     public = parsed.values.get("public")
     variable = parsed.values.get("passphrase_env")
-    return signer_of(
+    signer = signer_of(
         key,
         os.environ,
         public if isinstance(public, str) else "",
         variable if isinstance(variable, str) else "",
     )
+    if warning := open_to_others(key):
+        sys.stderr.write(f"speccheck: warning: {printable(warning)}\n")
+    return signer
 
 
 def issue_of(parsed: Parsed, signer: Signer | None, now: datetime) -> Issue:

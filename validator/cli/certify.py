@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 
 from speccheck.validator.certification.certifying import (
     Certification,
     Order,
     certify,
-    reached,
+    denied_of,
     terms_of,
 )
 from speccheck.validator.certification.evidence import (
@@ -123,12 +123,12 @@ def _certify(parsed: Parsed) -> int:
         raise UsageError(message)
     order = _order(parsed)
     signer = signer_in(parsed)
-    now = utc_now()
+    now = _now(parsed)
     evidence = _evidence(parsed, order, now)
     found = certify(order, evidence, now)
     issue = issue_of(parsed, signer, now)
     level, tracks = _asked(parsed, found)
-    denied = reached(found.grants, level, tracks)
+    denied = denied_of(found.grants, level, tracks)
     style = style_of(parsed, to_file=False)
     is_made_up = any(one.synthetic for one in evidence.files)
     refused = bool(denied) or (is_made_up and "synthetic" not in parsed.values)
@@ -139,6 +139,14 @@ def _certify(parsed: Parsed) -> int:
     write((*files.text(style), *ending), None)
     files.write()
     return _code(found, denied) or (_INCONCLUSIVE if refused else 0)
+
+
+def _now(parsed: Parsed) -> datetime:
+    """Now; of machines that do not exist a day may be told, to make the same again."""
+    told = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if "synthetic" in parsed.values and told.isdecimal():
+        return datetime.fromtimestamp(int(told), UTC)
+    return utc_now()
 
 
 def _order(parsed: Parsed) -> Order:

@@ -35,11 +35,11 @@ class CommandError(Exception):
 
 def _refusals() -> tuple[type[Exception], ...]:
     """What a command line may have wrong, or the files that it names."""
-    from speccheck.validator.comparison.report_by_edition import (  # noqa: PLC0415
-        OtherwiseReport,
-    )
     from speccheck.validator.sources.documents.document import (  # noqa: PLC0415
         ReadError,
+    )
+    from speccheck.validator.spec.report_by_edition import (  # noqa: PLC0415
+        OtherwiseReport,
     )
 
     return CommandError, UnknownTopic, UnknownEdition, OtherwiseReport, ReadError
@@ -70,6 +70,36 @@ def _edition(spec: str) -> Edition:
 def spec_list(spec: SpecOption = "1.0") -> None:
     """List all clauses of the edition by area."""
     sys.stdout.write(list_text(_edition(spec)))
+
+
+@spec_app.command("render")
+def spec_render(
+    spec: SpecOption = "1.0",
+    form: Annotated[
+        str, typer.Option("--format", help="markdown or html, one file")
+    ] = "markdown",
+    out: Annotated[
+        str | None, typer.Option(help="a file; standard output without it")
+    ] = None,
+) -> None:
+    """Write the edition as a document that reads as a standard."""
+    if form not in {"markdown", "html"}:
+        message = f"--format {form}: must be markdown or html"
+        raise CommandError(message)
+    from speccheck.validator.report.specification.as_html import html  # noqa: PLC0415
+    from speccheck.validator.report.specification.as_markdown import (  # noqa: PLC0415
+        markdown,
+    )
+    from speccheck.validator.report.specification.document import (  # noqa: PLC0415
+        document_of,
+    )
+    from speccheck.validator.report.write import WriteError, write  # noqa: PLC0415
+
+    document = document_of(spec)
+    try:
+        write(html(document) if form == "html" else markdown(document), out)
+    except WriteError as error:
+        raise CommandError(str(error)) from error
 
 
 @spec_app.command("show")
@@ -132,36 +162,6 @@ def spec_diff(
     from speccheck.validator.cli.spec_diff import spec_diff_text  # noqa: PLC0415
 
     sys.stdout.write(spec_diff_text(first, second, on, output))
-
-
-@spec_app.command("render")
-def spec_render(
-    spec: SpecOption = "1.0",
-    form: Annotated[
-        str, typer.Option("--format", help="markdown or html, one file")
-    ] = "markdown",
-    out: Annotated[
-        str | None, typer.Option(help="a file; standard output without it")
-    ] = None,
-) -> None:
-    """Write the edition as a document that reads as a standard."""
-    if form not in {"markdown", "html"}:
-        message = f"--format {form}: must be markdown or html"
-        raise CommandError(message)
-    from speccheck.validator.report.specification.as_html import html  # noqa: PLC0415
-    from speccheck.validator.report.specification.as_markdown import (  # noqa: PLC0415
-        markdown,
-    )
-    from speccheck.validator.report.specification.document import (  # noqa: PLC0415
-        document_of,
-    )
-    from speccheck.validator.report.write import WriteError, write  # noqa: PLC0415
-
-    document = document_of(spec)
-    try:
-        write(html(document) if form == "html" else markdown(document), out)
-    except WriteError as error:
-        raise CommandError(str(error)) from error
 
 
 def edition_text(edition: Edition) -> str:

@@ -56,6 +56,9 @@ def _keygen(parsed: Parsed) -> int:
     if not private:
         message = "keygen needs --out FILE, the file of the private key"
         raise UsageError(message)
+    if private == "-":
+        message = "keygen writes a private key to a file, never to standard output"
+        raise UsageError(message)
     public = str(parsed.values.get("public", "")) or _public_name(private)
     variable = str(parsed.values.get("passphrase_env", ""))
     passphrase = passphrase_of(variable, os.environ)

@@ -37,11 +37,11 @@ Commands:
   keygen --out key.pem       a key that signs certificates
   explain RULE|CLAUSE        requirement, reason, example and source
   rules                      all rules with clause and area
+  spec render [--out FILE]   the edition as a document: Markdown, or --format html
   spec list                  all clauses of the edition
   spec show [CLAUSE]         the edition, or one clause with its numbers and sources
   spec coverage              which rules judge each clause, and their fixtures
   spec diff A B              what differs between two editions, and for a report
-  spec render [--out FILE]   the edition as a document: Markdown, or --format html
   schema NAME                JSON Schema: native, report, ..., deepspeed, axolotl, ...
   completion SHELL           completes the command line in bash, zsh or fish
   ./rules                    a folder or file that is called like a command

@@ -3,11 +3,6 @@
 import json
 from typing import Any
 
-from speccheck.validator.comparison.report_by_edition import (
-    OtherwiseReport,
-    ReportByEdition,
-    by_edition,
-)
 from speccheck.validator.report.edition_diff import (
     EditionsCompared,
     edition_diff_json,
@@ -16,6 +11,11 @@ from speccheck.validator.report.edition_diff import (
 from speccheck.validator.sources.documents.reading import read_text
 from speccheck.validator.spec.difference import Difference
 from speccheck.validator.spec.edition import Edition, load_edition
+from speccheck.validator.spec.report_by_edition import (
+    OtherwiseReport,
+    ReportByEdition,
+    by_edition,
+)
 from speccheck.validator.spec.versioning import differences
 
 

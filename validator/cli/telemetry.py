@@ -77,6 +77,7 @@ def _telemetry(parsed: Parsed) -> int:
     if not logs:
         message = "no log given: speccheck telemetry LOG ..."
         raise UsageError(message)
+    _demand_files(logs)
     parsed = parsed._replace(files=(*logs, *list_of(parsed, "job")))
     outputs = outputs_of(parsed, FORMATS)
     fail_on = one_of(parsed, "fail_on", FAIL_ON)
@@ -112,6 +113,14 @@ def _report(told: Told, form: str, style: Style) -> str:
     from speccheck.validator.report.text import report  # noqa: PLC0415 - of two
 
     return "".join(report(told, style))
+
+
+def _demand_files(logs: tuple[str, ...]) -> None:
+    """Raise UsageError for a folder: in one nobody knows which files are logs."""
+    for log in logs:
+        if os.path.isdir(log):
+            message = f"{log}: a folder; name its logs: speccheck telemetry {log}/*"
+            raise UsageError(message)
 
 
 def _demand_logs(found: Run, logs: tuple[str, ...]) -> None:

@@ -10,7 +10,12 @@ from speccheck.validator.report.markdown_text import cell, plain
 from speccheck.validator.report.page_files import write_pages
 from speccheck.validator.rule_index import RulesByClause, rule_entries
 from speccheck.validator.spec.compose import ComposedEdition, compose
-from speccheck.validator.spec.edition import Clause, Edition, load_edition
+from speccheck.validator.spec.edition import (
+    Clause,
+    Edition,
+    editions,
+    load_edition,
+)
 from speccheck.validator.spec.number import Number, number_text
 from speccheck.validator.spec.show import (
     by_profile_text,
@@ -50,7 +55,29 @@ def pages() -> dict[str, str]:
         for clause in _clauses(edition, code):
             parts.extend(_clause(clause, composed, edition, rules))
         texts[page_name(code)] = "\n".join(parts).rstrip() + "\n"
+    for name in editions():
+        later = load_edition(name)
+        if later.extends is not None:
+            texts[f"{name}.md"] = _additions(later, load_edition(later.extends.id))
     return texts
+
+
+def _additions(edition: Edition, base: Edition) -> str:
+    """The clauses that an edition adds to the one that it extends."""
+    composed = compose(edition, use="ci")
+    rules = RulesByClause(rule_entries())
+    title = plain(edition.title)
+    parts = [
+        f"# Edition {edition.id}",
+        "",
+        f"{title}. It extends edition {base.id}; these are the clauses that it adds.",
+        f"`speccheck spec diff {base.id} {edition.id}` tells all that differs.",
+        "",
+    ]
+    for clause in edition.clauses.values():
+        if clause.id not in base.clauses:
+            parts.extend(_clause(clause, composed, edition, rules))
+    return "\n".join(parts).rstrip() + "\n"
 
 
 def page_name(area: str) -> str:
@@ -80,6 +107,13 @@ def _index(edition: Edition) -> str:
         counts = [sum(one.level == level for one in clauses) for level in _LEVELS]
         numbers = " | ".join(str(count) for count in (len(clauses), *counts))
         lines.append(f"| [{code} {title}]({page_name(code)}) | {numbers} |")
+    later = [
+        f"- [Edition {name}]({name}.md): the clauses that it adds"
+        for name in editions()
+        if load_edition(name).extends
+    ]
+    if later:
+        lines += ["", "Editions that extend this one:", "", *later]
     return "\n".join((*lines, "", _CONFIDENCE))
 
 

@@ -4,10 +4,6 @@ import json
 from collections.abc import Iterator
 
 from speccheck.validator import VERSION
-from speccheck.validator.comparison.report_by_edition import (
-    Otherwise,
-    ReportByEdition,
-)
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.style import counted, printable, wrap
 from speccheck.validator.spec.difference import (
@@ -18,6 +14,10 @@ from speccheck.validator.spec.difference import (
     heaviest,
 )
 from speccheck.validator.spec.edition import Edition
+from speccheck.validator.spec.report_by_edition import (
+    Otherwise,
+    ReportByEdition,
+)
 from speccheck.validator.spec.versioning import weight_between
 
 SCHEMA = "speccheck-edition-diff/1"

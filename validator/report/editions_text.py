@@ -39,7 +39,9 @@ def loosened_lines(run: Run, *, full: bool) -> Iterator[str]:
 
 def second_text(second: SecondEdition) -> str:
     """What a second edition finds that the first does not, and what it cannot judge."""
-    name = f"edition {second.edition.id} ({second.edition.stage})"
+    edition = second.edition
+    is_told = edition.stage in edition.id
+    name = f"edition {edition.id}" + ("" if is_told else f" ({edition.stage})")
     if second.found:
         text = f"{name} gives {counted(second.found, 'warning')} more"
     else:

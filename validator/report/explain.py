@@ -157,13 +157,15 @@ def rule_page(rule: Rule, edition: Edition) -> str:
     clause = edition.clauses[rule.clause]
     text = rule_text(rule)
     level = _LEVEL_IN_REPORT[clause.level]
-    place = f"../clauses/{clause.area.lower()}.md#{clause.id.lower()}"
+    page = clause.area.lower() if edition.id == "1.0" else edition.id
+    place = f"../clauses/{page}.md#{clause.id.lower()}"
     title = f"[{clause.id}]({place}), {plain(clause.title)}"
+    since = "" if edition.id == "1.0" else f"; from edition {edition.id} on"
     cost = _cost_text(rule)
     parts = [
         f"# {rule.name}",
         prose(text.title),
-        f"Clause {title}: **{clause.level}**, in a report {level}.",
+        f"Clause {title}: **{clause.level}**, in a report {level}{since}.",
         f"Confidence: {rule.confidence}."
         + (f" Frameworks: {', '.join(rule.frameworks)}." if rule.frameworks else ""),
         *([f"Cost in preflight: {cost}."] if cost else []),

@@ -12,6 +12,7 @@ from speccheck.validator.report.page_files import write_pages
 from speccheck.validator.rule import Rule
 from speccheck.validator.rule_index import built_in_rules
 from speccheck.validator.spec.edition import Edition, load_edition
+from speccheck.validator.spec.editions import edition_with
 
 _AREA_TITLES = {"nccl_environment": "NCCL environment"}
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "rules"
@@ -19,10 +20,11 @@ FOLDER = Path(__file__).resolve().parents[2] / "docs" / "rules"
 
 def pages() -> dict[str, str]:
     """All pages by file name, with an index."""
-    edition = load_edition()
     rules = built_in_rules()
-    texts = {f"{rule.name}.md": rule_page(rule, edition) for rule in rules}
-    texts["README.md"] = "\n".join(_index(rules, edition)).rstrip() + "\n"
+    texts = {
+        f"{rule.name}.md": rule_page(rule, edition_with(rule.clause)) for rule in rules
+    }
+    texts["README.md"] = "\n".join(_index(rules, load_edition())).rstrip() + "\n"
     return texts
 
 
@@ -30,14 +32,18 @@ def _index(rules: Sequence[Rule], edition: Edition) -> Iterator[str]:
     yield "# Rules"
     yield ""
     yield f"{len(rules)} rules judge the [clauses](../clauses/README.md) of edition"
-    yield f"{edition.id}; `speccheck explain RULE` prints a page on a terminal."
+    yield f"{edition.id} and of drafts; `speccheck explain RULE` prints a page on a"
+    yield "terminal."
     for area in dict.fromkeys(rule.area for rule in rules):
         yield ""
         yield f"## {_AREA_TITLES.get(area) or area.replace('_', ' ').capitalize()}"
         yield ""
         for rule in rules:
             if rule.area == area:
-                clause = f"{rule.clause}, {edition.clauses[rule.clause].level}"
+                holder = edition_with(rule.clause)
+                clause = f"{rule.clause}, {holder.clauses[rule.clause].level}"
+                if holder.id != edition.id:
+                    clause += f", edition {holder.id}"
                 title = prose(rule_text(rule).title)
                 yield f"- [{rule.name}]({rule.name}.md) ({clause}): {title}"
 

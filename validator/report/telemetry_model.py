@@ -12,6 +12,7 @@ from speccheck.validator.report.report_model import (
     EditionName,
     Profile,
     ReportFinding,
+    SecondEditionName,
     SettingsFiles,
     Tool,
     Totals,
@@ -121,6 +122,7 @@ class TelemetryDocument(_Part):
     schema_name: Literal["speccheck-telemetry/1"] = Field(alias="schema")
     tool: Tool
     edition: EditionName | None
+    second_edition: SecondEditionName | None
     profile: Profile | None
     settings: SettingsFiles
     warnings: list[str]

@@ -29,6 +29,9 @@ def canonical(value: object) -> bytes:
     except UnicodeEncodeError:
         message = "half of a surrogate pair, which UTF-8 cannot hold"
         raise NotCanonicalError(message) from None
+    except ValueError:
+        message = f"an integer of more than {_MOST_DIGITS:,} digits"
+        raise NotCanonicalError(message) from None
 
 
 def read_canonical(

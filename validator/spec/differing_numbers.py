@@ -41,7 +41,8 @@ def number_differences(
     Args:
         before: the clause in the older edition.
         after: the clause in the newer one.
-        known_profiles: of the older edition: a value for another one changes nothing.
+        known_profiles: of the older edition: a value for a use that is new changes
+            nothing.
 
     """
     for name in before.numbers:
@@ -75,8 +76,8 @@ def _number(
         if one == two:
             continue
         weight, reason = _weight(one, two, way)
-        if key and not _is_known(key, known_profiles):
-            weight, reason = "MINOR", f"{key} is new"
+        if key.startswith("use/") and key not in known_profiles:
+            weight, reason = "MINOR", f"nobody was judged for {key}"
         elif key.startswith("nodes/") and (one is None or two is None):
             weight, reason = "MAJOR", "between the entries of a table values move"
         where = f" in {key}" if key else ""
@@ -101,10 +102,6 @@ def _under(number: Number, key: str) -> NumberValue | None:
         return number.value
     default = None if key.startswith("nodes/") else number.value
     return number.by_profile.get(key, default)
-
-
-def _is_known(key: str, profiles: Collection[str]) -> bool:
-    return key in profiles or key.startswith(("nodes/", "precision/"))
 
 
 def _weight(

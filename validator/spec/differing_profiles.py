@@ -16,9 +16,7 @@ def profile_differences(before: Edition, after: Edition) -> Iterator[Difference]
     """What differs in the profiles of two editions."""
     for name, new in after.profiles.items():
         if name not in before.profiles:
-            text = f"new: {new.title or name}"
-            reason = "who names it is judged by it, nobody else"
-            yield Difference("profile", name, text, "MINOR", reason)
+            yield _new(before, after, new)
     for name, old in before.profiles.items():
         found = after.profiles.get(name)
         if found is None:
@@ -30,6 +28,29 @@ def profile_differences(before: Edition, after: Edition) -> Iterator[Difference]
             yield from _left_out(after, old, found)
             yield from _fields(old, found)
             yield from _terms(old, found)
+
+
+def _new(before: Edition, after: Edition, profile: Profile) -> Difference:
+    """A profile that nobody was judged by; but jobs of its kind may have been."""
+    text = f"new: {profile.title or profile.id}"
+    if profile.kind == "use":
+        reason = "who names it is judged by it, nobody else"
+        return Difference("profile", profile.id, text, "MINOR", reason)
+    added = {name for _, name in added_clauses(profile)}
+    raised = {
+        clause
+        for (clause, _, _), level in raised_levels(profile).items()
+        if level == "must"
+    }
+    harder = raised & set(before.clauses) | {
+        name for name in added if may_be_must(after, after.clauses[name])
+    }
+    if harder:
+        names = ", ".join(sorted(harder))
+        reason = f"jobs of its kind passed without {names} as a must"
+        return Difference("profile", profile.id, text, "MAJOR", reason)
+    reason = "jobs of its kind meet no must that they did not meet before"
+    return Difference("profile", profile.id, text, "MINOR", reason)
 
 
 def _adds(after: Edition, old: Profile, new: Profile) -> Iterator[Difference]:

@@ -33,7 +33,7 @@ from speccheck.validator.spec.number import (
 )
 
 COMPILED = "compiled.json"
-EDITIONS = os.path.dirname(speccheck.schemas.__file__)
+_EDITIONS = os.path.dirname(speccheck.schemas.__file__)
 
 
 class UnknownEdition(Exception):  # noqa: N818 - a usage error with its own message
@@ -216,7 +216,7 @@ class Edition(Record):
 
 def editions() -> tuple[str, ...]:
     """The ids of the editions that come with speccheck, oldest first."""
-    return editions_in(EDITIONS, COMPILED)
+    return editions_in(_EDITIONS, COMPILED)
 
 
 def load_edition(name: str = "1.0") -> Edition:
@@ -231,7 +231,7 @@ def load_edition(name: str = "1.0") -> Edition:
 
 @cache
 def _loaded(name: str) -> Edition:
-    path = os.path.join(EDITIONS, name, COMPILED)
+    path = os.path.join(_EDITIONS, name, COMPILED)
     is_built_in = os.path.basename(name) == name and os.path.isfile(path)
     if not is_built_in:
         path = os.path.join(name, COMPILED) if os.path.isdir(name) else name

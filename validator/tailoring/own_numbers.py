@@ -128,12 +128,13 @@ class _File:
         name = self._text(row, at, "clause").upper()
         edition = self._edition
         clause = edition.clauses.get(name)
+        tombstone = getattr(edition, "withdrawn", {}).get(name)
+        if tombstone is not None:
+            message = f"{name} is withdrawn in edition {edition.id}: delete the entry"
+            raise self._fault((*at, "clause"), message)
         if clause is None:
             message = f"edition {edition.id} has no clause {name}"
             message += _meant(name, edition.clauses)
-            raise self._fault((*at, "clause"), message)
-        if clause.status == "withdrawn":
-            message = f"{name} is withdrawn in edition {edition.id}: delete the entry"
             raise self._fault((*at, "clause"), message)
         return clause
 

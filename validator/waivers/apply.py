@@ -86,6 +86,7 @@ class Silence:
                 for rule in rules
                 for name in (rule.area, rule.clause.partition("-")[0])
             ),
+            {name.lower(): one.text for name, one in edition.withdrawn.items()},
         )
         self._by_name: dict[str, list[int]] = {}
         self._looked_into: set[tuple[str, int]] = set()

@@ -42,12 +42,13 @@ class Written(Record):
 class KnownNames(Record):
     """The names that a waiver may use, in small letters, and the areas, which are none.
 
-    clauses: the clause of each rule.
+    rules: the clause of each rule. withdrawn: what became of clauses that are no more.
     """
 
     rules: Mapping[str, str]
     clauses: frozenset[str]
     areas: frozenset[str]
+    withdrawn: Mapping[str, str] = {}
 
     def fault(self, name: str) -> str:
         """What is wrong with a name; empty for a rule or a clause."""
@@ -58,6 +59,8 @@ class KnownNames(Record):
             return f"{name} would silence everything: name each rule or clause"
         if small in self.areas:
             return f"{name} is an area: name its rules or clauses one by one"
+        if small in self.withdrawn:
+            return f"{name} is {self.withdrawn[small]}"
         from speccheck.validator.evidence.nearest import (  # noqa: PLC0415 - rare
             nearest,
         )

@@ -123,8 +123,16 @@ def _collectives() -> Words:
     return tuple(OPERATIONS)
 
 
+_RENDERING = (
+    Option("--format", "markdown or html, one file", "text", "FORM"),
+    Option("--out", "a file; standard output without it", "text", "FILE"),
+    Option("--spec", "edition, or a folder with one", "text", "EDITION"),
+)
+
+
 def _of_the_edition() -> tuple[Command, ...]:
     return (
+        Command(("spec", "render"), "the edition as a document", _RENDERING),
         Command(("spec", "list"), "the clauses of the edition"),
         Command(("spec", "show"), "the edition, or a clause", operands=_clauses()),
         Command(("spec", "coverage"), "which rules judge each clause"),
@@ -177,6 +185,12 @@ def _profiles() -> Words:
     from speccheck.validator.spec.edition import load_edition  # noqa: PLC0415
 
     return (*USES, *load_edition("1.0").profiles)
+
+
+def _released() -> Words:
+    from speccheck.validator.spec.edition import editions  # noqa: PLC0415
+
+    return editions()
 
 
 def _fabrics() -> Words:
@@ -240,6 +254,9 @@ _VALUES: dict[str, Callable[[], Words]] = {
     "--select": _names,
     "--ignore": _names,
     "--color": lambda: ("auto", "always", "never"),
+    "--spec": _released,
+    "--enforce": _released,
+    "--warn": _released,
     "--tier": lambda: ("0", "1", "2", "3"),
 }
 _LONG = 20  # words of a list that scripts hold once
@@ -251,6 +268,8 @@ _TEXT_OR_JSON = {("plan",), ("bench",), ("diff",), ("fleet",), ("history",)}
 
 def values_of(command: Command, option: Option) -> Words:
     """The words that an option of a command may take; none where any text may stand."""
+    if option.flag == "--format" and command.name == ("spec", "render"):
+        return ("markdown", "html")
     if option.flag == "--format" and command.name[:1] != ("bench",):
         return _formats()
     if option.flag == "--output" and command.name[:1] in {

@@ -6,6 +6,10 @@ training loop have no samples then, and nobody is to blame.
 
 from collections.abc import Iterable, Iterator
 
+from speccheck.validator.evidence.measurement.metric_dictionary import (
+    MetricDictionary,
+    MetricEntry,
+)
 from speccheck.validator.evidence.measurement.telemetry import (
     Metric,
     Metrics,
@@ -60,6 +64,14 @@ def names_in(metrics: Metrics) -> frozenset[str]:
     """The metrics that have a finite value somewhere."""
     found = (one.metric.value for one in metrics.each() if finite_of(one))
     return frozenset(one for one in found if one is not None)
+
+
+def meanings_of(metric: Metric, dictionary: MetricDictionary) -> list[MetricEntry]:
+    """What a series may be: one metric, or all that its name may mean."""
+    told = metric.metric.value
+    names = metric.candidates.or_else(()) if told is None else (told,)
+    found = (dictionary.entry(name) for name in names)
+    return [one for one in found if one is not None]
 
 
 def title_of(metric: Metric) -> str:

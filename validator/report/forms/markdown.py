@@ -137,6 +137,8 @@ def _parts(told: Told) -> Iterator[_Part]:
 def _row(one: Shown, *, many: bool) -> str:
     finding = one.finding
     word = "" if finding.outcome == "fail" else "broken: "
+    if finding.edition:
+        word = f"{escaped(f'edition {finding.edition}')}: {word}"
     what = f"**{finding.clause}** {code(finding.rule)}<br>"
     what += word + escaped(_clipped(finding.message))
     remedy = with_numbers(finding.remedy, one.subjects)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import speccheck.schemas
 from speccheck.validator.report.specification.back import annexes, changes
 from speccheck.validator.report.specification.blocks import (
     Block,
@@ -16,7 +17,6 @@ from speccheck.validator.report.specification.profiles import profiles
 from speccheck.validator.report.specification.requirements import requirements
 from speccheck.validator.spec.edition import (
     COMPILED,
-    EDITIONS,
     Edition,
     UnknownEdition,
     load_edition,
@@ -38,7 +38,7 @@ def document_of(name: str) -> Document:
 
 def _source(name: str) -> EditionSource:
     """The files that an edition was compiled of: a document says what they say."""
-    folder = Path(EDITIONS, name)
+    folder = Path(speccheck.schemas.__file__).parent / name
     if Path(name).name != name or not (folder / COMPILED).is_file():
         folder = Path(name)
     if not (folder / "edition.yaml").is_file():

@@ -34,7 +34,7 @@ CONFIGURATION = f"{JOB}/config.yaml"
 SCRIPT = f"{JOB}/train.sbatch"
 README = "README.txt"
 # Adapters whose writes perftest can time.
-_VERBS = frozenset({"infiniband", "roce"})
+_VERBS = frozenset({"infiniband", "roce", "efa"})
 _LEAST_NODES, MOST_NODES = 2, 32
 _LEAST_CAPABILITY = (8, 0)  # bf16
 _COMPACT = (",", ":")

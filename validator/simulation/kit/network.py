@@ -32,6 +32,15 @@ _RUN_SPREAD = 0.004
 _RUNS = 10
 _GIGABIT = 1e9 / 8
 _OTHERS: tuple[Collective, ...] = ("all_gather", "reduce_scatter", "all_to_all")
+# What NCCL calls a network.
+_OWN = "IB"
+_NETWORKS = {"infiniband": _OWN, "roce": _OWN, "efa": "AWS Libfabric"}
+# What perftest says of link and transport, by the kind of the network.
+_OF_KINDS = {
+    "infiniband": ("InfiniBand", "IB"),
+    "roce": ("Ethernet", "RoCE"),
+    "efa": ("Unspecified", "EFA"),
+}
 _TRANSFER_BYTES = 8 * 2**20
 
 
@@ -143,13 +152,13 @@ def writes(job: Job, dice: Dice) -> list[dict[str, Any]]:
     instance = job.shape.instance
     line = instance["network_gbit_per_second"] * _GIGABIT
     names = _adapters(job)
-    layer = "InfiniBand" if instance["network_kind"] == "infiniband" else "Ethernet"
+    layer, transport = _OF_KINDS[instance["network_kind"]]
     shared = {
         "tool": "perftest",
         "name": "ib_write_bw",
         "operation": "write",
         "link_layer": layer,
-        "transport": "IB" if layer == "InfiniBand" else "RoCE",
+        "transport": transport,
         "mtu_bytes": 4096,
         "queue_pairs": 1,
         "memory": "gpu",
@@ -172,9 +181,10 @@ def writes(job: Job, dice: Dice) -> list[dict[str, Any]]:
 def _adapters(job: Job) -> list[str]:
     instance = job.shape.instance
     told = instance.get("network_names")
-    if isinstance(told, list):
+    if isinstance(told, list) and not any("*" in str(one) for one in told):
         return [str(one) for one in told]
-    return [f"mlx5_{number}" for number in range(instance["network_adapters"])]
+    prefix = "rdmap" if instance["network_kind"] == "efa" else "mlx5_"
+    return [f"{prefix}{number}" for number in range(instance["network_adapters"])]
 
 
 def diagnosis(job: Job) -> list[dict[str, Any]]:
@@ -203,6 +213,7 @@ def _communicator(job: Job, nodes: int) -> dict[str, Any]:
     gpus = job.shape.gpus
     ranks = gpus * nodes
     adapters = [f"{name}:1/IB" for name in _adapters(job)]
+    network = _NETWORKS[job.shape.instance["network_kind"]]
     across = gpus * 4 if nodes > 1 and not _is_rack(job) else 0
     return {
         "nccl_version": NCCL,
@@ -220,8 +231,8 @@ def _communicator(job: Job, nodes: int) -> dict[str, Any]:
         "init_seconds": 3.1,
         "warnings": 0,
         "bootstrap_interface": "eth0",
-        "network": "IB",
-        "network_plugin": "internal",
+        "network": network,
+        "network_plugin": "internal" if network == _OWN else network,
         "adapters": adapters,
         "coll_channels": 16,
         "nvls_channels": 16 if job.shape.is_registered else 0,
@@ -234,6 +245,8 @@ def _communicator(job: Job, nodes: int) -> dict[str, Any]:
         "socket_links": 0,
         "gpudirect_adapters": adapters,
         "no_gpudirect_adapters": [],
+        "gpus_with_multicast": ranks if job.shape.is_registered else 0,
+        "gpus_without_multicast": 0 if job.shape.is_registered else ranks,
         "has_rings": True,
         "has_trees": True,
         "ring_has_gpudirect": True,

@@ -172,7 +172,6 @@ SPOILS: dict[str, Spoil] = {
         _stale_measurement,
         _COMM,
         "L3",
-        denies_others=True,
     ),
     "stale_snapshot": Spoil(
         f"a snapshot was taken {_OLD_DAYS} days before the rest",
@@ -224,6 +223,10 @@ SPOILS: dict[str, Spoil] = {
         "PREC-002",
     ),
     "no_configuration": Spoil(
-        "there are no files of the job", _no_configuration, _MEM, "L1"
+        "there are no files of the job",
+        _no_configuration,
+        _MEM,
+        "L1",
+        denies_others=True,
     ),
 }

@@ -25,6 +25,7 @@ _LATENCY_SECONDS = 300
 _CLOCK_SECONDS = 60
 _RUN_SECONDS = 720
 _DRILLS = 5
+_MACHINES_OF_RANKS = 4
 _DRILL_SECONDS = 300
 _BUSY, _DRAWN, _HELD = 0.79, 0.86, 0.62  # activity, power and memory of a busy GPU
 _LOSS, _FLOOR = 2.1, 1.7
@@ -56,6 +57,7 @@ def training(job: Job, times: Times, hosts: list[str], dice: Dice) -> Iterator[R
     steps = range(LOG_STEPS, _RUN_SECONDS // STEP_SECONDS + 1, LOG_STEPS)
     for step in steps:
         yield times.row(step * STEP_SECONDS, first, **_step(job, step, dice))
+        yield from _of_ranks(job, times, hosts, step, dice)
     end = steps[-1] * STEP_SECONDS
     last = {"rank": 0, "step": steps[-1]}
     yield times.row(end, first, event="run.checkpoint_started", **last)
@@ -63,6 +65,18 @@ def training(job: Job, times: Times, hosts: list[str], dice: Dice) -> Iterator[R
     done = end + SAVE_SECONDS
     yield times.row(done, first, event="run.checkpoint_saved", **last, **saved)
     yield times.row(done, first, event="run.stop", **last, status="success")
+
+
+def _of_ranks(
+    job: Job, times: Times, hosts: list[str], step: int, dice: Dice
+) -> Iterator[Row]:
+    """The step times of the first and of the middle rank of each machine."""
+    for number, host in enumerate(hosts[:_MACHINES_OF_RANKS]):
+        for gpu in dict.fromkeys((0, job.shape.gpus // 2)):
+            seconds = round(STEP_SECONDS * dice.bell(1, 0.002), 4)
+            rank = number * job.shape.gpus + gpu
+            more = {"step": step, "train.step_time.rank": seconds}
+            yield times.row(step * STEP_SECONDS, host, rank=rank, **more)
 
 
 def _step(job: Job, step: int, dice: Dice) -> Row:

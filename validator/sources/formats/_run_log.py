@@ -9,18 +9,22 @@ point without a value, and is counted.
 from collections.abc import Iterable, Mapping
 from math import isfinite
 
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.measurement.metric_dictionary import MetricEntry
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.evidence.value import Span
+from speccheck.validator.evidence.value import Place, Span
 from speccheck.validator.sources.capture import Capture, Found, Scalar
+from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.formats._printed_lines import absent
 from speccheck.validator.sources.formats._run_log_times import Clock, Moment
 from speccheck.validator.sources.formats._run_log_units import factor
 from speccheck.validator.spec.metric_names import Meaning, MetricNames, metric_names
 
+# A scrape of 500 nodes with 8 GPUs and 25 metrics; the lists of more fill gigabytes.
+_MOST_SERIES = 100_000
 _LONGEST_TEXT = 200  # of a name, a node or a reason
-NO_MOMENT = Moment(None, "none")
+_CONTROLS = lazy_pattern(r"\x1b(?:\[[0-9;?]*[@-~]|\][0-9]*;)?|[\x00-\x1f\x7f-\x9f]")
 
 
 class Labels(Record):
@@ -32,6 +36,7 @@ class Labels(Record):
     peer: str = ""
     device: str = ""
     unit: str = ""
+    run: str = ""
 
 
 NO_LABELS = Labels()
@@ -63,9 +68,10 @@ class _Series:
 class RunLogText:
     """One log in the making."""
 
-    def __init__(self, dialect: str) -> None:
-        """Start an empty one of a format."""
+    def __init__(self, dialect: str, file: str) -> None:
+        """Start an empty one of a format, of a file of that name."""
         self.dialect = dialect
+        self.file = file
         self.lines = 0
         self.unread = 0
         self.run = ""
@@ -89,6 +95,8 @@ class RunLogText:
         key = name, labels
         series = self._series.get(key)
         if series is None:
+            if len(self._series) >= _MOST_SERIES:
+                raise _too_many(self.file, line)
             series = self._series[key] = _Series(line)
         series.times.append(moment.seconds)
         series.steps.append(step)
@@ -135,10 +143,11 @@ class RunLogText:
         log: int,
         line: int,
     ) -> None:
-        at = Span(line, 1, 1)
+        # One place for all leaves: there may be a hundred thousand series.
+        at = Place(capture.name, str(leaves["written"]), span=Span(line, 1, 1))
         part = kind, capture.add(kind, at)
         capture.put_at(part, "log", log, at)
-        if kind == "metrics" and self.run:
+        if kind == "metrics" and self.run and "run" not in leaves:
             capture.put_at(part, "run", told_text(self.run), at)
         if kind == "metrics" and self.edition:
             capture.put_at(part, "edition", told_text(self.edition), at)
@@ -182,8 +191,23 @@ class RunLogText:
         return leaves
 
 
+def _too_many(file: str, line: int) -> ReadError:
+    return ReadError(
+        file,
+        "too_large",
+        f"more than {_MOST_SERIES:,} series",
+        "split the log by nodes, or leave out metrics of programs",
+        (line, 1),
+    )
+
+
 def told_text(text: str) -> str:
-    """A text of a log, short and without secrets."""
+    """A text of a log: short, without commands of terminals and without secrets.
+
+    The letter that ends a command would hide that a token begins behind it.
+    """
+    if not text.isprintable():
+        text = _CONTROLS.sub(" ", text).strip()
     return hidden(text)[:_LONGEST_TEXT]
 
 
@@ -222,6 +246,7 @@ def _metric_leaves(
         ("node", labels.node),
         ("peer", labels.peer),
         ("device", labels.device),
+        ("run", labels.run),
     ):
         if text:
             leaves[leaf] = told_text(text)

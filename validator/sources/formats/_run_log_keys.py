@@ -110,6 +110,7 @@ def labels_of(record: Mapping[str, object], gpu: int | None = None) -> Labels:
         text(first(record, PEERS)),
         " ".join(one for one in devices if one),
         text(first(record, UNITS)),
+        text(first(record, RUNS)),
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
+from speccheck.validator.evidence.secrets import secret_kind
 from speccheck.validator.evidence.value import Place, Span
 from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats import nccl_conf
@@ -80,11 +81,14 @@ def detect(source: Source) -> float:
     """By variables of training; in a script with commands the commands name it."""
     if nccl_conf.detect(source):
         return 0.0
-    names = {one.name for one in variables(source)}
+    found = (*variables(source),)
+    names = {one.name for one in found}
     shared = len(names & _SHARED)
     told = shared >= _TELLING or any(_tells_training(name) for name in names)
     if not told and not shared:
-        return 0.0
+        # Whoever reads a script reads the credential in it, whatever else it sets.
+        is_leaking = any(secret_kind(one.name, one.value or "") for one in found)
+        return _BESIDE_OTHERS if is_leaking else 0.0
     if _is_plain(source):
         return _ALONE if told else 0.0
     if _builds_or_tests(source):

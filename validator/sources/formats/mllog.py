@@ -60,7 +60,7 @@ def _detect(text: str) -> float:
 
 def put(capture: Capture, text: str) -> None:
     """The entries of a log."""
-    log = RunLogText(FORMAT)
+    log = RunLogText(FORMAT, capture.name)
     entries = [*_entries(text, log)]
     batch = _batch(entries)
     in_samples = _counts_samples(entries, batch)

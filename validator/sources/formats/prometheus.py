@@ -9,6 +9,7 @@ instrumenting/exposition_formats.md; OpenMetrics 1.0 (seconds, `# EOF`, `# UNIT`
 """
 
 from collections.abc import Mapping
+from math import inf
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.sources.capture import Capture
@@ -34,6 +35,7 @@ _UNIT = lazy_pattern(rf"# UNIT ({_NAME}) (\S{{1,40}})")
 _ESCAPES = {"\\\\": "\\", '\\"': '"', "\\n": "\n"}
 _ESCAPE = lazy_pattern(r'\\[\\"n]')
 _LOOKED_AT = 50
+_LONGEST_LINE = 20_000
 # Labels that tell of the place, or are the same as another one.
 _NOT_DEVICES = frozenset(
     {
@@ -55,16 +57,18 @@ def _detect(source: Source) -> float:
         return 1.0
     lines = source.text.split("\n", _LOOKED_AT + 1)[:_LOOKED_AT]
     told = [one.strip() for one in lines if one.strip() and one[0] != "#"]
-    samples = [found for one in told if (found := _SAMPLE.fullmatch(one))]
+    samples = [
+        found for one in told if (found := _SAMPLE.fullmatch(one[:_LONGEST_LINE]))
+    ]
     if not samples or len(samples) < len(told) - 1:
         return 0.0
-    known = RunLogText(FORMAT).names.aliases
+    known = RunLogText(FORMAT, source.name).names.aliases
     is_known = any(found[1] in known for found in samples)
     return 1.0 if is_known and any(found[2] for found in samples) else 0.0
 
 
 def _read(source: Source) -> Reading:
-    log = RunLogText(FORMAT)
+    log = RunLogText(FORMAT, source.name)
     units: dict[str, str] = {}
     known: dict[str, Labels | None] = {}
     text = source.text
@@ -94,7 +98,7 @@ def _put_sample(
     known: dict[str, Labels | None],
 ) -> bool:
     """Take a line; returns whether it could be read."""
-    found = _SAMPLE.fullmatch(line)
+    found = _SAMPLE.fullmatch(line) if len(line) < _LONGEST_LINE else None
     if found is None:
         return False
     name, told, value, time = found.groups(default="")
@@ -107,7 +111,7 @@ def _put_sample(
     labels = known[told]
     if labels is None:
         return False
-    if read >= _DCGM_BLANK and name.startswith("DCGM_"):
+    if _DCGM_BLANK <= read < inf and name.startswith("DCGM_"):
         return True  # the exporter had no value
     moment = log.clock.note(moment_of(float(time))) if _is_time(time) else NEVER
     unit = units.get(name) or units.get(name.removesuffix("_total"), "")
@@ -146,7 +150,9 @@ def _of(labels: Mapping[str, object]) -> Labels:
         for key, value in labels.items()
         if key not in _NOT_DEVICES and not (key == "device" and "gpu" in labels)
     ]
-    named = {key: value for key, value in labels.items() if key not in keys.DEVICES}
+    # `job` is that of Prometheus, which scrapes, and no run.
+    left_out = {*keys.DEVICES, "job"}
+    named = {key: value for key, value in labels.items() if key not in left_out}
     found = keys.labels_of(named)
     xid = labels.get("err_code")
     return found._replace(

@@ -57,7 +57,7 @@ def _detect(source: Source) -> float:
     if head is None:
         return 0.0
     _, names = head
-    log = RunLogText(_DIALECT)
+    log = RunLogText(_DIALECT, source.name)
     others = [one for one in names if one not in keys.KEYS]
     known = [one for one in others if log.names.meaning(_bare(one), _ANY).alias]
     is_event = not {*keys.EVENTS}.isdisjoint(names)
@@ -88,7 +88,7 @@ def _rows(text: str, separator: str) -> Iterator[tuple[int, list[str] | None]]:
 
 
 def _read(source: Source) -> Reading:
-    log = RunLogText(_DIALECT)
+    log = RunLogText(_DIALECT, source.name)
     head = _head(source.text)
     separator, names = head or (",", [])
     columns = [_column(name) for name in names]

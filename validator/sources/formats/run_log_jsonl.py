@@ -74,7 +74,7 @@ def _detect(source: Source) -> float:
         return 0.0
     if any("schema" in one for one in records):
         return 0.0  # a format of its own, such as results of nodes
-    log = RunLogText(_DIALECT)
+    log = RunLogText(_DIALECT, source.name)
     for record in records:
         _put_record(log, record, 1)
     told = {name for one in records for name, _ in _numbers(one)}
@@ -106,7 +106,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _read(source: Source) -> Reading:
-    log = RunLogText(_DIALECT)
+    log = RunLogText(_DIALECT, source.name)
     text = source.text
     for number, whole_line in enumerate(text.split("\n"), 1):
         line = whole_line.strip()

@@ -1,0 +1,313 @@
+"""`speccheck verify`: what was changed is rejected, and the verdict comes out again."""
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from certification_trials import NOW, Capture, Trial
+from other_verifiers import in_toto_statement, in_toto_test_result, their_envelope
+from other_verifiers import their_key as their_key_of
+from signed_files import KEY, OTHER
+from speccheck.validator.cli.main import main
+from speccheck.validator.signing.envelope import read_envelope
+
+_CHANGES = 200
+
+
+@pytest.fixture(scope="module")
+def monkey() -> Iterator[pytest.MonkeyPatch]:
+    """Of all tests of this file."""
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
+
+
+@pytest.fixture(scope="module")
+def whole(
+    tmp_path_factory: pytest.TempPathFactory, monkey: pytest.MonkeyPatch
+) -> Trial:
+    """A certificate that holds; whoever changes it puts it back."""
+    trial = Trial(tmp_path_factory.mktemp("whole"), monkey)
+    assert trial.certify() == 0
+    return trial
+
+
+@pytest.fixture
+def trial(whole: Trial) -> Iterator[Trial]:
+    """The same, put back afterwards."""
+    files = {
+        path: path.read_bytes()
+        for path in (whole.certificate, *whole.kit.rglob("*"))
+        if path.is_file()
+    }
+    yield whole
+    for path in whole.kit.rglob("*"):
+        if path.is_file() and path not in files:
+            path.unlink()
+    for path, content in files.items():
+        path.write_bytes(content)
+
+
+def test_it_holds_with_its_evidence(trial: Trial, capsys: Capture) -> None:
+    assert trial.verify() == 0
+    assert capsys.readouterr().out.split() == ["verified", "exit", "0"]
+
+
+def test_it_holds_as_it_was_signed(trial: Trial, capsys: Capture) -> None:
+    assert trial.verify(with_evidence=False) == 0
+    assert "nobody judged the evidence again" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("part", ["payload", "signature", "evidence", "field"])
+def test_a_change_of_anything_is_rejected(
+    part: str, trial: Trial, capsys: Capture
+) -> None:
+    """With those of the other parts 200 changes, each at a place of its own."""
+    chance = random.Random(part)  # noqa: S311 - the same in each run
+    content = trial.certificate.read_bytes()
+    for _ in range(_CHANGES // 4):
+        undo = _CHANGED[part](trial, chance)
+        with_evidence = part == "evidence"
+        assert trial.verify(with_evidence=with_evidence) in {1, 2}, undo
+        trial.certificate.write_bytes(content)
+        capsys.readouterr()
+
+
+def _byte_of_payload(trial: Trial, chance: random.Random) -> str:
+    return _byte(trial.certificate, chance, b'"payload":"', b'"')
+
+
+def _byte_of_signature(trial: Trial, chance: random.Random) -> str:
+    return _byte(trial.certificate, chance, b'"sig":"', b'"')
+
+
+def _byte(path: Path, chance: random.Random, start: bytes, end: bytes) -> str:
+    content = bytearray(path.read_bytes())
+    first = content.index(start) + len(start)
+    at = chance.randrange(first, content.index(end, first))
+    content[at] ^= 1 << chance.randrange(8)
+    path.write_bytes(content)
+    return f"byte {at} of {path.name}"
+
+
+def _byte_of_evidence(trial: Trial, chance: random.Random) -> str:
+    files = sorted(one for one in trial.kit.rglob("*") if one.is_file())
+    judged = {one["path"] for one in trial.predicate["evidence"]}
+    path = chance.choice(
+        [one for one in files if str(one.relative_to(trial.kit)) in judged]
+    )
+    before = path.read_bytes()
+    content = bytearray(before)
+    at = chance.randrange(len(content))
+    content[at] ^= 1 << chance.randrange(8)
+    path.write_bytes(content)
+    code = trial.verify()
+    path.write_bytes(before)
+    assert code in {1, 2}, f"byte {at} of {path}"
+    # What is looked at next must be rejected as well.
+    return _byte_of_payload(trial, chance)
+
+
+def _field(trial: Trial, chance: random.Random) -> str:
+    """A field of the predicate, under the old signature."""
+    envelope = json.loads(trial.certificate.read_text("utf-8"))
+    payload = read_envelope(trial.certificate.read_bytes()).payload
+    statement = json.loads(payload)
+    told = _change_one(statement, chance)
+    from base64 import b64encode  # noqa: PLC0415
+
+    changed = json.dumps(
+        statement, sort_keys=True, ensure_ascii=False, separators=(",", ":")
+    )
+    envelope["payload"] = b64encode(changed.encode()).decode()
+    text = json.dumps(envelope, sort_keys=True, separators=(",", ":")) + "\n"
+    trial.certificate.write_text(text, "utf-8")
+    return told
+
+
+def _change_one(found: Any, chance: random.Random) -> str:  # noqa: ANN401 - JSON
+    """Change one leaf to another value of its kind; returns its path."""
+    leaves = [*_leaves(found, ())]
+    path = chance.choice(leaves)
+    for key in path[:-1]:
+        found = found[key]
+    value = found[path[-1]]
+    found[path[-1]] = (
+        not value
+        if isinstance(value, bool)
+        else value + 1
+        if isinstance(value, int | float)
+        else "changed"
+    )
+    return ".".join(map(str, path))
+
+
+def _leaves(found: Any, path: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401
+    if isinstance(found, dict | list):
+        pairs = found.items() if isinstance(found, dict) else enumerate(found)
+        for key, value in pairs:
+            yield from _leaves(value, (*path, key))
+    else:
+        yield path
+
+
+_CHANGED: dict[str, Callable[[Trial, random.Random], str]] = {
+    "payload": _byte_of_payload,
+    "signature": _byte_of_signature,
+    "evidence": _byte_of_evidence,
+    "field": _field,
+}
+
+
+@pytest.mark.parametrize(
+    "part", ["tracks", "coverage", "clauses", "measurements", "specimens", "type"]
+)
+def test_who_holds_the_key_cannot_sign_another_verdict(
+    part: str, trial: Trial, capsys: Capture
+) -> None:
+    """The signature fits then; the evidence says otherwise."""
+    chance = random.Random(part)  # noqa: S311 - the same in each run
+    predicate = trial.predicate
+    for _ in range(4):
+        changed = json.loads(json.dumps(predicate))
+        told = _change_one(changed[part], chance)
+        trial.sign(changed)
+        assert trial.verify() in {1, 2, 3}, told
+        capsys.readouterr()
+
+
+def test_a_level_that_does_not_follow_is_found_without_evidence(
+    trial: Trial, capsys: Capture
+) -> None:
+    changed = trial.predicate
+    row = next(one for one in changed["clauses"] if one["clause"] == "TOPO-003")
+    row["judgements"][0] |= {"outcome": "fail", "level": "error"}
+    trial.sign(changed)
+    assert trial.verify(with_evidence=False) == 1
+    told = _joined(capsys)
+    assert "TOPO-003 is pass; its judgements make it fail" in told
+    row["outcome"] = "fail"
+    trial.sign(changed)
+    assert trial.verify(with_evidence=False) == 1
+    assert "track comm-topology has L3; its clauses give L1" in _joined(capsys)
+
+
+def test_a_must_that_was_left_out_is_found(trial: Trial, capsys: Capture) -> None:
+    changed = trial.predicate
+    changed["clauses"] = [o for o in changed["clauses"] if o["clause"] != "HW-002"]
+    trial.sign(changed)
+    assert trial.verify(with_evidence=False) == 1
+    assert "musts of the edition are left out: HW-002" in _joined(capsys)
+
+
+def test_evidence_of_another_machine_is_found(trial: Trial, capsys: Capture) -> None:
+    nodes = trial.kit / "nodes"
+    (nodes / "node0001.json").write_bytes((nodes / "node0002.json").read_bytes())
+    assert trial.verify() == 1
+    assert "nodes/node0001.json was changed" in _joined(capsys)
+    (nodes / "node0001.json").unlink()
+    assert trial.verify() == 1
+    assert "nodes/node0001.json is missing" in _joined(capsys)
+
+
+def test_evidence_that_nobody_judged_is_found(trial: Trial, capsys: Capture) -> None:
+    nodes = trial.kit / "nodes"
+    (nodes / "more.json").write_bytes((nodes / "node0001.json").read_bytes())
+    assert trial.verify() == 1
+    assert "nodes/more.json was not judged" in _joined(capsys)
+
+
+def test_another_key_did_not_sign_it(trial: Trial, capsys: Capture) -> None:
+    key = str(trial.folder / "other.pub.pem")
+    assert main(["verify", str(trial.certificate), "--key", key]) == 2
+    told = _joined(capsys)
+    assert KEY.public.key_id[:16] in told
+    assert OTHER.public.key_id[:16] in told
+
+
+@pytest.mark.parametrize(
+    ("day", "code", "told"),
+    [
+        ("2027-02-19", 0, ""),
+        ("2027-02-21", 3, "expired on 2027-02-20T06:00:00Z, 0 days ago"),
+        ("2026-11-21", 3, "not valid before 2026-11-22T06:00:00Z"),
+    ],
+)
+def test_dates_are_looked_at(
+    day: str, code: int, told: str, trial: Trial, capsys: Capture
+) -> None:
+    assert trial.verify("--now", day, with_evidence=False) == code
+    assert told in _joined(capsys)
+
+
+def test_an_edition_that_is_not_ours_is_open(trial: Trial, capsys: Capture) -> None:
+    changed = trial.predicate
+    changed["edition"]["sha256"] = "0" * 64
+    trial.sign(changed)
+    assert trial.verify() == 3
+    assert "edition 1.0 of the certificate is 0000000000000000" in _joined(capsys)
+
+
+def test_a_newer_certificate_is_told(trial: Trial, capsys: Capture) -> None:
+    changed = trial.predicate
+    changed["schema"] = "speccheck-certificate/2"
+    trial.sign(changed)
+    assert trial.verify() == 2
+    assert "speccheck-certificate/2: of another speccheck" in _joined(capsys)
+
+
+def test_a_field_that_nobody_knows_is_refused(trial: Trial, capsys: Capture) -> None:
+    changed = trial.predicate
+    changed["revoked"] = True
+    trial.sign(changed)
+    assert trial.verify() == 2
+    assert "is no speccheck-certificate/1: revoked" in _joined(capsys)
+
+
+def test_a_form_that_is_not_canonical_is_refused(trial: Trial, capsys: Capture) -> None:
+    envelope = json.loads(trial.certificate.read_text("utf-8"))
+    trial.certificate.write_text(json.dumps(envelope) + "\n", "utf-8")
+    assert trial.verify() == 2
+    assert "canonical" in _joined(capsys)
+
+
+def test_synthetic_is_no_proof_unless_asked_for(trial: Trial, capsys: Capture) -> None:
+    key = str(trial.folder / "key.pub.pem")
+    words = ["verify", str(trial.certificate), "--key", key, "--quiet"]
+    assert main([*words, "--now", NOW.isoformat()]) == 3
+    assert "were made up by speccheck simulate" in _joined(capsys)
+
+
+def test_a_machine_of_the_type_is_known(trial: Trial, capsys: Capture) -> None:
+    node = trial.kit / "nodes" / "node0002.json"
+    assert trial.verify("--node", str(node), with_evidence=False) == 0
+    capsys.readouterr()
+    other = trial.folder / "other.json"
+    text = node.read_text("utf-8")
+    other.write_text(text.replace("NVIDIA H100 80GB HBM3", "NVIDIA H200"), "utf-8")
+    assert trial.verify("--node", str(other), with_evidence=False) == 1
+    assert "gpus.name is NVIDIA H200, certified is NVIDIA H100" in _joined(capsys)
+
+
+def test_others_verify_and_read_it(trial: Trial) -> None:
+    content = trial.certificate.read_bytes()
+    their_envelope(content).verify([their_key_of(KEY)], 1)
+    statement = in_toto_statement(read_envelope(content).payload)
+    assert statement.subject[0].name == "azure-nd96isr-h100-v5"
+
+
+def test_derived_statements_are_standard_ones(trial: Trial) -> None:
+    short = trial.folder / "short.json"
+    assert trial.certify("--derive", f"test-result={short}") == 0
+    result = in_toto_test_result(read_envelope(short.read_bytes()).payload)
+    # What is synthetic must not look like a pass to whoever reads this alone.
+    assert result.result == "WARNED"
+    assert "TOPO-003" in result.passed_tests
+
+
+def _joined(capsys: Capture) -> str:
+    found = capsys.readouterr()
+    return " ".join((found.out + found.err).split())
