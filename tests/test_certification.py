@@ -62,6 +62,15 @@ def test_files_alone_give_the_first_level(trial: Trial, capsys: Capture) -> None
     assert trial.levels() == {**dict.fromkeys(TRACKS, "L1"), "fabric": None}
 
 
+def test_without_a_job_nothing_is_certified(trial: Trial, capsys: Capture) -> None:
+    for file in (trial.kit / "job").iterdir():
+        file.unlink()
+    assert trial.certify("--level", "L1", "--track", "security-energy") == 3
+    told = _joined(capsys)
+    assert "no L1: the evidence holds no configuration and no launch script" in told
+    assert not trial.certificate.exists()
+
+
 def test_healthy_snapshots_give_the_second_level(trial: Trial) -> None:
     for folder in ("measured", "logs"):
         for file in (trial.kit / folder).iterdir():
@@ -225,6 +234,15 @@ def test_damaged_evidence_is_refused(trial: Trial, capsys: Capture) -> None:
     assert trial.certify() == 2
     assert "nodes/node0002.json: " in _joined(capsys)
     assert not trial.certificate.exists()
+
+
+def test_what_was_packed_is_what_is_judged(trial: Trial, capsys: Capture) -> None:
+    assert main(["evidence", "pack", str(trial.kit), "--profile", PROFILE]) in {0, 3}
+    assert trial.certify() == 0
+    trial.rewrite("job/config.yaml", lambda text: f"{text}\n# changed\n")
+    capsys.readouterr()
+    assert trial.certify() == 2
+    assert "job/config.yaml is not what was packed" in _joined(capsys)
 
 
 def test_the_files_of_two_jobs_are_refused(trial: Trial, capsys: Capture) -> None:

@@ -250,6 +250,12 @@ def test_another_document_is_refused(change: dict[str, Any], message: str) -> No
         by_edition({**report(one), **change}, one, one, ())
 
 
+def test_findings_of_a_second_edition_are_not_looked_at() -> None:
+    one, two = load_edition("1.0"), load_edition("1.1-draft")
+    own, other = (finding(clause="COMM-001", spec=spec) for spec in ("1.0", "1.1"))
+    assert over(one, two, own, other).unchanged == 1
+
+
 def test_odd_plans_are_no_traceback() -> None:
     one, two = load_edition("1.0"), load_edition("1.1-draft")
     document = report(one, finding(plan="x"), finding(plan=7, clause="NONE-001"))

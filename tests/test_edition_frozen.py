@@ -154,6 +154,19 @@ def test_an_approved_edition_of_other_content_certifies_nothing(
     assert "its content has sha256 000000000000" in found.reason
 
 
+def test_a_draft_writes_no_certificate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--profile", "instance/azure-nd96isr-h100-v5", "--spec", "1.1-draft"]
+    out = tmp_path / "certificate.json"
+    words += ["--evidence", str(tmp_path), "--out", str(out)]
+    assert speccheck(["certify", *words]) == 2
+    assert "edition 1.1-draft certifies nothing: it is a draft" in (
+        capsys.readouterr().err
+    )
+    assert not out.exists()
+
+
 def test_a_draft_does_not_judge_for_certification(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -52,7 +52,7 @@ def certified(name: str, *spoils: str) -> Certification:
         fleet = Fleet(2, name, 1, "certify")
         write_kit(KitOrder(fleet, Planting(), folder, spoils))
         evidence = read_evidence(folder, NOW, 30)
-        assert not evidence.problems
+        assert not evidence.kit.problems
         return certify(Order(f"instance/{name}", is_pinned=True), evidence, NOW)
 
 

@@ -14,6 +14,7 @@ import yaml
 from reported_fleets import healthy_fleet, kept
 from speccheck.validator.certification.certificate_model import Tailored
 from speccheck.validator.cli.main import main
+from speccheck.validator.edition_in_use import edition_of
 from speccheck.validator.request import Request
 from speccheck.validator.spec.edition import load_edition
 from speccheck.validator.tailoring.told import tailored
@@ -227,9 +228,9 @@ def test_sarif_lists_own_numbers_with_the_edition(
 
 @pytest.mark.usefixtures("write")
 def test_a_certificate_gets_what_its_shape_asks_for() -> None:
-    (row,) = tailored(Request((), tailoring="own.yaml"))
+    (row,) = tailored(edition_of(Request((), tailoring="own.yaml")))
     assert Tailored.model_validate(row).own_value == 12
-    assert tailored(Request(())) == []
+    assert tailored(edition_of(Request(()))) == []
 
 
 def test_a_table_over_nodes_and_a_name_can_be_tailored(

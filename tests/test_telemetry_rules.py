@@ -32,7 +32,8 @@ OF_LOGS = frozenset(
     {
         *("BATCH-005", "CKPT-009", "DATA-003", "ENER-001", "ENER-002", "FT-009"),
         *("FT-010", "FT-045", "MEM-008", "META-001", "META-002", "OBS-001"),
-        *("OBS-002", "OBS-003", "OBS-004", "OBS-005", "OBS-006", "OBS-008", "OBS-009"),
+        *("OBS-002", "OBS-003", "OBS-004", "OBS-005", "OBS-006", "OBS-007"),
+        *("OBS-008", "OBS-009"),
     }
 )
 
@@ -58,6 +59,7 @@ def training(rows: int = 60, every: int = 10) -> list[Row]:
             "train.data_wait": 0.004,
             "gpu.memory.ooms": 0,
             "gpu.memory.alloc_retries": 0,
+            "train.mfu": 0.43,
             "train.tokens_total": number * every * 4_194_304,
         }
         for number in range(1, rows + 1)

@@ -2,6 +2,9 @@
 
 import json
 import random
+import subprocess
+import sys
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -117,8 +120,6 @@ def _field(trial: Trial, chance: random.Random) -> str:
     payload = read_envelope(trial.certificate.read_bytes()).payload
     statement = json.loads(payload)
     told = _change_one(statement, chance)
-    from base64 import b64encode  # noqa: PLC0415
-
     changed = json.dumps(
         statement, sort_keys=True, ensure_ascii=False, separators=(",", ":")
     )
@@ -290,6 +291,81 @@ def test_a_machine_of_the_type_is_known(trial: Trial, capsys: Capture) -> None:
     other.write_text(text.replace("NVIDIA H100 80GB HBM3", "NVIDIA H200"), "utf-8")
     assert trial.verify("--node", str(other), with_evidence=False) == 1
     assert "gpus.name is NVIDIA H200, certified is NVIDIA H100" in _joined(capsys)
+
+
+_OWN = """\
+schema: speccheck-tailoring/1
+tailoring:
+  - clause: CKPT-001
+    number: max_unsaved
+    value: {hours}
+    unit: h
+    reason: the night queue is cheap
+    owner: training@example.com
+    expires: 2027-01-31
+"""
+
+
+def test_own_numbers_stand_in_it(trial: Trial, capsys: Capture) -> None:
+    own = trial.kit / "own.yaml"
+    own.write_text(_OWN.format(hours=0.5), "utf-8")
+    assert trial.certify("--tailor", str(own)) == 0
+    (row,) = trial.predicate["edition"]["tailoring"]
+    assert (row["clause"], row["own_value"], row["edition_value"]) == (
+        "CKPT-001",
+        0.5,
+        1,
+    )
+    assert trial.verify() == 0
+    own.write_text(_OWN.format(hours=0.25), "utf-8")
+    capsys.readouterr()
+    assert trial.verify() == 1
+    assert "comes out otherwise" in _joined(capsys)
+
+
+def test_what_holds_by_an_own_number_alone_does_not_hold(
+    trial: Trial, capsys: Capture
+) -> None:
+    own = trial.kit / "own.yaml"
+    own.write_text(_OWN.format(hours=12), "utf-8")
+    trial.rewrite(
+        "job/config.yaml",
+        lambda text: text.replace("checkpoint:\n  enabled: true", _UNSAVED),
+    )
+    assert trial.certify("--tailor", str(own)) == 1
+    assert "no L1: CKPT-001: " in _joined(capsys)
+
+
+_UNSAVED = "checkpoint:\n  enabled: false"
+_ALONE = """
+import socket, sys
+
+def refuse(*_: object, **__: object) -> None:
+    raise AssertionError("network")
+
+socket.socket = socket.create_connection = socket.getaddrinfo = refuse
+from speccheck.validator.cli.main import main
+
+code = main(sys.argv[1:])
+assert "torch" not in sys.modules
+assert "pynvml" not in sys.modules
+sys.exit(code)
+"""
+
+
+def test_it_takes_neither_a_network_nor_torch(trial: Trial) -> None:
+    key = str(trial.folder / "key.pub.pem")
+    words = ["verify", str(trial.certificate), "--key", key, "--synthetic"]
+    words += ["--evidence", str(trial.kit), "--now", NOW.isoformat(), "--quiet"]
+    ended = subprocess.run(
+        [sys.executable, "-c", _ALONE, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout.split()) == (0, ["verified", "exit", "0"]), (
+        ended.stderr
+    )
 
 
 def test_others_verify_and_read_it(trial: Trial) -> None:

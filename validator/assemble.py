@@ -140,7 +140,7 @@ def _add_node(
     by_type[InstanceProfile] = instance_profile(plan.value("cluster.instance_type"))
     add_conditions(by_type, node)
     if not _TOLD_BY_LOGS.isdisjoint(node.measured):
-        _add_dictionary(by_type)
+        _add_dictionary(by_type, has_series="metrics" in node.measured)
     scopes: list[Scope] = [] if all(file.role in _LIVE for file in files) else ["plan"]
     if any(file.role == "node" for file in files):
         scopes.append("node")
@@ -149,8 +149,11 @@ def _add_node(
     return (*scopes, *(("measurement",) if node.measured else ())), node.measured
 
 
-def _add_dictionary(by_type: dict[type, object]) -> None:
+def _add_dictionary(by_type: dict[type, object], *, has_series: bool) -> None:
     """What metrics mean: only logs of runs have some."""
+    from speccheck.validator.evidence.logs_at_hand import (  # noqa: PLC0415 - seldom
+        LogsAtHand,
+    )
     from speccheck.validator.evidence.measurement.metric_dictionary import (  # noqa: PLC0415
         MetricDictionary,
     )
@@ -159,6 +162,8 @@ def _add_dictionary(by_type: dict[type, object]) -> None:
     )
 
     by_type[MetricDictionary] = metric_dictionary()
+    if has_series:
+        by_type[LogsAtHand] = LogsAtHand()
 
 
 def add_conditions(by_type: dict[type, Any], node: "Node") -> None:

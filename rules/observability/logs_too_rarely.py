@@ -5,7 +5,8 @@ of 10 s that is more than an hour of the whole cluster.
 
 What passes: a line every few steps, as the clause has it, or often enough in time.
 
-Where it does not apply: debug runs. Without a step time only jobs on several nodes are
+Where it does not apply: debug runs, and logs of a run whose files state no interval:
+they show it themselves. Without a step time only jobs on several nodes are
 failed by their steps: a hundred steps of a small model take seconds.
 
 Source: engineering default; Megatron-LM --log-interval (default 100), Hugging Face
@@ -22,6 +23,7 @@ Good::
 
 from collections.abc import Sequence
 
+from speccheck.validator.evidence.logs_at_hand import LogsAtHand
 from speccheck.validator.evidence.mending import rewritten
 from speccheck.validator.evidence.plan import Cluster, Run, Telemetry
 from speccheck.validator.evidence.stated_keys import StatedKeys
@@ -42,13 +44,15 @@ def logs_too_rarely(
     cluster: Cluster,
     run: Run,
     stated: StatedKeys,
+    logs: LogsAtHand | None,
     limit: LogLimit,
 ) -> Verdicts:
     """Judge the interval in steps, then in seconds where the step time is known."""
-    if run.role.value == "debug":
-        return
     interval, step = telemetry.log_interval_steps, run.step_seconds
     by_time = telemetry.log_interval_seconds
+    is_told = interval.is_known or by_time.is_known
+    if run.role.value == "debug" or (logs is not None and not is_told):
+        return
     if by_time.is_known and not interval.is_known:
         yield _by_time(by_time.need(), limit, by_time.places)
         return

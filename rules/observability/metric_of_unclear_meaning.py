@@ -1,17 +1,15 @@
 """A required series whose name or unit does not say which metric it is.
 
-Why it hurts: GiB read as GB, percent as a ratio or milliseconds as seconds make every
-verdict on the values wrong, by up to a factor of a thousand.
+Why it hurts: GiB read as GB, percent as a ratio or milliseconds as seconds make
+verdicts on the values wrong, by up to a factor of a thousand.
 
-What passes: series of the metrics that every run must have, each under a name of one
-metric and in its unit, and ratios that are no percent.
+What passes: required series under names of one metric each, in its unit, and ratios
+that are no percent.
 
-What is unknown: a name that may mean several metrics, one of them required.
-
+What is unknown: a name that may mean a required metric which no other series is.
 Where it does not apply: series that nobody requires. Without a required one: unknown.
 
-Source: open-telemetry/semantic-conventions docs/hardware; NVIDIA/dcgm-exporter
-etc/default-counters.csv.
+Source: open-telemetry/semantic-conventions; dcgm-exporter etc/default-counters.csv.
 
 Bad::
 
@@ -60,10 +58,12 @@ def metric_of_unclear_meaning(
     """Judge each required series; the same fault of one metric is told once."""
     told: dict[str, Verdict] = {}
     judged = 0
+    there = {one.metric.value for one in metrics.each() if one.metric.is_known}
     for series in metrics.each():
         meant = meanings_of(series, dictionary)
         entry = meant[0] if len(meant) == limit.mappings else None
-        if all(one.level != "must" for one in meant):
+        required = {one.id for one in meant if one.level == "must"}
+        if not required or (not series.metric.is_known and required <= there):
             continue
         if entry is None:
             found: Verdict | None = _unclear(series, meant, limit)

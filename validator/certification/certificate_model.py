@@ -45,7 +45,8 @@ class Verifier(_Part):
 class CertificateEdition(_Part):
     """What was judged against.
 
-    is_pinned: the user named it. tailoring: own numbers, each with its reason.
+    is_pinned: the user named it. tailoring: own numbers, each with its reason, of
+    tailoring_file, which lies with the evidence; empty for none.
     """
 
     id: str
@@ -53,6 +54,7 @@ class CertificateEdition(_Part):
     is_pinned: bool
     sha256: Sha256
     tailoring: list["Tailored"]
+    tailoring_file: str
 
 
 class Tailored(_Part):

@@ -36,7 +36,7 @@ class Order(Record):
     """What is asked for.
 
     instance: the type of machine. profiles: others, by name. is_pinned: the user named
-    the edition.
+    the edition. tailoring: a file of own numbers; empty for none.
     """
 
     instance: str
@@ -44,6 +44,7 @@ class Order(Record):
     is_pinned: bool = False
     profiles: tuple[str, ...] = ()
     plugins: bool = False
+    tailoring: str = ""
 
 
 class Specimen(Record):
@@ -84,6 +85,7 @@ def request_of(order: Order, subject: Subject) -> Request:
         profiles=order.profiles,
         spec=order.spec,
         plugins=order.plugins,
+        tailoring=order.tailoring or None,
         full=True,
     )
 

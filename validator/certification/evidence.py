@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
-from speccheck.validator.certification.evidence_file import EvidenceFile, Problem
+from speccheck.validator.certification.evidence_file import EvidenceFile, Kit, Problem
 from speccheck.validator.certification.judging import Machine, Subject
 from speccheck.validator.certification.kit import OpenedFile, open_kit
 from speccheck.validator.evidence.record import Record
@@ -30,22 +30,19 @@ class LeftOut(Record):
 class Evidence(Record):
     """All that a kit gives.
 
-    files: of the kit, those that are judged. files_left_out: those that could be and
-    are not, left_out: why. problems: files that cannot be read. passed_over: what is
-    not looked at.
+    kit: all that the folder holds. files: those of it that are judged. files_left_out:
+    those that could be and are not, left_out: why.
     """
 
-    folder: str
+    kit: Kit
     files: tuple[EvidenceFile, ...]
     subject: Subject
     files_left_out: tuple[EvidenceFile, ...]
     left_out: tuple[LeftOut, ...]
-    problems: tuple[Problem, ...]
-    passed_over: tuple[Problem, ...]
 
     def path_of(self, file: ReadFile) -> str:
         """The path of a file below the folder."""
-        return os.path.relpath(file.status.path, self.folder).replace(os.sep, "/")
+        return os.path.relpath(file.status.path, self.kit.folder).replace(os.sep, "/")
 
 
 class SeveralJobs(Exception):  # noqa: N818 - a usage error with its own message
@@ -76,14 +73,18 @@ def read_evidence(
     left_out = [*_out_of_time(opened, now, most_days)]
     unread = {one.path for one in left_out}
     taken = [one for one in opened if one.found and one.file.path not in unread]
-    return Evidence(
+    kit = Kit(
         folder,
+        tuple(one.file for one in opened),
+        tuple(Problem(one.file.path, one.problem) for one in opened if one.problem),
+        tuple(passed_over),
+    )
+    return Evidence(
+        kit,
         tuple(one.file for one in taken),
         _subject(taken, expected),
         tuple(one.file for one in opened if one.file.path in unread),
         tuple(left_out),
-        tuple(Problem(one.file.path, one.problem) for one in opened if one.problem),
-        tuple(passed_over),
     )
 
 

@@ -26,6 +26,10 @@ def obstacles(
         differing: in what the machines are not of one type.
 
     """
+    if not evidence.subject.job:
+        # Rules would find nothing wrong with files that are not there.
+        told = "the evidence holds no configuration and no launch script of a job"
+        yield Obstacle(_FILES, told)
     observed = [one for one in evidence.files if one.kind != "config"]
     made_up = [one for one in observed if one.synthetic]
     if made_up and len(made_up) < len(observed):

@@ -1,5 +1,6 @@
 """The predicate of a certificate, as plain data (certificate_model.py)."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import chain
@@ -14,6 +15,7 @@ from speccheck.validator.certification.tool import program_digest
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.rule_index import rule_entries
+from speccheck.validator.tailoring.told import tailored
 
 SCHEMA = "speccheck-certificate/1"
 _PROVIDERS = ("azure", "aws", "gcp", "oci", "coreweave")
@@ -34,7 +36,6 @@ class Issue(Record):
     run_id: str
     third_party: bool = False
     revocation: str = ""
-    tailoring: tuple[Mapping[str, Any], ...] = ()
 
 
 def predicate(found: Certification, issue: Issue) -> dict[str, Any]:
@@ -56,7 +57,8 @@ def predicate(found: Certification, issue: Issue) -> dict[str, Any]:
             "stage": edition.stage,
             "is_pinned": found.order.is_pinned,
             "sha256": edition.sha256,
-            "tailoring": [dict(one) for one in issue.tailoring],
+            "tailoring": tailored(edition),
+            "tailoring_file": _below(found, found.order.tailoring),
         },
         "validity": _validity(found, issue, fields),
         "type": {"fields": fields, "sha256": type_digest(fields)},
@@ -101,6 +103,12 @@ def judged_part(found: Certification) -> dict[str, Any]:
         ],
         "waivers": [*_waivers(found.results)],
     }
+
+
+def _below(found: Certification, path: str) -> str:
+    """A file of the kit as seen from its folder; empty for none."""
+    folder = found.evidence.kit.folder
+    return os.path.relpath(path, folder).replace(os.sep, "/") if path else ""
 
 
 def _verifier(issue: Issue, *, plugins: bool) -> dict[str, Any]:
@@ -210,7 +218,7 @@ def _clause(one: ClauseResult, found: Certification) -> dict[str, Any]:
 
 def _judgement(one: Judged, found: Certification) -> dict[str, Any]:
     finding = one.finding
-    folder = found.evidence.folder.rstrip("/") + "/"
+    folder = found.evidence.kit.folder.rstrip("/") + "/"
     return {
         "rule": finding.rule,
         "outcome": finding.outcome,

@@ -1,5 +1,6 @@
 """Verifies a certificate: signature, dates, digests, arithmetic, and judged again."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -13,11 +14,13 @@ from speccheck.validator.certification.certifying import (
     terms_of,
 )
 from speccheck.validator.certification.evidence import Evidence, read_evidence
+from speccheck.validator.certification.kit import KitError
 from speccheck.validator.certification.predicate import judged_part
 from speccheck.validator.certification.tool import program_digest
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.signing.statement import Statement
 from speccheck.validator.spec.edition import UnknownEdition, load_edition
+from speccheck.validator.tailoring.told import tailored
 
 Outcome = Literal["pass", "fail", "unknown", "not asked"]
 _CLOCKS_APART = timedelta(minutes=10)
@@ -156,7 +159,7 @@ def _by_evidence(
 def _differences(found: Certificate, evidence: Evidence) -> Iterator[str]:
     told = {one.path: one.sha256 for one in found.evidence}
     there = {one.path: one.sha256 for one in evidence.files}
-    unread = {one.path for one in evidence.problems}
+    unread = {one.path for one in evidence.kit.problems}
     for path in sorted({*told, *there}):
         if path not in there:
             what = "cannot be read" if path in unread else "is missing"
@@ -179,9 +182,14 @@ def _again(
         found.edition.is_pinned,
         tuple(found.asked_profiles),
         bool(found.verifier.tool.plugins),
+        _own_numbers(found, evidence),
     )
     fresh = certify(order, evidence, created)
     part = judged_part(fresh)
+    part["edition"] = {
+        **predicate["edition"],
+        "tailoring": tailored(fresh.judgements.edition),
+    }
     part["type"] = {"fields": dict(fresh.type_fields), "sha256": found.type.sha256}
     differing = [name for name, value in part.items() if predicate.get(name) != value]
     if differing:
@@ -190,6 +198,15 @@ def _again(
     count = len(found.clauses)
     text = f"the verdicts on {count} clauses come out again"
     return Step("judged again", "pass", text)
+
+
+def _own_numbers(found: Certificate, evidence: Evidence) -> str:
+    """The file of own numbers that was used, in the kit; empty for none."""
+    path = found.edition.tailoring_file
+    if path.startswith(("/", "..")) or "/.." in path:
+        message = f"{path}: own numbers must lie with the evidence"
+        raise KitError(message)
+    return os.path.join(evidence.kit.folder, path) if path else ""
 
 
 def _told(

@@ -19,7 +19,11 @@ from speccheck.validator.certification.evidence import (
 )
 from speccheck.validator.certification.grants import Grant
 from speccheck.validator.certification.kit import KitError
-from speccheck.validator.certification.manifest import ManifestError
+from speccheck.validator.certification.manifest import (
+    ManifestError,
+    differences,
+    read_manifest,
+)
 from speccheck.validator.cli.certificate_files import (
     DERIVED,
     certificate_files,
@@ -35,6 +39,7 @@ from speccheck.validator.report.run_plan_text import run_plan_text
 from speccheck.validator.report.style import Style, counted
 from speccheck.validator.report.write import write
 from speccheck.validator.signing.faults import SigningError
+from speccheck.validator.spec.certifying import refuse_draft
 from speccheck.validator.spec.compose import find_profile
 from speccheck.validator.spec.edition import load_edition
 
@@ -76,6 +81,7 @@ OPTIONS: tuple[Option, ...] = (
     _option("--third-party", "the key is not of who runs the machines"),
     _option("--revocation", "where a revocation would be told", "URL"),
     _option("--synthetic", "certify machines that do not exist; marked as such"),
+    _option("--tailor", "own numbers, a file in the folder of the evidence", "FILE"),
     _option("--nodes", "with --plan: to run on", "N", "integer"),
     _option("--engine", "with --plan: slurm (default), mpi or torchrun", "NAME"),
     _option("--spec", "edition, or a folder with one", "EDITION"),
@@ -152,6 +158,7 @@ def _now(parsed: Parsed) -> datetime:
 def _order(parsed: Parsed) -> Order:
     spec = parsed.values.get("spec")
     edition = load_edition(spec if isinstance(spec, str) else "1.0")
+    refuse_draft(edition)
     found = [find_profile(edition, name) for name in list_of(parsed, "profile")]
     instances = [one.id for one in found if one.kind == "instance"]
     if len(instances) != 1:
@@ -164,7 +171,21 @@ def _order(parsed: Parsed) -> Order:
         isinstance(spec, str),
         tuple(one.id for one in found if one.kind not in {"instance", "use"}),
         "plugins" in parsed.values,
+        _own_numbers(parsed),
     )
+
+
+def _own_numbers(parsed: Parsed) -> str:
+    """The file of own numbers, which must lie with the evidence; empty for none."""
+    told = parsed.values.get("tailor")
+    if not isinstance(told, str):
+        return ""
+    folder = os.path.realpath(str(parsed.values["evidence"]))
+    path = os.path.realpath(told)
+    if os.path.commonpath((folder, path)) != folder:
+        message = f"--tailor {told}: must lie in the folder of the evidence, {folder}"
+        raise UsageError(message)
+    return os.path.normpath(told)
 
 
 def _evidence(parsed: Parsed, order: Order, now: datetime) -> Evidence:
@@ -176,9 +197,15 @@ def _evidence(parsed: Parsed, order: Order, now: datetime) -> Evidence:
         terms_of(order.spec).evidence_age_days,
         expected if isinstance(expected, int) else None,
     )
-    if found.problems:
-        told = "; ".join(f"{one.path}: {one.text}" for one in found.problems[:3])
+    if found.kit.problems:
+        told = "; ".join(f"{one.path}: {one.text}" for one in found.kit.problems[:3])
         message = f"{folder}: {told}; mend or delete what cannot be read"
+        raise KitError(message)
+    manifest = read_manifest(folder)
+    changed = differences(manifest, found.kit) if manifest else ()
+    if changed:
+        told = "; ".join(f"{one.path} {one.text}" for one in changed[:3])
+        message = f"{folder}: {told}"
         raise KitError(message)
     if not found.files:
         message = f"{folder}: holds no evidence; speccheck certify --plan says what"

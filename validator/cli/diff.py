@@ -1,7 +1,9 @@
-"""`speccheck diff A B`: what differs between two machines, or between two days."""
+"""`speccheck diff A B`: two machines, two days, two certificates or two reports."""
 
 import sys
 
+from speccheck.validator.certification.reading import CertificateError
+from speccheck.validator.cli.diff_documents import diff_documents, kind_of_both
 from speccheck.validator.cli.guarded import guarded
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import (
@@ -13,6 +15,7 @@ from speccheck.validator.comparison.side import Side, side_of
 from speccheck.validator.comparison.snapshots import compare
 from speccheck.validator.options import Option
 from speccheck.validator.report.write import write_all
+from speccheck.validator.signing.faults import SigningError
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.reading import (
     load_documents,
@@ -54,18 +57,24 @@ Give the older one first: of one machine it says by how much each counter grew, 
 much an hour. Parts are known again by address and name. What is never the same twice,
 such as temperatures, is one line. Digests made with different salts are not compared.
 
+Of two certificates, or two reports (--output json), it says which track has another
+level and why, which clause came out otherwise, what the machines no longer are, which
+numbers moved beyond their spread, and what came or went of evidence, waivers and
+machines. Signatures are not verified: speccheck verify does that.
+
 Exit codes: 0; with --exit-code 1 where something differs; 2 the command line or a file
-is wrong; 3 no leaf has a value in both; 4 a bug of speccheck.
+is wrong; 3 nothing is in both; 4 a bug of speccheck.
 {options_help(OPTIONS)}
 """
 
 
 def diff(words: list[str]) -> int:
-    """Compare two snapshots; returns the exit code."""
+    """Compare two documents; returns the exit code."""
     if words[:1] in (["-h"], ["--help"]):
         write_all([((HELP,), None)])
         return 0
-    return guarded(lambda: _diff(parse(words, OPTIONS)), (ReadError, *REFUSALS))
+    refusals = (ReadError, SigningError, CertificateError, *REFUSALS)
+    return guarded(lambda: _diff(parse(words, OPTIONS)), refusals)
 
 
 def _diff(parsed: Parsed) -> int:
@@ -76,7 +85,14 @@ def _diff(parsed: Parsed) -> int:
         message = f"diff takes two snapshots: {parsed.files[0]} is given twice"
         raise UsageError(message)
     outputs = outputs_of(parsed, FORMATS)
-    a, b = map(_side, parsed.files)
+    names = ["standard input" if one == "-" else one for one in parsed.files]
+    texts = [*map(_text, parsed.files)]
+    kind = kind_of_both(texts, names)
+    if kind is not None:
+        reports, code = diff_documents(parsed, kind, texts, outputs)
+        write_all(reports)
+        return code
+    a, b = map(_side, names, texts)
     found = compare(a, b, is_one_machine="one_machine" in parsed.values)
     code = _NOTHING if found.verdict == "nothing_compared" else 0
     if found.verdict == "differs" and "exit_code" in parsed.values:
@@ -101,13 +117,15 @@ def _diff(parsed: Parsed) -> int:
     return code
 
 
-def _side(path: str) -> Side:
-    """The snapshot of a file, or what a capture tells; raises ReadError."""
+def _text(path: str) -> str:
+    """What a file says; raises ReadError."""
     if path == "-":
-        path = "standard input"
-        text = read_stream(path, sys.stdin.buffer)
-    else:
-        text = read_text(path)
+        return read_stream("standard input", sys.stdin.buffer)
+    return read_text(path)
+
+
+def _side(path: str, text: str) -> Side:
+    """The snapshot of a text, or what a capture tells; raises ReadError."""
     if text.lstrip().startswith("{"):
         documents = load_documents(path, text, "json")
         data = documents[0].data if documents else None

@@ -20,7 +20,7 @@ from speccheck.validator.sources.context import ROLES, Context
 from speccheck.validator.sources.files import UnknownFormat
 from speccheck.validator.sources.reader import PluginFault
 from speccheck.validator.spec.compose import UnknownProfile
-from speccheck.validator.spec.edition import UnknownEdition
+from speccheck.validator.spec.edition import UnknownEdition, load_edition
 from speccheck.validator.spec.names import UnknownName
 
 PICTURES = ("svg", "png")
@@ -101,7 +101,7 @@ def request_of(parsed: Parsed, use: str = "ci") -> Request:
             refuse_draft,
         )
 
-        refuse_draft(request.spec)
+        refuse_draft(load_edition(request.spec))
     if parsed.settled is None:
         return request
     return request._replace(for_files=ForFiles(parsed, parsed.settled, _judging))

@@ -13,6 +13,7 @@ from speccheck.validator.report.coverage import (
     Totals,
     totals,
 )
+from speccheck.validator.report.edition_names import tailoring_of
 
 SCHEMA = "speccheck-coverage/1"
 
@@ -27,6 +28,7 @@ def coverage_json(coverage: Coverage) -> str:
             "id": edition.id,
             "stage": edition.stage,
             "sha256": edition.sha256,
+            "tailoring": tailoring_of(edition),
         },
         "totals": _totals(totals(coverage.clauses)),
         "open_musts": [one.clause.id for one in coverage.clauses if one.is_open_must],

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from speccheck.validator.report.report_model import ClauseLevel, EditionName, Tool
+from speccheck.validator.report.report_model import ClauseLevel, CompiledEdition, Tool
 
 
 class _Part(BaseModel):
@@ -83,7 +83,7 @@ class CoverageDocument(_Part):
 
     schema_name: Literal["speccheck-coverage/1"] = Field(alias="schema")
     tool: Tool
-    edition: EditionName
+    edition: CompiledEdition
     totals: ClauseTotals
     open_musts: list[str]
     areas: list[AreaCoverage]

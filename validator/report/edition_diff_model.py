@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from speccheck.validator.report.report_model import EditionName, Tool
+from speccheck.validator.report.report_model import CompiledEdition, Tool
 
 _Scalar = str | int | float
 _Value = _Scalar | list[_Scalar] | None
@@ -100,8 +100,8 @@ class EditionDiff(_Part):
 
     schema_name: Literal["speccheck-edition-diff/1"] = Field(alias="schema")
     tool: Tool
-    before: EditionName
-    after: EditionName
+    before: CompiledEdition
+    after: CompiledEdition
     weight: _Weight
     claims: _Weight | None
     differences: list[EditionDifference]

@@ -16,6 +16,7 @@ from speccheck.validator.report.bench_model import BenchJudgement, BenchPlan
 from speccheck.validator.report.certificate_schema import certificate_schema
 from speccheck.validator.report.coverage_model import CoverageDocument
 from speccheck.validator.report.diff_model import DiffDocument
+from speccheck.validator.report.document_diff.model import DocumentDiff
 from speccheck.validator.report.edition_diff_model import EditionDiff
 from speccheck.validator.report.fleet_model import FleetDocument
 from speccheck.validator.report.history_model import HistoryDocument
@@ -118,6 +119,11 @@ def diff_schema() -> dict[str, Any]:
     return {"$schema": _DRAFT, **DiffDocument.model_json_schema(by_alias=True)}
 
 
+def document_diff_schema() -> dict[str, Any]:
+    """The schema of `speccheck-document-diff/1`."""
+    return {"$schema": _DRAFT, **DocumentDiff.model_json_schema(by_alias=True)}
+
+
 def evidence_schema() -> dict[str, Any]:
     """The schema of `speccheck-evidence/1`."""
     return {"$schema": _DRAFT, **EvidenceDocument.model_json_schema(by_alias=True)}
@@ -195,6 +201,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "certificate": certificate_schema,
     "coverage": coverage_schema,
     "diff": diff_schema,
+    "document-diff": document_diff_schema,
     "edition-diff": edition_diff_schema,
     "evidence": evidence_schema,
     "faults": faults_schema,

@@ -38,12 +38,17 @@ class TailoredNumber(_Part):
     expires: str
 
 
-class EditionName(_Part):
-    """The compiled edition that was judged by; tailoring: own numbers in force."""
+class CompiledEdition(_Part):
+    """A compiled edition: its sha256 is that of its content."""
 
     id: str
     stage: str
     sha256: str
+
+
+class EditionName(CompiledEdition):
+    """The compiled edition that was judged by; tailoring: own numbers in force."""
+
     tailoring: list[TailoredNumber]
 
 

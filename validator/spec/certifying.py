@@ -5,7 +5,7 @@ must find that very edition, so only one that no longer changes will do.
 """
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.spec.edition import Edition, UnknownEdition, load_edition
+from speccheck.validator.spec.edition import Edition, UnknownEdition
 from speccheck.validator.spec.frozen import frozen_editions
 
 _WHY_NOT = {
@@ -40,13 +40,12 @@ def may_certify(edition: Edition) -> Permission:
     return Permission(is_given=True, reason=f"edition {edition.id} is approved{since}")
 
 
-def refuse_draft(spec: str) -> None:
+def refuse_draft(edition: Edition) -> None:
     """Raise UnknownEdition where use certify is asked for by a draft.
 
     To judge by a candidate is how it comes to be approved; a draft may ask for anything
     tomorrow.
     """
-    edition = load_edition(spec)
     if edition.stage == "draft":
         message = (
             f"{may_certify(edition).reason}; judge for certification by an approved "

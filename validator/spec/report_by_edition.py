@@ -79,6 +79,8 @@ def by_edition(
     found: list[Otherwise] = []
     unchanged = 0
     for row in report["findings"]:
+        if row.get("spec") not in (None, before.id):
+            continue  # of a second edition, that only warns
         other = _otherwise(row, after, by_clause, touched, report["plans"])
         if other is None:
             unchanged += 1

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from speccheck.validator.edition_in_use import edition_of
-from speccheck.validator.request import Request
 from speccheck.validator.spec.edition import Edition
 from speccheck.validator.spec.number import NumberValue, OwnNumber, number_text
 
@@ -76,14 +74,11 @@ def _scalar(value: NumberValue | None) -> Scalar | None:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else value
 
 
-def tailored(request: Request) -> list[dict[str, Scalar | None]]:
-    """The own numbers in force, as `speccheck-certificate/1` lists them.
-
-    Raises UnknownEdition or TailoringFault.
-    """
+def tailored(edition: Edition) -> list[dict[str, Scalar | None]]:
+    """The own numbers in force, as `speccheck-certificate/1` lists them."""
     return [
         {name: value for name, value in row.items() if name != "unit"}
-        for row in tailoring_data(edition_of(request))
+        for row in tailoring_data(edition)
     ]
 
 

@@ -1,0 +1,1 @@
+"""Two certificates, or two reports, beside each other."""
