@@ -13,7 +13,7 @@ from browser import PROGRAM, Browser, browser
 from speccheck.validator.cli.main import main
 from speccheck.validator.machine_layout import layout_of_node
 from speccheck.validator.report.forms.html_certificate import certificate_page
-from speccheck.validator.report.topology_svg import topology_html
+from speccheck.validator.report.specimen_pictures import specimen_pictures
 from speccheck.validator.simulation.healthy import healthy_node
 from speccheck.validator.sources.formats.snapshot import node_of
 
@@ -30,7 +30,7 @@ def certificate_text() -> str:
     predicate = json.loads(CERTIFICATE.read_text("utf-8"))
     snapshot = healthy_node(predicate["instance_type"])
     layout = layout_of_node(node_of(snapshot, "node0001.json"))
-    pictures = [] if layout is None else [topology_html(layout)]
+    pictures = specimen_pictures([layout] * len(predicate["specimens"]))
     return certificate_page(predicate, pictures=pictures)
 
 

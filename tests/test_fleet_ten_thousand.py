@@ -12,6 +12,7 @@ import fleet_report
 from pictures import drawn_lines, told_lines
 from speccheck.validator.report.fleet_groups import fleet_groups
 from speccheck.validator.report.fleet_told import FleetTold
+from speccheck.validator.report.forms.html_fleet import fleet_html
 
 _LINES_OF_A_SCREEN = 50
 # What finds a fault that no node shows by itself.
@@ -66,3 +67,10 @@ def test_all_of_it_fits_one_screen(many: Many) -> None:
     assert len(shown.splitlines()) < _LINES_OF_A_SCREEN
     picture = fleet_report.MANY_PICTURE.read_text("utf-8")
     assert drawn_lines(picture) == lines, "run make fleet-report"
+
+
+def test_the_page_of_it_stays_small(many: Many) -> None:
+    text = "".join(fleet_html(many.told))
+    assert len(text) < 1_000_000
+    assert text.count("<i ") > 10_000  # a cell each, and the legend
+    assert text.count('<svg class="histogram"') == 6

@@ -58,7 +58,7 @@ def test_the_page_is_whole_and_says_what_the_certificate_says(
     page = Page(certificate_page(predicate))
     page.demand_alone()
     for part in (
-        "SYNTHETIC made by speccheck simulate. No such machine was looked at",
+        "SYNTHETIC made by speccheck simulate: No such machine was looked at",
         "azure-nd96isr-h100-v5 L3 on 3 tracks, L2 on 3 tracks",
         "self-attested; 1 clause waived; 1 number of the edition replaced",
         "comm-topology ✓ granted ✓ granted ✓ granted 71 22 96 99%",
@@ -75,7 +75,7 @@ def test_the_page_is_whole_and_says_what_the_certificate_says(
         "ceiling 90 s",
         "4 GiB 398.2 383.1 378.7 403 360 480 ✓ above the floor",
         "✓ specimens 1-3: 144 of 144 links are active nvlink_down",
-        "FAB-024 Errors of ports stay rare should, L2 ~ waived ✗ mlx5_3 port 1, spec",
+        "FAB-024 Errors of ports stay rare should, L2 ~ waived ~ mlx5_3 port 1, spec",
         "specimen 2: 12 symbol errors in an hour, at most 10",
         "1 clause not applicable",
         "cable is on order (TICKET-4411) fabric-team 2026-12-31",
@@ -120,6 +120,16 @@ def test_what_was_verified_is_told_step_by_step(predicate: Predicate) -> None:
     assert "evidence ? not done no folder" in page.text  # what is not known is no pass
     assert "at 2026-11-22T10:00:00Z" in page.text
     assert "not verified" not in page.text
+    # What is rejected is said before anything that it claims.
+    assert "REJECTED: verdict" in page.text
+    assert '<header class="error">' in text
+    verified["steps"] = verified["steps"][:1]
+    predicate["synthetic"] = None
+    text = certificate_page(predicate, verified=verified)
+    assert "✓ verified: all of 1 step" in Page(text).text
+    assert '<header class="good">' in text
+    nothing = Page(certificate_page(predicate, verified={"steps": []}))
+    assert "? verified in part" in nothing.text
     assert text.count("<script") == 1
 
 
@@ -161,6 +171,30 @@ def test_nothing_of_a_hostile_certificate_becomes_markup(predicate: Predicate) -
     shown = "".join(certificate_text(predicate, Style()))
     for harm in HARMFUL[5:]:
         assert harm not in shown, harm
+
+
+def test_what_rules_say_alike_is_told_once(predicate: Predicate) -> None:
+    clause = predicate["clauses"][5]
+    first = clause["judgements"][0] | {"message": "", "measured": None}
+    clause["judgements"] = [
+        first | {"subject": f"GPU {number}", "specimen": machine["name"]}
+        for machine in predicate["specimens"]
+        for number in range(8)
+    ]
+    clause["judgements"].append(
+        first | {"rule": "too_few", "measured": 8, "required": 8}
+    )
+    page = Page(certificate_page(predicate))
+    assert "✓ GPU 0-7, specimens 1-3: not found: nvlink_down" in page.text
+    assert "8 against 8 too_few" in page.text
+
+
+def test_a_level_of_which_no_clause_applies_is_not_said_to_be_denied(
+    predicate: Predicate,
+) -> None:
+    predicate["tracks"][4] |= {"level": "L2", "highest": "L2"}
+    page = Page(certificate_page(predicate))
+    assert "fabric ✓ granted ✓ granted \u2013 no clause" in page.text
 
 
 def test_secrets_do_not_reach_the_page(predicate: Predicate) -> None:

@@ -132,7 +132,7 @@ def test_the_filter_of_a_certificate_finds_clauses(
     tab: Browser, certificate: Path
 ) -> None:
     tab.show(certificate)
-    rows = "#clauses tbody tr"
+    rows = "#clauses tbody tr, #clauses .idle li"
     before = seen(tab, rows)
     assert before == 34  # two more are folded: they do not apply
     said = filtered(tab, "hw-005 copies")
@@ -150,6 +150,12 @@ def test_the_filter_of_a_certificate_finds_clauses(
     assert filtered(tab, "") == ""
     assert seen(tab, rows) == before
     assert seen(tab, "#tracks") == 1
+
+
+def test_the_filter_works_on_a_phone(tab: Browser, certificate: Path) -> None:
+    tab.show(certificate, width=390)
+    filtered(tab, "hw-005")
+    assert seen(tab, "#clauses tbody tr, #clauses .idle li") == 1
 
 
 def test_a_link_leads_out_of_the_filter(tab: Browser, certificate: Path) -> None:

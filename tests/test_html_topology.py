@@ -11,6 +11,7 @@ from hostile_files import BIDI, ESCAPES, HARMFUL, QUOTES, SCRIPT, STYLE_END
 from html_reading import Page
 from speccheck.validator.evidence.node.node import Node
 from speccheck.validator.machine_layout import MachineLayout, layout_of_node
+from speccheck.validator.report.specimen_pictures import specimen_pictures
 from speccheck.validator.report.topology_svg import topology_html
 from speccheck.validator.simulation.healthy import healthy_node
 from speccheck.validator.sources.formats.snapshot import node_of
@@ -197,6 +198,20 @@ def test_a_snapshot_without_gpus_and_adapters_has_no_picture() -> None:
     assert layout_of_node(made(content)) is None
     content["gpus"] = content["rdma_ports"] = UNTOLD
     assert layout_of_node(made(content)) is None
+
+
+def test_machines_that_are_joined_alike_are_drawn_once() -> None:
+    odd = node()
+    _link_down(odd)
+    layouts = [laid(node()), laid(node()), laid(odd), None]
+    text = "".join(specimen_pictures(layouts))
+    assert re.findall("<h3>([^<]*)</h3>", text) == ["Specimens 1-2", "Specimen 3"]
+    assert text.count('<figure class="topology">') == 2
+    many = [
+        layouts[0]._replace(product=f"{n}") for n in range(6) if layouts[0] is not None
+    ]
+    assert "2 more specimens are not drawn" in "".join(specimen_pictures(many))
+    assert specimen_pictures([None]) == []
 
 
 def test_a_hostile_snapshot_is_drawn_and_bounded() -> None:

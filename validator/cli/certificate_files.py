@@ -28,7 +28,6 @@ from speccheck.validator.signing.statement import (
 DERIVED = ("test-result", "svr")
 _DEFAULT = "certificate.json"
 _NOBODY = "unnamed"
-_MOST_PICTURES = 2
 
 
 class CertificateFiles(Record):
@@ -101,28 +100,25 @@ def certificate_files(
             certificate_page,
         )
 
-        pictures = [*_pictures(found)]
-        contents.append((certificate_page(said, pictures=pictures), page))
+        contents.append((certificate_page(said, pictures=_pictures(found)), page))
     return CertificateFiles(said, tuple(contents), out)
 
 
-def _pictures(found: Certification) -> Iterator[str]:
-    """The first machines as they are wired, each under its name."""
-    from speccheck.validator.machine_layout import (  # noqa: PLC0415 - of pages
-        layout_of_node,
+def _pictures(found: Certification) -> list[str]:
+    """The machines as their snapshots tell that they are joined."""
+    from speccheck.validator.machine_layout import layout_of_node  # noqa: PLC0415
+    from speccheck.validator.report.specimen_pictures import (  # noqa: PLC0415
+        specimen_pictures,
     )
-    from speccheck.validator.report.forms.html_text import (  # noqa: PLC0415
-        escaped,
-    )
-    from speccheck.validator.report.topology_svg import (  # noqa: PLC0415
-        topology_html,
-    )
+    from speccheck.validator.sources.joining.one_node import joined  # noqa: PLC0415
 
-    for machine in found.evidence.subject.machines[:_MOST_PICTURES]:
-        for one in machine.files[0].readings:
-            layout = layout_of_node(one.node) if one.node else None
-            if layout is not None:
-                yield f"<h3>{escaped(machine.name)}</h3>\n{topology_html(layout)}"
+    machines = (
+        [one.node for file in machine.files for one in file.readings if one.node]
+        for machine in found.evidence.subject.machines
+    )
+    return specimen_pictures(
+        [layout_of_node(joined(nodes)) if nodes else None for nodes in machines]
+    )
 
 
 def _signed(statement: Statement, signer: Signer) -> str:

@@ -27,10 +27,11 @@ OUTCOMES: dict[str, tuple[str, str]] = {
 _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     "bytes_per_second": ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s")),
     "flops_per_second": ((1e12, "TFLOP/s"), (1e9, "GFLOP/s")),
+    "bits_per_second": ((1e9, "Gbit/s"), (1e6, "Mbit/s")),
     "seconds": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")),
 }
 _MOST_BYTES = 10**18
-_LONGEST = 60  # of a condition or a unit
+_LONGEST = 120  # of a condition or a unit
 
 
 def granted_words(found: Certificate) -> str:
@@ -63,6 +64,8 @@ def cell_of(track: Track, level: str) -> tuple[str, str]:
     """Outcome and words for one track at one level."""
     if track.level is not None and level <= track.level:
         return "pass", "granted"
+    if level > track.highest:
+        return "not_applicable", "no clause"
     denied = [one for one in track.denied if one.level == level]
     if any(one.outcome in {"fail", "error"} for one in denied):
         return "fail", "denied"
@@ -100,12 +103,16 @@ def conditions_of(
             continue
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if isinstance(value, str):
-            told.append(value[:_LONGEST])
+            told.append(_cut(value))
         elif name.endswith("_bytes") and is_number and 0 < value < _MOST_BYTES:
             told.append(shown_bytes(float(value)))
         else:
             told.append(f"{name.replace('_', ' ')[:_LONGEST]} {value:,}")
     return told
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 def held(one: Measured) -> tuple[str, str]:

@@ -36,6 +36,7 @@ from speccheck.validator.report.forms.html_text import (
     section,
     table,
 )
+from speccheck.validator.report.style import counted
 
 _SHEETS = ("html_synthetic", "html_certificate", "html_topology")
 _SCRIPTS = ("html_certificate",)
@@ -84,7 +85,7 @@ def certificate_page(
     return (
         page_head(title, sheets=_SHEETS, scripts=_SCRIPTS)
         + _synthetic(found)
-        + _head(found)
+        + _head(found, verified)
         + contents(links)
         + f"<main>\n{body}</main>\n{_foot(found)}"
         + page_end(_SCRIPTS)
@@ -107,13 +108,15 @@ def _synthetic(found: Certificate) -> str:
     if found.synthetic is None:
         return ""
     one = found.synthetic
-    return synthetic_html(f"made by {one.by}. {one.note} It certifies nothing.")
+    return synthetic_html(
+        f"made by {one.by}: {one.note.rstrip('.')}. It certifies nothing."
+    )
 
 
-def _head(found: Certificate) -> str:
-    colour = "good" if all(one.level for one in found.tracks) else "unknown"
-    if found.synthetic is not None:
-        colour = "unknown"
+def _head(found: Certificate, verified: Mapping[str, Any] | None) -> str:
+    trust, words = _trust(verified)
+    is_sure = trust == "good" and found.synthetic is None
+    colour = "error" if trust == "error" else "good" if is_sure else "unknown"
     told = caveats(found)
     caveat = f'<p class="caveat">{escaped("; ".join(told))}</p>\n' if told else ""
     share = found.coverage.share
@@ -132,7 +135,9 @@ def _head(found: Certificate) -> str:
     return (
         f'<header class="{colour}">\n<p class="tool">speccheck certificate</p>\n'
         f'<h1><span class="word">{escaped(found.instance_type)}</span> '
-        f"{escaped(granted_words(found))}</h1>\n{caveat}"
+        f"{escaped(granted_words(found))}</h1>\n"
+        f'<p class="trust"><span class="{trust}">{_MARKS[trust]} '
+        f"{escaped(words)}</span></p>\n{caveat}"
         f'<p id="expired" class="expired" role="status"></p>\n'
         f'<dl class="facts">{pairs}</dl>\n</header>\n'
     )
@@ -147,6 +152,23 @@ def _until(found: Certificate) -> str:
     return (
         f'<time id="not-after" datetime="{escaped(text)}">{escaped(text[:10])}</time>'
     )
+
+
+def _trust(verified: Mapping[str, Any] | None) -> tuple[str, str]:
+    """Whether this is what was signed, as far as somebody looked: colour and words."""
+    if verified is None:
+        return "unknown", "not verified"
+    steps = list(verified.get("steps") or ())
+    outcomes = {
+        word: [str(one.get("name", "")) for one in steps if one.get("outcome") == word]
+        for word in ("pass", "fail")
+    }
+    if outcomes["fail"]:
+        return "error", f"REJECTED: {', '.join(outcomes['fail'][:_MOST_STEPS])}"
+    left = len(steps) - len(outcomes["pass"])
+    if left or not steps:
+        return "unknown", f"verified in part: {counted(left, 'step')} not done"
+    return "good", f"verified: all of {counted(len(steps), 'step')}"
 
 
 def _verified(found: Mapping[str, Any] | None) -> str:

@@ -1,6 +1,7 @@
 """The clauses of a certificate by track: how each came out, and who judged so."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from speccheck.validator.certification.certificate_model import (
     Certificate,
@@ -12,10 +13,13 @@ from speccheck.validator.report.forms.html_text import (
     breakable,
     escaped,
     folded,
+    listed,
     row,
     table,
 )
 from speccheck.validator.report.style import counted
+from speccheck.validator.report.subjects import folded_subjects
+from speccheck.validator.report.written import written
 
 _COLOURS = {
     "pass": "good",
@@ -25,11 +29,11 @@ _COLOURS = {
     "waived": "warning",
 }
 _FEW = 2  # judgements that are read without a click
-_MOST_JUDGEMENTS = 40  # of a clause
-_MOST_EVIDENCE = 4
+_MOST_JUDGEMENTS, _FEWEST_JUDGEMENTS = 40, 4  # of a clause
+_MOST_OF_ALL = 4000  # judgements of all clauses together
+_MOST_SUBJECTS = 64
 _MOST_CLAUSES = 800
-_SHORT = 12  # characters of a digest
-_Alike = tuple[str, str, str, str]
+_Alike = tuple[str, str, str]  # outcome, rule, what was found
 
 
 def clauses_html(found: Certificate) -> str:
@@ -41,12 +45,14 @@ def clauses_html(found: Certificate) -> str:
     )
     tracks = [one.track for one in found.tracks]
     others = sorted({one.tracks[0] for one in shown if one.tracks} - {*tracks})
+    most = max(_FEWEST_JUDGEMENTS, _MOST_OF_ALL // max(1, len(shown)))
+    most = min(_MOST_JUDGEMENTS, most)
     parts = [
         _track(
             track,
             [one for one in shown if (one.tracks or [""])[0] == track],
             [one for one in shown if track in one.tracks[1:]],
-            names,
+            partial(_row, names=names, most=most),
         )
         for track in (*tracks, *others, "")
     ]
@@ -60,7 +66,7 @@ def _track(
     track: str,
     own: Sequence[ClauseResult],
     also: Sequence[ClauseResult],
-    names: Mapping[str, int],
+    told: Callable[[ClauseResult], str],
 ) -> str:
     if not own and not also:
         return ""
@@ -69,11 +75,10 @@ def _track(
     parts = [f"<h3>{escaped(track or 'of no track')}</h3>\n"]
     heads = ("clause", "level", "outcome", "what was found")
     if judged:
-        rows = (_row(one, names) for one in judged)
+        rows = map(told, judged)
         parts.append(table(f"Clauses of {track}", heads, rows, name="clauses"))
     if idle:
-        rows = (_row(one, names) for one in idle)
-        body = table(f"Clauses of {track} that do not apply", heads, rows)
+        body = listed(map(_idle, idle), "idle")
         parts.append(folded(f"{counted(len(idle), 'clause')} not applicable", body))
     if also:
         links = ", ".join(_link(one) for one in also)
@@ -81,41 +86,65 @@ def _track(
     return "".join(parts)
 
 
+def _idle(one: ClauseResult) -> str:
+    name = escaped(one.clause)
+    return (
+        f'<span class="id" id="clause-{name}">{name}</span> {escaped(one.title)} '
+        f"<small>{one.level}, {one.certification_level}</small>"
+    )
+
+
 def _link(one: ClauseResult) -> str:
     name = escaped(one.clause)
     return f'<a href="#clause-{name}">{name}</a> {OUTCOMES[one.outcome][1]}'
 
 
-def _row(one: ClauseResult, names: Mapping[str, int]) -> str:
+def _row(one: ClauseResult, *, names: Mapping[str, int], most: int) -> str:
     mark, words = OUTCOMES[one.outcome]
     colour = _COLOURS.get(one.outcome, "none")
-    told = list(_judgements(one.judgements, names))
+    told = list(_judgements(one.judgements, names, most))
     rest = "".join(told[_FEW:])
     more = folded(f"{len(told) - _FEW} more", rest) if rest else ""
     name, title = escaped(one.clause), escaped(one.title)
     return row(
         [
-            f'<span class="id" id="clause-{name}">{name}</span><br>{title}',
-            f"{one.level}, {one.certification_level}",
+            f'<span class="id" id="clause-{name}">{name}</span> <br>{title}',
+            f'<span class="id">{one.level}, {one.certification_level}</span>',
             f'<span class="id {colour}">{mark} {words}</span>',
             "".join(told[:_FEW]) + more,
         ]
     )
 
 
-def _judgements(found: Sequence[Judgement], names: Mapping[str, int]) -> Iterator[str]:
-    """What rules say, the same of several specimens once."""
+def _judgements(
+    found: Sequence[Judgement], names: Mapping[str, int], most: int
+) -> Iterator[str]:
+    """What rules say, the same of several parts and specimens once."""
     order = list(OUTCOMES)
     alike: dict[_Alike, list[Judgement]] = {}
-    for one in sorted(found, key=lambda one: order.index(one.outcome)):
-        key: _Alike = one.outcome, one.rule, one.subject, one.message
+    for one in sorted(found, key=lambda one: order.index(_shown_as(one))):
+        key = _shown_as(one), one.rule, _told(one)
         alike.setdefault(key, []).append(one)
     groups = list(alike.items())
-    for key, group in groups[:_MOST_JUDGEMENTS]:
+    for key, group in groups[:most]:
         yield _judgement(key, group, names)
-    if len(groups) > _MOST_JUDGEMENTS:
-        more = counted(len(groups) - _MOST_JUDGEMENTS, "more judgement")
+    if len(groups) > most:
+        more = counted(len(groups) - most, "more judgement")
         yield f'<p class="note">{more} in the certificate</p>\n'
+
+
+def _shown_as(one: Judgement) -> str:
+    """The outcome; what fails and is waived is not shown as a failure alone."""
+    return "waived" if one.waived and one.outcome == "fail" else one.outcome
+
+
+def _told(one: Judgement) -> str:
+    """What was found; a rule is named for what it looks for, and finds it seldom."""
+    if one.message:
+        return one.message
+    if one.measured is not None and one.required is not None:
+        return f"{written(one.measured)} against {written(one.required)}"
+    return "not found:" if one.outcome == "pass" else ""
 
 
 def _judgement(
@@ -123,16 +152,17 @@ def _judgement(
     group: Sequence[Judgement],
     names: Mapping[str, int],
 ) -> str:
-    outcome, rule, subject, message = key
+    outcome, rule, told = key
     mark = OUTCOMES[outcome][0]
     numbers = sorted({names[one.specimen] for one in group if one.specimen in names})
-    about = [subject] if subject else []
+    subjects = [one.subject for one in group if one.subject not in {"", "node"}]
+    about = [folded_subjects(subjects[:_MOST_SUBJECTS])] if subjects else []
     if numbers:
         plural = "s" if len(numbers) > 1 else ""
         about.append(f"specimen{plural} {_ranges(numbers)}")
     where = f"{', '.join(about)}: " if about else ""
     return (
-        f'<p class="judgement">{mark} {escaped(where)}{escaped(message)} '
+        f'<p class="judgement">{mark} {escaped(where)}{escaped(told)} '
         f"<small>{breakable(rule)}</small></p>\n"
     )
 

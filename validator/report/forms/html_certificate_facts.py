@@ -66,12 +66,14 @@ def specimens_html(found: Certificate) -> str:
     shown = found.specimens[:_MOST_SPECIMENS]
     rows = (_specimen(number, one) for number, one in enumerate(shown, start=1))
     heads = ("specimen", "name", "taken", ">files", "identity")
+    expected = found.expected_machines
+    many = "" if expected is None else f"<p>{expected:,} machines were expected.</p>\n"
     note = (
-        '<p class="note">Names and serial numbers are salted digests: equal within a '
-        "site, and telling nobody else anything.</p>\n"
+        '<p class="note">Serial numbers and addresses are salted digests: equal within '
+        "a site, and telling nobody else anything.</p>\n"
     )
     body = table("Specimens", heads, rows)
-    return note + body + _more(len(found.specimens) - len(shown), "specimen")
+    return many + note + body + _more(len(found.specimens) - len(shown), "specimen")
 
 
 def _specimen(number: int, one: Specimen) -> str:
@@ -98,10 +100,13 @@ def judged_by_html(found: Certificate) -> str:
         if verifier.self_attested
         else ""
     )
+    asked = ", ".join(code(one) for one in found.asked_profiles[:_MOST_ROWS])
+    pinned = "named by the user" if edition.is_pinned else "the newest that there was"
     rows = [
-        ("edition", f"{escaped(edition.id)} ({escaped(edition.stage)})"),
+        ("edition", f"{escaped(edition.id)} ({escaped(edition.stage)}), {pinned}"),
         ("edition, sha256", _digest(edition.sha256)),
         ("profiles", ", ".join(code(one) for one in found.profiles[:_MOST_ROWS])),
+        ("profiles asked for", asked or "none beside the instance type"),
         ("program", f"{escaped(tool.name)} {escaped(tool.version)}"),
         ("rules", f"{tool.rules:,}"),
         ("rules, sha256", _digest(tool.rules_sha256)),

@@ -103,7 +103,11 @@ def _lines(ordered: Sequence[Measured]) -> Iterator[Line]:
 
 
 def _title(one: Measured, without: Sequence[str] = ()) -> str:
-    samples = f"{counted(one.count, 'sample')} of {counted(one.specimens, 'specimen')}"
+    samples = counted(one.count, "sample")
+    if one.specimens:
+        samples += f" of {counted(one.specimens, 'specimen')}"
+    else:
+        samples += " of several machines together"
     told = " \u00b7 ".join((*conditions_of(one.conditions, without), samples))
     return f"<h3>{escaped(one.name)} <small>{escaped(told)}</small></h3>\n"
 
@@ -116,7 +120,9 @@ def _held(one: Measured) -> str:
 
 def _bar(one: Measured) -> str:
     scale, unit = scale_of(one.unit, highest_of(one))
-    pairs = zip(_NUMBERS, _numbers(one, scale), strict=True)
+    pairs = [*zip(_NUMBERS, _numbers(one, scale), strict=True)]
+    if one.least == one.most:  # a single value, or the same one each time
+        pairs = [("measured", pairs[0][1]), *pairs[4:]]
     facts = "".join(
         f"<div><dt>{name}</dt><dd>{text} {escaped(unit)}</dd></div>"
         for name, text in pairs
@@ -133,6 +139,8 @@ def _bar(one: Measured) -> str:
 
 def _picture(one: Measured) -> str:
     """The median as a bar, least to most as a whisker, floor and ceiling as lines."""
+    if one.least == one.most and one.floor is None and one.ceiling is None:
+        return ""  # one number says as much
     top = highest_of(one) * _ROOM
     if not 0 < top < float("inf") or one.least < 0:
         return ""

@@ -29,7 +29,7 @@
   show();
 
   // Filter: all words, anywhere in an entry. What is hidden is counted, also in print.
-  const ENTRY = "main .finding:not(.rule), main tbody tr:not(.group), main .quantity, main .heat > i, main ol.first > li";
+  const ENTRY = "main .finding:not(.rule), main tbody tr:not(.group), main .quantity, main .idle > li, main .heat > i, main ol.first > li";
   const entries = [...document.querySelectorAll(ENTRY)].filter(
     (one) => !one.parentElement.closest(ENTRY),
   );
