@@ -241,8 +241,20 @@ def _judged_clauses(
             raised_by=raised_by,
             is_selected=clause.status == "core" or clause.id in added,
             not_applicable=_left_out(clause, profiles),
-            live_only=not is_asked and evidence.isdisjoint(clause.evidence),
+            live_only=not is_asked and evidence.isdisjoint(_deciding(clause)),
         )
+
+
+def _deciding(clause: Clause) -> tuple[str, ...]:
+    """The kinds of evidence that make a clause worth asking.
+
+    What was measured or logged decides a clause of level L3; what machine and plan say
+    of it as well is not enough.
+    """
+    if clause.certification_level != "L3":
+        return clause.evidence
+    own = tuple(o for o in clause.evidence if not o.startswith(("plan.", "node.")))
+    return own or clause.evidence
 
 
 def _raises(
