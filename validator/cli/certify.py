@@ -39,9 +39,9 @@ from speccheck.validator.report.run_plan_text import run_plan_text
 from speccheck.validator.report.style import Style, counted
 from speccheck.validator.report.write import write
 from speccheck.validator.signing.faults import SigningError
-from speccheck.validator.spec.certifying import refuse_draft
+from speccheck.validator.spec.certifying import may_certify
 from speccheck.validator.spec.compose import find_profile
-from speccheck.validator.spec.edition import load_edition
+from speccheck.validator.spec.edition import UnknownEdition, load_edition
 
 _USAGE, _DENIED, _INCONCLUSIVE, _BUG = 2, 1, 3, 4
 _LEVELS = ("L3", "L1", "L2")
@@ -158,7 +158,9 @@ def _now(parsed: Parsed) -> datetime:
 def _order(parsed: Parsed) -> Order:
     spec = parsed.values.get("spec")
     edition = load_edition(spec if isinstance(spec, str) else "1.0")
-    refuse_draft(edition)
+    permission = may_certify(edition)
+    if not permission.is_given:
+        raise UnknownEdition(permission.reason)
     found = [find_profile(edition, name) for name in list_of(parsed, "profile")]
     instances = [one.id for one in found if one.kind == "instance"]
     if len(instances) != 1:
