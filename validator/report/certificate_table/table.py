@@ -8,8 +8,10 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.certificate_words import (
     LEVELS,
     caveats,
+    conditions_of,
     granted_words,
 )
+from speccheck.validator.report.style import counted
 
 # Conditions that must be the same for two numbers to be compared.
 _SAME = ("size_bytes", "nodes", "ranks")
@@ -128,12 +130,15 @@ Key = tuple[str, str, tuple[tuple[str, int], ...]]
 def _rows(found: Sequence[Certificate]) -> Iterator[Row]:
     """Quantities in the order of the first certificate, the largest message first."""
     by_key: list[dict[Key, float]] = [_medians(one.measurements) for one in found]
+    made_up = {number for number, one in enumerate(found) if one.synthetic}
+    # What was made up is no better than what was measured.
+    beside = made_up if len(made_up) < len(found) else set()
     names = dict.fromkeys(key[:2] for one in by_key for key in one)
     for name in names:
         keys = {key for one in by_key for key in one if key[:2] == name}
         for key in sorted(keys, key=_by_size):
             values = tuple(one.get(key) for one in by_key)
-            yield Row(*key, values, _best(values))
+            yield Row(*key, values, _best(values, beside))
 
 
 def _by_size(key: Key) -> tuple[int, ...]:
@@ -157,14 +162,16 @@ def _medians(measured: Iterable[Measured]) -> dict[Key, float]:
     return found
 
 
-def _best(values: Sequence[float | None]) -> tuple[int, ...]:
-    known = [one for one in values if one is not None]
+def _best(values: Sequence[float | None], beside: set[int]) -> tuple[int, ...]:
+    known = {
+        number: one
+        for number, one in enumerate(values)
+        if one is not None and number not in beside
+    }
     if len(known) < 2:  # noqa: PLR2004 - one alone is not better than another
         return ()
-    least = max(known) * (1 - _AS_GOOD)
-    best = tuple(
-        number for number, one in enumerate(values) if one is not None and one >= least
-    )
+    least = max(known.values()) * (1 - _AS_GOOD)
+    best = tuple(number for number, one in known.items() if one >= least)
     return best if len(best) < len(known) else ()
 
 
@@ -220,11 +227,12 @@ def _owner(columns: Sequence[Column], row: Row) -> str:
 
 def conditions_words(row: Row) -> str:
     """The conditions of a row in words: 16 GiB, 2 nodes, 16 ranks."""
-    from speccheck.validator.report.certificate_words import (  # noqa: PLC0415
-        conditions_of,
-    )
-
-    return ", ".join(conditions_of(dict(row.conditions)))
+    told = dict(row.conditions)
+    nodes, ranks = told.pop("nodes", None), told.pop("ranks", None)
+    words = conditions_of(told)
+    words += [counted(nodes, "node")] if nodes else []
+    words += [counted(ranks, "rank")] if ranks else []
+    return ", ".join(words)
 
 
 def highest(levels: Sequence[str | None]) -> tuple[int, ...]:
