@@ -45,8 +45,8 @@ The figures are those of the catalogue
 ([published.yaml](../schemas/catalogues/bandwidth/published.yaml)): runs by default
 settings, of whole machines, from 1 GiB on; each is a row of
 [busbw.csv](../fixtures/ground_truth/busbw.csv), which [bandwidth.md](bandwidth.md)
-judges row by row. A figure without a message size is taken to be of 16 GiB. Averages over
-all sizes, and runs with an algorithm forced on them, are left out.
+judges row by row. A figure without a message size is taken to be of 16 GiB. Averages
+over all sizes, and runs with an algorithm forced on them, are left out.
 """
 _NOTHING = "no published figure of it is in the catalogue: all stays open"
 

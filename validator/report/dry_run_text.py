@@ -93,10 +93,15 @@ def at_most_words(track: DryTrack) -> str:
         return f"none is left: {', '.join(against)} would fail"
     if against:
         return f"{track.at_most} at most: {', '.join(against)} would fail"
-    spoken = counted(len(track.settled), "clause")
     if not track.settled:
         return "no figure speaks of it"
-    return f"nothing speaks against {track.at_most}; {spoken} judged"
+    still = [
+        one.clause
+        for one in track.settled
+        if one.outcome == "unknown" and one.level == "must"
+    ]
+    told = f"no figure speaks against {track.at_most}"
+    return f"{told}; {', '.join(still)} stays open" if still else told
 
 
 def open_words(one: Open) -> str:

@@ -113,7 +113,7 @@ def _sections(table: Table) -> Iterator[tuple[str, list[_Line]]]:
         yield "measured, medians", [_measured(one) for one in table.rows]
 
 
-def _count(value: int | float | None) -> str:
+def _count(value: float | None) -> str:
     if value is None:
         return _MISSING
     return f"{value:,}" if isinstance(value, int) else f"{value:.1%}"
