@@ -5,7 +5,7 @@
 #   make bench      measure start-up and throughput, and the errors of the models
 #   make bench-peers  write docs/peers.md: other linters on the same files, in one run
 #   make accuracy   write docs/accuracy.md and its plot: the models' errors, row by row
-#   make bandwidth  write docs/bandwidth.md: the verdict on every published bandwidth
+#   make bandwidth  write docs/bandwidth.md and docs/certify-published.md: what published figures say
 #   make node-report  draw docs/node-report.svg: the report of a faulty machine
 #   make fleet-report  draw docs/fleet-report.svg: the report of a synthetic fleet
 #   make page-pictures  take the pictures of docs/pages.md: needs chromium
@@ -86,6 +86,7 @@ accuracy: $(INSTALLED_FOR_PLOTS)
 
 bandwidth: $(INSTALLED)
 	$(BIN)/python bench/bandwidth.py
+	$(BIN)/python bench/certify_published.py
 
 node-report: $(INSTALLED)
 	$(BIN)/python bench/node_report.py

@@ -24,6 +24,7 @@ from speccheck.validator.certification.manifest import (
     differences,
     read_manifest,
 )
+from speccheck.validator.certification.reading import CertificateError
 from speccheck.validator.cli.certificate_files import (
     DERIVED,
     certificate_files,
@@ -39,6 +40,7 @@ from speccheck.validator.report.run_plan_text import run_plan_text
 from speccheck.validator.report.style import Style, counted
 from speccheck.validator.report.write import write
 from speccheck.validator.signing.faults import SigningError
+from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.spec.certifying import may_certify
 from speccheck.validator.spec.compose import find_profile
 from speccheck.validator.spec.edition import UnknownEdition, load_edition
@@ -61,6 +63,8 @@ def _option(
 
 OPTIONS: tuple[Option, ...] = (
     _option("--plan", "what to run for a certificate, and stop"),
+    _option("--dry-run", "what published figures would settle, and stop"),
+    _option("--compare", "a table of the certificates that are given, and stop"),
     _option(
         "--profile",
         "type of machine: instance/azure-nd96isr-h100-v5; others beside it",
@@ -86,14 +90,26 @@ OPTIONS: tuple[Option, ...] = (
     _option("--engine", "with --plan: slurm (default), mpi or torchrun", "NAME"),
     _option("--spec", "edition, or a folder with one", "EDITION"),
     _option("--plugins", "rules and readers of other packages as well"),
+    Option(
+        "--output",
+        "with --compare: text, json or markdown",
+        "text",
+        "FORMAT[=FILE]",
+        repeatable=True,
+        group="Output",
+    ),
     Option("--color", "auto, always or never", "text", "WHEN", group="Output"),
 )
 HELP = f"""\
 usage: speccheck certify --plan --profile instance/TYPE [options]
+       speccheck certify --dry-run [--profile instance/TYPE ...]
        speccheck certify --profile instance/TYPE --evidence DIR [--key KEY] [options]
+       speccheck certify --compare A.json B.json ... [--output json]
 
 --plan says what to run, on how many nodes, with the commands of the engine, and which
-clauses of which track and level each step settles.
+clauses of which track and level each step settles. --dry-run says what the figures that
+were published of a type would settle: it certifies nothing. --compare lays 2 to 8
+certificates side by side; it verifies no signature.
 
 Without it the evidence is judged (speccheck evidence pack, list): each track gets the
 level up to which every must of it passes or does not apply, none is unknown, and enough
@@ -113,16 +129,32 @@ def certify_command(words: list[str]) -> int:
     if not words or words[0] in {"-h", "--help"}:
         write(HELP, None)
         return 0 if words else _USAGE
-    refusals = (*REFUSALS, KitError, ManifestError, SeveralJobs, SigningError)
+    refusals = (
+        *(*REFUSALS, KitError, ManifestError, SeveralJobs, SigningError),
+        *(CertificateError, ReadError),
+    )
     return guarded(lambda: _certify(parse(words, OPTIONS)), refusals)
 
 
 def _certify(parsed: Parsed) -> int:
+    if "compare" in parsed.values:
+        from speccheck.validator.cli.certify_compare import (  # noqa: PLC0415 - seldom
+            compare_certified,
+        )
+
+        return compare_certified(parsed)
     if parsed.files:
         message = f"certify takes no file: {parsed.files[0]}; --evidence DIR"
         raise UsageError(message)
     if "plan" in parsed.values:
         write(run_plan_text(planned(parsed)), None)
+        return 0
+    if "dry_run" in parsed.values:
+        from speccheck.validator.cli.certify_dry_run import (  # noqa: PLC0415 - seldom
+            dry_runs,
+        )
+
+        write(dry_runs(parsed), None)
         return 0
     if not isinstance(parsed.values.get("evidence"), str):
         message = "certify needs --evidence DIR, or --plan"

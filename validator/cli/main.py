@@ -27,7 +27,7 @@ Commands:
   fleet FOLDER|RESULTS ...   go or no-go for all nodes of a job, side by side
   baseline FILE|FOLDER ...   write down what fails today: only new failures count then
   history FILE               what became of a fleet over days
-  diff A.json B.json         what differs between two machines, or two days
+  diff A.json B.json         what differs: two machines, days, certificates, reports
   bench KIND                 measure collectives, copies or products; find slow nodes
   evidence pack|list DIR     what a certificate is to rest on, and what is missing
   certify --profile TYPE     a signed certificate of a type of machine; --plan

@@ -14,6 +14,7 @@ from speccheck.validator.evidence.plan import SECTIONS
 from speccheck.validator.fleet.own_profile_model import FleetProfile
 from speccheck.validator.report.bench_model import BenchJudgement, BenchPlan
 from speccheck.validator.report.certificate_schema import certificate_schema
+from speccheck.validator.report.certificate_table.model import CertificateTable
 from speccheck.validator.report.coverage_model import CoverageDocument
 from speccheck.validator.report.diff_model import DiffDocument
 from speccheck.validator.report.document_diff.model import DocumentDiff
@@ -92,6 +93,11 @@ def report_lines_schema() -> dict[str, Any]:
 def plan_schema() -> dict[str, Any]:
     """The schema of `speccheck-plan/1`."""
     return {"$schema": _DRAFT, **PlanDocument.model_json_schema(by_alias=True)}
+
+
+def certificate_table_schema() -> dict[str, Any]:
+    """The schema of `speccheck-certificate-table/1`."""
+    return {"$schema": _DRAFT, **CertificateTable.model_json_schema(by_alias=True)}
 
 
 def coverage_schema() -> dict[str, Any]:
@@ -199,6 +205,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "bench-judgement": bench_judgement_schema,
     "bench-plan": bench_plan_schema,
     "certificate": certificate_schema,
+    "certificate-table": certificate_table_schema,
     "coverage": coverage_schema,
     "diff": diff_schema,
     "document-diff": document_diff_schema,

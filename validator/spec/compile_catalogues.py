@@ -22,6 +22,7 @@ from speccheck.validator.spec.compile_frameworks import (
 from speccheck.validator.spec.compile_hardware import compile_hardware
 from speccheck.validator.spec.compile_metrics import compile_metrics
 from speccheck.validator.spec.compile_node_profiles import compile_node_profiles
+from speccheck.validator.spec.compile_published import compile_published
 from speccheck.validator.spec.compile_xids import compile_xids
 from speccheck.validator.spec.synonyms import COMPILED, compile_synonyms
 
@@ -57,6 +58,8 @@ def compiled_catalogues() -> Iterator[tuple[str, str]]:
     yield compiled_path("node_profiles"), _rendered(profiles, HARDWARE_LEVELS) + "\n"
     bandwidth = compile_bandwidth(read_source("bandwidth/collectives"), accelerators)
     yield compiled_path("bandwidth"), _rendered(bandwidth, HARDWARE_LEVELS) + "\n"
+    published = compile_published(read_source("bandwidth/published"), instances)
+    yield compiled_path("published"), _rendered(published, HARDWARE_LEVELS) + "\n"
     xids = compile_xids(*(read_source(f"xid/{name}") for name in _XID_FILES))
     yield compiled_path("xid"), _rendered(xids, HARDWARE_LEVELS) + "\n"
     metrics = compile_metrics(

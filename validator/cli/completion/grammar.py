@@ -49,7 +49,7 @@ def commands() -> tuple[Command, ...]:
         ),
         Command(
             ("diff",),
-            "what differs between two snapshots",
+            "what differs between two documents",
             _of("diff"),
             takes_files=True,
         ),
@@ -61,7 +61,12 @@ def commands() -> tuple[Command, ...]:
             takes_files=True,
         ),
         Command(("simulate",), "a synthetic fleet", _of("simulate")),
-        Command(("certify",), "a certificate of a type of machine", _of("certify")),
+        Command(
+            ("certify",),
+            "a certificate of a type of machine",
+            _of("certify"),
+            takes_files=True,
+        ),
         Command(
             ("verify",),
             "a certificate looked at again",

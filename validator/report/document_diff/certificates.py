@@ -173,6 +173,7 @@ def _judged_by(found: Certificate) -> dict[str, Scalar]:
         "edition stage": edition.stage,
         "edition sha256": edition.sha256[:_SHORT],
         "edition is pinned": edition.is_pinned,
+        "tailoring file": edition.tailoring_file or _NONE,
         "speccheck": tool.version,
         "rules": tool.rules,
         "program sha256": tool.rules_sha256[:_SHORT],

@@ -1,0 +1,1 @@
+"""Certificates of several types of machines in one table."""
