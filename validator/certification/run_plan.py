@@ -237,7 +237,8 @@ def _adapters(asked: Asked, layout: Layout) -> Iterator[Step]:
         )
         return
     kind = "-c SRD " if network == "efa" else ""
-    gpu = f"$((number * {layout.gpus} / {count}))"
+    shared = f"$((number * {layout.gpus} / {count}))"
+    gpu = "$number" if layout.gpus == count else shared
     write = (
         f"ib_write_bw --report_gbits -s 8388608 -D 5 {kind}-d $adapter --use_cuda={gpu}"
     )
