@@ -193,14 +193,18 @@ def test_what_it_rests_on_is_compared(trial: Trial, capsys: Capture) -> None:
     assert "\x1b" not in capsys.readouterr().out
 
 
-def test_snapshots_that_are_others_say_nothing_of_machines(
+def test_digests_without_one_in_common_say_nothing_of_machines(
     trial: Trial, capsys: Capture
 ) -> None:
     changed = trial.predicate
-    changed["specimens"][0]["identity"]["host.name"] = "hashed:00"
+    identity = changed["specimens"][0]["identity"]
+    changed["specimens"][0]["identity"] = dict.fromkeys(identity, "hashed:00")
+    # Another name of one and the same machine: its GPUs are those it had.
+    changed["specimens"][1]["identity"]["host.name"] = "hashed:00"
     found = _compared(capsys, str(trial.certificate), _other(trial, changed))
     assert _said(found, "specimens") == []
     assert found["not_compared"][0].startswith("whether node0001 are the same")
+    assert "node0002" not in found["not_compared"][0]
 
 
 def test_the_json_fits_its_schema(trial: Trial, capsys: Capture) -> None:

@@ -72,15 +72,13 @@ class Open(Record):
 
 
 class DryTrack(Record):
-    """One track.
+    """One track. By figures alone it has no level: none shows files or machines.
 
-    by_figures: the level that it has by figures alone: none, since no figure shows the
-    files of a job or a machine. at_most: the highest that no figure speaks against;
-    None where one speaks against all.
+    at_most: the highest that no figure speaks against; None where one speaks against
+    all.
     """
 
     track: str
-    by_figures: None
     at_most: str | None
     highest: str
     settled: tuple[Settled, ...]
@@ -195,7 +193,6 @@ def _track(asked: Asked, track: str, found: Sequence[Settled]) -> DryTrack:
     still = [one for one in clauses if one.clause.id not in names]
     return DryTrack(
         track,
-        None,
         left[-1] if left else None,
         levels[-1],
         settled,

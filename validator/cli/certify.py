@@ -24,7 +24,6 @@ from speccheck.validator.certification.manifest import (
     differences,
     read_manifest,
 )
-from speccheck.validator.certification.reading import CertificateError
 from speccheck.validator.cli.certificate_files import (
     DERIVED,
     certificate_files,
@@ -131,7 +130,7 @@ def certify_command(words: list[str]) -> int:
         return 0 if words else _USAGE
     refusals = (
         *(*REFUSALS, KitError, ManifestError, SeveralJobs, SigningError),
-        *(CertificateError, ReadError),
+        ReadError,
     )
     return guarded(lambda: _certify(parse(words, OPTIONS)), refusals)
 

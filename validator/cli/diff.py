@@ -2,7 +2,6 @@
 
 import sys
 
-from speccheck.validator.certification.reading import CertificateError
 from speccheck.validator.cli.diff_documents import diff_documents, kind_of_both
 from speccheck.validator.cli.guarded import guarded
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
@@ -73,7 +72,7 @@ def diff(words: list[str]) -> int:
     if words[:1] in (["-h"], ["--help"]):
         write_all([((HELP,), None)])
         return 0
-    refusals = (ReadError, SigningError, CertificateError, *REFUSALS)
+    refusals = (ReadError, SigningError, *REFUSALS)
     return guarded(lambda: _diff(parse(words, OPTIONS)), refusals)
 
 

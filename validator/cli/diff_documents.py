@@ -1,18 +1,18 @@
 """`speccheck diff` of two certificates, or of two reports."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from speccheck.validator.cli.options import Parsed, UsageError
 from speccheck.validator.cli.request import Output, style_of
 from speccheck.validator.report.document_diff.compared import Compared, Kind
-from speccheck.validator.report.document_diff.reading import (
-    certificate_of,
-    kind_of,
-    report_of,
-)
+from speccheck.validator.report.document_diff.kinds import kind_of
 
 _NOTHING = 3
-_WORDS = {"certificate": "a certificate", "report": "a report", None: "neither"}
+_WORDS: Mapping[Kind | None, str] = {
+    "certificate": "a certificate",
+    "report": "a report",
+    None: "none",
+}
 _ASKED = "two snapshots, two certificates or two reports are compared"
 
 Reports = list[tuple[tuple[str, ...], str | None]]
@@ -20,13 +20,11 @@ Reports = list[tuple[tuple[str, ...], str | None]]
 
 def kind_of_both(texts: Sequence[str], paths: Sequence[str]) -> Kind | None:
     """What both are; None where neither is one; raises UsageError for a mixed pair."""
-    kinds = [kind_of(text) for text in texts]
-    if kinds[0] == kinds[1]:
-        return kinds[0]
-    told = [
-        f"{path} is {_WORDS[kind]}" for path, kind in zip(paths, kinds, strict=True)
-    ]
-    told = [one.replace("is neither", "is none") for one in told]
+    kinds: list[Kind | None] = [kind_of(text) for text in texts]
+    kind: Kind | None = kinds[0]
+    if kind == kinds[1]:
+        return kind
+    told = [f"{path} is {_WORDS[one]}" for path, one in zip(paths, kinds, strict=True)]
     message = f"{' and '.join(told)}: {_ASKED}"
     raise UsageError(message)
 
@@ -59,6 +57,11 @@ def diff_documents(
 
 
 def _compared(kind: Kind, texts: Sequence[str], paths: tuple[str, str]) -> Compared:
+    from speccheck.validator.report.document_diff.reading import (  # noqa: PLC0415 - of few
+        certificate_of,
+        report_of,
+    )
+
     if kind == "report":
         from speccheck.validator.report.document_diff.reports import (  # noqa: PLC0415 - of few
             compare_reports,

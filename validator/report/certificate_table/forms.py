@@ -122,8 +122,6 @@ def _count(value: float | None) -> str:
 def _measured(row: Row) -> _Line:
     known = [one for one in row.values if one is not None]
     scale, unit = scale_of(row.unit, max(known, default=0.0))
-    if row.unit == "bits_per_second":
-        scale, unit = 1e9, "Gbit/s"
     about = conditions_words(row)
     label = f"{row.name}{f', {about}' if about else ''}, {unit}"
     cells = [shown(one, scale) or _MISSING for one in row.values]

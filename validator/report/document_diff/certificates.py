@@ -1,7 +1,7 @@
 """What differs between two certificates: levels, clauses, identity, numbers."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from itertools import chain
 
 from speccheck.validator.certification.certificate_model import (
@@ -29,8 +29,8 @@ _SHORT = 16  # digits of a digest
 _NOT_COMPARED = frozenset({"path", "runs"})
 _MOST_REASONS = 3
 _SALTED = (
-    "whether {names} are the same machines: what names a machine is a digest, salted "
-    "with its snapshot, and the snapshots are others"
+    "whether {names} are the same machines: no digest of what names a machine is in "
+    "both, which other machines have, or the same with another salt"
 )
 _MOST_NAMES = 4
 
@@ -42,7 +42,6 @@ def compare_certificates(
     numbers = _numbers(a), _numbers(b)
     clauses = [{one.clause for one in found.clauses} for found in (a, b)]
     fields = [{*found.type.fields} for found in (a, b)]
-    specimens = _specimens(a), _specimens(b)
     return Compared(
         "certificate",
         _side(a, files[0]),
@@ -57,17 +56,13 @@ def compare_certificates(
                 of_tables("waivers", _waivers(a), _waivers(b)),
                 _identity(a, b),
                 differing_numbers(*numbers),
-                (
-                    one
-                    for one in of_tables("specimens", *specimens)
-                    if one.change != "changed"
-                ),
+                of_tables("specimens", _specimens(a), _specimens(b)),
                 of_tables("evidence", _evidence(a), _evidence(b)),
                 of_tables("varying", _varying(a), _varying(b)),
             )
         ),
         in_both(*clauses) + in_both(*fields) + in_both(*numbers),
-        tuple(_other_salts(*specimens)),
+        tuple(_other_machines(a, b)),
     )
 
 
@@ -253,20 +248,20 @@ def _number(one: Measured) -> Number:
 
 
 def _specimens(found: Certificate) -> dict[str, Scalar]:
-    """Machines by name, with the digest of what names them."""
-    return {one.name: _of_identity(one.identity) for one in found.specimens}
+    """Machines by name; whether they are the same is another question."""
+    return dict.fromkeys((one.name for one in found.specimens), "looked at")
 
 
-def _other_salts(a: Mapping[str, Scalar], b: Mapping[str, Scalar]) -> Iterator[str]:
-    names = [one for one in a if one in b and a[one] != b[one]]
+def _other_machines(a: Certificate, b: Certificate) -> Iterator[str]:
+    """Machines of one name of which nothing is in both."""
+    before, after = (
+        {one.name: set(map(str, one.identity.values())) for one in found.specimens}
+        for found in (a, b)
+    )
+    names = [one for one in before if one in after and not before[one] & after[one]]
     if names:
         more = f" and {len(names) - _MOST_NAMES} more" * (len(names) > _MOST_NAMES)
         yield _SALTED.format(names=", ".join(names[:_MOST_NAMES]) + more)
-
-
-def _of_identity(identity: Mapping[str, object]) -> str:
-    found = identity.get("host.name") or identity.get("gpus.uuid")
-    return str(found)[:64] if found else "without an identity"
 
 
 def _evidence(found: Certificate) -> dict[str, Scalar]:

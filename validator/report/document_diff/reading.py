@@ -4,36 +4,21 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import ValidationError
+
 from speccheck.validator.certification.certificate_model import Certificate
 from speccheck.validator.certification.reading import CertificateError, read_certificate
-from speccheck.validator.report.document_diff.compared import Kind
+from speccheck.validator.report.report_model import Report
 from speccheck.validator.signing.envelope import read_envelope
 from speccheck.validator.signing.faults import SigningError
 from speccheck.validator.signing.statement import read_statement
 from speccheck.validator.sources.documents.document import ReadError
 
 REPORT = "speccheck-report/1"
-_FAMILY = "speccheck-report/"
-
-
-def kind_of(text: str) -> Kind | None:
-    """What a text is by its first fields; None for neither of the two."""
-    if not text.lstrip().startswith("{"):
-        return None
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(found, dict):
-        return None
-    if "payloadType" in found:
-        return "certificate"
-    schema = found.get("schema")
-    return "report" if isinstance(schema, str) and schema.startswith(_FAMILY) else None
 
 
 def certificate_of(text: str, path: str) -> Certificate:
-    """The certificate of an envelope, as it is; raises SigningError, CertificateError.
+    """The certificate of an envelope, as it is; raises SigningError or ReadError.
 
     Whoever changed it could have signed it anew: `speccheck verify` knows the keys.
     """
@@ -42,22 +27,21 @@ def certificate_of(text: str, path: str) -> Certificate:
         statement = read_statement(envelope.payload)
     except SigningError as error:
         raise error.within(path) from None
-    found = read_certificate(statement.predicate, path)
+    remedy = "give what speccheck certify wrote"
+    try:
+        found = read_certificate(statement.predicate, path)
+    except CertificateError as error:
+        problem = str(error).removeprefix(f"{path}: ")
+        raise ReadError(path, "syntax", problem, remedy) from None
     named = statement.subject_name, statement.subject_sha256
     if named != (found.instance_type, found.type.sha256):
-        message = f"{path}: the statement names another type of machine than it holds"
-        raise CertificateError(message)
+        problem = "the statement names another type of machine than it holds"
+        raise ReadError(path, "syntax", problem, remedy)
     return found
 
 
 def report_of(text: str, path: str) -> Mapping[str, Any]:
     """A report as it is; raises ReadError."""
-    from pydantic import ValidationError  # noqa: PLC0415 - of reports alone
-
-    from speccheck.validator.report.report_model import (  # noqa: PLC0415 - the same
-        Report,
-    )
-
     try:
         found: dict[str, Any] = json.loads(text)
         Report.model_validate(found)

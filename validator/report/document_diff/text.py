@@ -86,16 +86,16 @@ def _group(
 
 def _lines(one: Difference, width: int, style: Style) -> Iterator[str]:
     subject = printable(one.subject)
-    words = style.paint(_words(one), _paint(one))
-    first = f"  {subject:<{width}}  {words}"
-    if len(subject) > width:
-        yield f"  {subject}"
-        first = f"  {'':<{width}}  {words}"
-    if one.matters:
-        first += f"  {style.paint('ends the validity', 'warning')}"
-    yield first
-    is_told = one.note and not one.matters
-    if is_told:
+    told = _words(one)
+    ending = "  ends the validity" if one.matters else ""
+    marked = style.paint(ending, "warning")
+    if len(subject) <= width and width + 4 + len(told + ending) <= style.width:
+        yield f"  {subject:<{width}}  {style.paint(told, _paint(one))}{marked}"
+    else:
+        yield f"  {subject}{marked}"
+        for row in wrap(told, style.width, " " * 6).split("\n"):
+            yield style.paint(row, _paint(one))
+    if one.note and not one.matters:
         text = _cut(printable(hidden(one.note)), 4 * style.width)
         yield style.paint(wrap(text, style.width, " " * 6), "dim")
 

@@ -1,0 +1,23 @@
+"""What a text is that is to be compared: a certificate, a report, or neither."""
+
+import json
+
+from speccheck.validator.report.document_diff.compared import Kind
+
+_FAMILY = "speccheck-report/"
+
+
+def kind_of(text: str) -> Kind | None:
+    """What a text is by its first fields; None for neither of the two."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    if "payloadType" in found:
+        return "certificate"
+    schema = found.get("schema")
+    return "report" if isinstance(schema, str) and schema.startswith(_FAMILY) else None
