@@ -195,3 +195,16 @@ def test_a_wrong_command_line_is_told(
         found = capsys.readouterr().err
         assert told in found
         assert found.count("\n") == 1
+
+
+@pytest.mark.parametrize("text", ["soon", "2027-02-20", "2027-02-20T06:00:00+09:00"])
+def test_a_time_that_is_none_is_refused(
+    text: str, trial: Trial, capsys: Capture
+) -> None:
+    def change(predicate: dict[str, Any]) -> None:
+        predicate["validity"]["not_after"] = text
+
+    wrong = _written(trial, "wrong.json", change)
+    capsys.readouterr()
+    assert main(["certify", "--compare", str(trial.certificate), wrong]) == 2
+    assert "validity.not_after is no time in UTC" in capsys.readouterr().err

@@ -50,6 +50,24 @@ def test_what_was_measured_over_all_machines_stands_in_it(trial: Trial) -> None:
     assert joint["floor"] < joint["median"] < joint["ceiling"]
 
 
+def test_floors_in_it_are_those_that_the_clauses_ask_for(trial: Trial) -> None:
+    """A number above the floor of the certificate is one that its clause passes."""
+    assert trial.certify() == 0
+    floors = {
+        (one["name"], one["conditions"]["nodes"]): round(one["floor"] / 1e9, 2)
+        for one in trial.predicate["measurements"]
+        if one["floor"] is not None
+    }
+    required = {
+        judged["required"]
+        for one in trial.predicate["clauses"]
+        for judged in one["judgements"]
+        if one["clause"] in {"COMM-010", "COMM-074", "COMM-076"}
+    }
+    assert floors["all_reduce bus bandwidth", 2] == 360  # 0.9 of 400 for a certificate
+    assert set(floors.values()) <= required
+
+
 def test_files_alone_give_the_first_level(trial: Trial, capsys: Capture) -> None:
     for folder in ("nodes", "measured", "logs"):
         for file in (trial.kit / folder).iterdir():

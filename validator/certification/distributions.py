@@ -7,6 +7,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.forecast.curve_bounds import Bound
 from speccheck.validator.measured_curves import MeasuredCurve, measured_curves
 from speccheck.validator.measured_rates import rates_of_parts
+from speccheck.validator.models.expectation import OF_ALL_TO_ALL, Floors
 
 Scalar = str | int | float | bool
 Conditions = tuple[tuple[str, Scalar], ...]
@@ -51,15 +52,26 @@ class Distribution(Record):
     ceiling: float | None
 
 
-def samples(specimen: str, by_type: Mapping[type, object]) -> Iterator[Sample]:
-    """All that evidence measured: one machine's, or what several measured together."""
+def samples(
+    specimen: str, by_type: Mapping[type, object], floors: Mapping[str, float]
+) -> Iterator[Sample]:
+    """All that evidence measured: one machine's, or what several measured together.
+
+    Args:
+        specimen: the machine; empty for several.
+        by_type: what they measured, and under which conditions.
+        floors: by collective, the share of what it can reach that fails it below.
+
+    """
     for found in rates_of_parts(by_type):
         yield Sample(found.title, found.unit, (), specimen, tuple(found.rates.values()))
     for curve in measured_curves(by_type):
-        yield from _of_curve(specimen, curve)
+        yield from _of_curve(specimen, curve, floors.get(curve.collective))
 
 
-def _of_curve(specimen: str, curve: MeasuredCurve) -> Iterator[Sample]:
+def _of_curve(
+    specimen: str, curve: MeasuredCurve, share: float | None
+) -> Iterator[Sample]:
     """The bandwidth of the largest message, and the time of the smallest."""
     points = curve.curve.points
     if not points:
@@ -83,7 +95,7 @@ def _of_curve(specimen: str, curve: MeasuredCurve) -> Iterator[Sample]:
         _known(("size_bytes", largest.size_bytes), *about),
         specimen,
         (largest.bus_bytes_per_second,),
-        bound.fail_below if bound else None,
+        _floor(bound, name, share),
         bound.ceiling if bound else None,
     )
     if smallest.seconds:
@@ -94,6 +106,14 @@ def _of_curve(specimen: str, curve: MeasuredCurve) -> Iterator[Sample]:
             specimen,
             (smallest.seconds,),
         )
+
+
+def _floor(bound: Bound | None, collective: str, share: float | None) -> float | None:
+    """What fails below, by the share of the profiles in force."""
+    if bound is None or bound.fail_below is None or share is None:
+        return bound.fail_below if bound else None
+    usual = OF_ALL_TO_ALL if collective == "all_to_all" else Floors()
+    return bound.fail_below / usual.fail * share
 
 
 def _known(*told: tuple[str, Scalar | None]) -> Conditions:

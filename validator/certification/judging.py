@@ -25,7 +25,15 @@ from speccheck.validator.rule import Scope
 from speccheck.validator.sources.files import ReadFile
 from speccheck.validator.sources.joining.grouping import PlanFiles
 from speccheck.validator.sources.joining.one_node import joined
+from speccheck.validator.spec.compose import ComposedEdition
 from speccheck.validator.spec.edition import Edition
+
+# Which clause holds a collective to a floor.
+_FLOORS = {
+    "COMM-010": ("all_reduce",),
+    "COMM-074": ("all_gather", "reduce_scatter"),
+    "COMM-076": ("all_to_all",),
+}
 
 
 class Machine(Record):
@@ -95,7 +103,7 @@ def judge_subject(request: Request, subject: Subject, now: float) -> Judgements:
         tuple(one.id for one in profiles.profiles),
         {one.name: one.scope for one in judge.entries},
         tuple(judged),
-        tuple(_samples(request, subject)),
+        tuple(_samples(request, subject, _floors(profiles))),
     )
 
 
@@ -143,22 +151,41 @@ def _go(_: Sequence[Finding]) -> str:
     return "go"
 
 
-def _samples(request: Request, subject: Subject) -> Iterator[Sample]:
+def _floors(composed: ComposedEdition) -> dict[str, float]:
+    """The share of what a collective can reach that fails it below, by collective."""
+    found: dict[str, float] = {}
+    for clause, collectives in _FLOORS.items():
+        if clause in composed.edition.clauses:
+            share = composed.numbers(clause).get("floor_fraction")
+            if isinstance(share, int | float):
+                found |= dict.fromkeys(collectives, float(share))
+    return found
+
+
+def _samples(
+    request: Request, subject: Subject, floors: Mapping[str, float]
+) -> Iterator[Sample]:
     for machine in subject.machines:
-        yield from _of_files(request, subject, machine.name, machine.files)
-    yield from _of_files(request, subject, "", subject.together)
+        about = _files(subject, machine)
+        yield from _of_files(request, about, machine.name, machine.files, floors)
+    about = (*subject.job, *subject.together)
+    yield from _of_files(request, about, "", subject.together, floors)
 
 
 def _of_files(
-    request: Request, subject: Subject, name: str, files: Sequence[ReadFile]
+    request: Request,
+    about: Sequence[ReadFile],
+    name: str,
+    files: Sequence[ReadFile],
+    floors: Mapping[str, float],
 ) -> Iterator[Sample]:
-    """What these files alone measured, held to what is known of the whole job."""
+    """What these files alone measured, held to what is known of all that is judged."""
     nodes = [one.node for file in files for one in file.readings if one.node]
     if not nodes:
         return
     measured: Node = joined(nodes)
-    about = assemble((*subject.job, *files), request.context).by_type
+    known = assemble(about, request.context).by_type
     by_type: dict[type, object] = dict(measured.by_type())
-    if Conditions in about:
-        by_type[Conditions] = about[Conditions]
-    yield from samples(name, by_type)
+    if Conditions in known:
+        by_type[Conditions] = known[Conditions]
+    yield from samples(name, by_type, floors)

@@ -1,5 +1,6 @@
 """The predicate of a certificate, read back strictly."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
 from pydantic import ValidationError
@@ -25,7 +26,7 @@ def read_certificate(predicate: dict[str, Any], path: str) -> Certificate:
         )
         raise CertificateError(message)
     try:
-        return Certificate.model_validate(predicate)
+        found = Certificate.model_validate(predicate)
     except ValidationError as error:
         told = "; ".join(
             f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
@@ -33,3 +34,18 @@ def read_certificate(predicate: dict[str, Any], path: str) -> Certificate:
         )
         message = f"{path}: is no {SCHEMA}: {told}"
         raise CertificateError(message) from error
+    _refuse_times(found, path)
+    return found
+
+
+def _refuse_times(found: Certificate, path: str) -> None:
+    validity = found.validity
+    for name in ("created", "not_before", "not_after"):
+        text = getattr(validity, name)
+        try:
+            is_utc = datetime.fromisoformat(text).utcoffset() == timedelta()
+        except ValueError:
+            is_utc = False
+        if not is_utc:
+            message = f"{path}: validity.{name} is no time in UTC: {text[:40]!r}"
+            raise CertificateError(message)

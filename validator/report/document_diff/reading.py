@@ -43,8 +43,8 @@ def certificate_of(text: str, path: str) -> Certificate:
 def report_of(text: str, path: str) -> Mapping[str, Any]:
     """A report as it is; raises ReadError."""
     try:
-        found: dict[str, Any] = json.loads(text)
-        Report.model_validate(found)
+        # What a reader of JSON Schema takes for a number is one afterwards.
+        return Report.model_validate(json.loads(text)).model_dump(by_alias=True)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
@@ -53,5 +53,5 @@ def report_of(text: str, path: str) -> Mapping[str, Any]:
         raise ReadError(path, "syntax", problem, remedy) from None
     except (ValueError, RecursionError) as error:
         problem = f"no JSON: {str(error) or 'nested too deeply'}"
-        raise ReadError(path, "syntax", problem, "") from None
-    return found
+        remedy = "give what --output json wrote"
+        raise ReadError(path, "syntax", problem, remedy) from None
