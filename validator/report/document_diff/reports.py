@@ -16,6 +16,7 @@ from speccheck.validator.report.document_diff.compared import (
     of_tables,
 )
 from speccheck.validator.report.document_diff.numbers import Number, differing_numbers
+from speccheck.validator.report.style import counted
 
 Document = Mapping[str, Any]
 # How a clause came out, the worst first, by what the counts of its rules are called.
@@ -141,7 +142,8 @@ def _reason(found: Document, clause: str) -> str:
     for one in found["findings"]:
         is_it = one["clause"] == clause and one["outcome"] in {"fail", "error"}
         if is_it and one["message"]:
-            return str(one["message"])
+            where = f"{one['subject']}: " if one["subject"] else ""
+            return f"{where}{one['message']}"
     return ""
 
 
@@ -207,9 +209,14 @@ def _numbers(found: Document) -> dict[Hashable, Number]:
             if size is None or rate_of is None:
                 continue
             whom = one["collective"], one["ranks"], one["nodes"], size
-            where = f"{one['nodes'] or '?'} nodes, {one['ranks'] or '?'} ranks"
-            name = f"{one['collective'] or 'collective'} bus bandwidth, "
-            name += f"{shown_bytes(size)}, {where}"
+            name = ", ".join(
+                (
+                    f"{one['collective'] or 'collective'} bus bandwidth",
+                    shown_bytes(size),
+                    counted(one["nodes"], "node") if one["nodes"] else "? nodes",
+                    counted(one["ranks"], "rank") if one["ranks"] else "? ranks",
+                )
+            )
             told[_place(found, plan), *whom] = Number(
                 name, "bytes_per_second", 1, rate_of, rate_of, rate_of
             )
