@@ -68,6 +68,7 @@ _PREDICATE: dict[str, Any] = {
         "sha256": "2b" * 32,
         "is_pinned": True,
         "tailoring": [],
+        "tailoring_file": "",
     },
     "validity": {
         "created": "2026-11-22T10:15:00Z",

@@ -1,6 +1,7 @@
 """`speccheck diff` of two certificates, and of two reports."""
 
 import json
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -290,3 +291,40 @@ def test_a_report_of_another_release_is_refused(
     Path(reports[1]).write_text(json.dumps(document), "utf-8")
     assert main(["diff", *reports]) == 2
     assert "is no speccheck-report/1: schema" in capsys.readouterr().err
+
+
+def _changed_at_random(found: Any, chance: random.Random) -> None:  # noqa: ANN401
+    """Replace, double or delete one leaf, or a whole part, of a document."""
+    while True:
+        keys = [*found] if isinstance(found, dict) else [*range(len(found))]
+        key = chance.choice(keys)
+        inner = found[key]
+        if isinstance(inner, dict | list) and inner and chance.random() < 0.9:
+            found = inner
+            continue
+        if chance.random() < 0.2:
+            del found[key]
+        elif isinstance(inner, int | float):
+            found[key] = chance.choice([0, -1, inner * 2, 10**18])
+        else:
+            found[key] = chance.choice(["", "x\x1b[2J\n", "z" * 5000, None, [], {}])
+        return
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_whatever_a_certificate_says_is_compared_or_refused(
+    seed: int, trial: Trial, capsys: Capture
+) -> None:
+    chance = random.Random(seed)  # noqa: S311 - the same in each run
+    changed = trial.predicate
+    kept = {name: changed.pop(name) for name in ("instance_type", "type")}
+    _changed_at_random(changed, chance)
+    changed |= kept  # the statement around it names these
+    other = _other(trial, changed)
+    capsys.readouterr()
+    for words in (["diff"], ["certify", "--compare"]):
+        code = main([*words, str(trial.certificate), other])
+        said = capsys.readouterr()
+        assert code in {0, 2}, said.err
+        assert "\x1b" not in said.out + said.err
+        assert said.err.count("\n") == (1 if code else 0)
