@@ -30,7 +30,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copyfile(ROOT / "pyproject.toml", folder / "pyproject.toml")
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     blocks = list(_BLOCK.finditer(page))
-    assert len(blocks) == 4, "a clause, a rule and two fixtures"
+    assert len(blocks) == 5, "a clause, its reason, a rule and two fixtures"
     for block in blocks:
         target = folder / block["path"]
         if block["how"] == "In":
