@@ -14,7 +14,7 @@ def live_step(found: Certificate, content: Mapping[str, object]) -> Step:
     told = {name: str(value) for name, value in found.type.fields.items()}
     there = type_fields(content)
     other = [
-        f"{name} is {there[name]}, certified is {value}"
+        f"{name} is {there[name] or 'empty'}, certified is {value or 'empty'}"
         for name, value in told.items()
         if name in there and there[name] != value
     ]
