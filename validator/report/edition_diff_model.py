@@ -9,10 +9,10 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from speccheck.validator.report.report_model import CompiledEdition, Tool
+from speccheck.validator.spec.difference import Kind, Weight
 
 _Scalar = str | int | float
 _Value = _Scalar | list[_Scalar] | None
-_Weight = Literal["PATCH", "MINOR", "MAJOR"]
 
 
 class _Part(BaseModel):
@@ -46,20 +46,10 @@ class EditionLevels(_Part):
 class EditionDifference(_Part):
     """One difference; subject: a clause, a profile, or `edition`."""
 
-    kind: Literal[
-        "added",
-        "withdrawn",
-        "deprecated",
-        "level",
-        "number",
-        "application",
-        "profile",
-        "stage",
-        "wording",
-    ]
+    kind: Kind
     subject: str
     text: str
-    weight: _Weight
+    weight: Weight
     reason: str
     number: EditionNumber | None
     levels: EditionLevels | None
@@ -102,7 +92,7 @@ class EditionDiff(_Part):
     tool: Tool
     before: CompiledEdition
     after: CompiledEdition
-    weight: _Weight
-    claims: _Weight | None
+    weight: Weight
+    claims: Weight | None
     differences: list[EditionDifference]
     report: EditionReport | None
