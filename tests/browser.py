@@ -16,7 +16,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 PROGRAM = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
+NEEDS_BROWSER = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        PROGRAM is None, reason="no chromium: the page was not looked at by a browser"
+    ),
+]
 _SECONDS = 60
 Message = dict[str, Any]
 

@@ -2,11 +2,13 @@
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from browser import Browser, browser
 from nvml_stand_in import StandIn, build
 from settings_files import DEEPSPEED
 
@@ -77,6 +79,13 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def management_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the stand-in for the management library."""
     return build(tmp_path_factory.mktemp("nvml"))
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A browser for all tests of a file."""
+    with browser(tmp_path_factory.mktemp("profile")) as found:
+        yield found
 
 
 @pytest.fixture

@@ -1,31 +1,20 @@
 """The pages of certificates and fleets in a browser: quiet, filtered, printed."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from browser import PROGRAM, Browser, browser
+from browser import NEEDS_BROWSER, Browser
 from speccheck.validator.cli.main import main
 from speccheck.validator.report.forms.html_certificate import certificate_page
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "fixtures" / "certificates" / "azure-nd96isr-h100-v5.json"
 FAULTS = ROOT / "fixtures" / "examples" / "simulated-fleet" / "plan.yaml"
-_NEEDS_BROWSER = "no chromium: the page was not looked at by a browser"
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(PROGRAM is None, reason=_NEEDS_BROWSER),
-]
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("profile")) as found:
-        yield found
+pytestmark = NEEDS_BROWSER
 
 
 @pytest.fixture(scope="module")

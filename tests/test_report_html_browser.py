@@ -1,28 +1,17 @@
 """The HTML report in a browser: it loads, asks for nothing, and fits every page."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from browser import PROGRAM, Browser, browser
+from browser import NEEDS_BROWSER, Browser
 from hostile_files import Writer, write_hostile, write_hostile_environment
 from speccheck.validator.cli.main import main
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "fixtures" / "examples"
 WIDTHS = {"desktop": 1280, "phone": 390}
-_NEEDS_BROWSER = "no chromium: the page was not looked at by a browser"
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(PROGRAM is None, reason=_NEEDS_BROWSER),
-]
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("profile")) as found:
-        yield found
+pytestmark = NEEDS_BROWSER
 
 
 @pytest.fixture(scope="module")

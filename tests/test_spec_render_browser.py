@@ -1,25 +1,13 @@
 """The document in a browser: it loads, asks for nothing, and fits every screen."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from browser import PROGRAM, Browser, browser
+from browser import NEEDS_BROWSER, Browser
 from speccheck.validator.cli.main import main
 
-_NEEDS_BROWSER = "no chromium: the page was not looked at by a browser"
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(PROGRAM is None, reason=_NEEDS_BROWSER),
-]
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("profile")) as found:
-        yield found
+pytestmark = NEEDS_BROWSER
 
 
 @pytest.fixture(scope="module")
