@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from speccheck.validator.cli.main import main
+from speccheck.validator.engine.request import Request
 from speccheck.validator.fleet.attendance import Expected
 from speccheck.validator.fleet.listing import listing
 from speccheck.validator.fleet.run import judge_fleet
@@ -20,7 +21,6 @@ from speccheck.validator.report.fleet_text import fleet_text
 from speccheck.validator.report.fleet_told import FleetTold
 from speccheck.validator.report.node_verdict import NodeVerdict
 from speccheck.validator.report.style import Style
-from speccheck.validator.request import Request
 from terminal_picture import WIDTH, terminal_picture
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from speccheck.validator.spec.edition import (
+from speccheck.validator.editions.edition import (
     Clause,
     Condition,
     Edition,
     Profile,
 )
-from speccheck.validator.spec.lifecycle import Deprecation, Tombstone
-from speccheck.validator.spec.number import Number, NumberValue, Unit
+from speccheck.validator.editions.lifecycle import Deprecation, Tombstone
+from speccheck.validator.editions.number import Number, NumberValue, Unit
 
 NODES = Unit("nodes", singular="node")
 COUNT = Unit("count", is_bare=True)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from speccheck.validator.catalogue.frameworks import FRAMEWORK_OF_FORMAT, keys_of_format
 from speccheck.validator.sources.registry import Readers
-from speccheck.validator.spec.frameworks import FRAMEWORK_OF_FORMAT, keys_of_format
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "formats.md").read_text("utf-8")
 WORDS = {"reject": "refused", "ignore": "ignored"}

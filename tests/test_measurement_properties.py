@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from rule_fixtures import RuleFixture, all_fixtures, findings_of, load
+from speccheck.validator.engine.rule_index import rule_entries
 from speccheck.validator.evidence.node.node import MEASURED
-from speccheck.validator.rule_index import rule_entries
 
 ODD: tuple[object, ...] = ("", -1, [], [None, None], {"status": "absent"})
 MEASURING = {one.name for one in rule_entries() if one.scope == "measurement"}

@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from compile_nccl import compile_nccl, compiled_text
+from speccheck.validator.catalogue.files import CATALOGUES, compiled_path
+from speccheck.validator.catalogue.nccl import nccl_variables
 from speccheck.validator.evidence.environment import Environment, Variable
 from speccheck.validator.evidence.nccl_text import integer_seen, release
 from speccheck.validator.evidence.nccl_variables import (
@@ -13,9 +16,6 @@ from speccheck.validator.evidence.nccl_variables import (
     out_of_range,
 )
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.spec.catalogue_files import CATALOGUES, compiled_path
-from speccheck.validator.spec.compile_nccl import compile_nccl, compiled_text
-from speccheck.validator.spec.nccl_catalogue import nccl_variables
 
 RAW = yaml.safe_load(Path(CATALOGUES, "nccl", "variables.yaml").read_bytes())
 PLATFORMS = yaml.safe_load(Path(CATALOGUES, "nccl", "platforms.yaml").read_bytes())

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from nccl_logs import log
-from speccheck.validator.request import Request
-from speccheck.validator.run import run
+from speccheck.validator.engine.request import Request
+from speccheck.validator.run.run import run
 from speccheck.validator.sources.capture import Capture
 from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.nccl_log import add_communicators

@@ -16,8 +16,8 @@ from judged_nodes import (
     verdicts,
     without,
 )
+from speccheck.validator.engine.rule_index import rule_entries
 from speccheck.validator.evidence.node.node import KINDS, SEVERAL, SINGLES
-from speccheck.validator.rule_index import rule_entries
 from speccheck.validator.simulation.faults import AREAS
 from speccheck.validator.simulation.healthy import healthy_node
 from speccheck.validator.simulation.shape import instances

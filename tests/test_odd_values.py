@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-from speccheck.validator.plan_judge import PlanJudge
-from speccheck.validator.request import Request
+from speccheck.validator.engine.request import Request
+from speccheck.validator.run.plan_judge import PlanJudge
 from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.files import read_file
 from speccheck.validator.sources.joining.grouping import group

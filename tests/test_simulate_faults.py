@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
+from json_schemas import SCHEMAS
 from judged_nodes import failing, findings
+from simulation_page import PAGE, page
 from speccheck.validator.cli.main import main
-from speccheck.validator.report.json_schemas import SCHEMAS
-from speccheck.validator.rule_index import rule_entries
+from speccheck.validator.engine.rule_index import rule_entries
 from speccheck.validator.simulation.fault import Fault
 from speccheck.validator.simulation.faults import AREAS, FAULTS
 from speccheck.validator.simulation.fleet import Fleet
 from speccheck.validator.simulation.making import nodes
-from speccheck.validator.simulation.page import PAGE, page
 from speccheck.validator.simulation.plan import SCHEMA, PlanError, load_plan
 from speccheck.validator.simulation.planting import Planting, plant
 from speccheck.validator.simulation.shape import shape_of
@@ -358,5 +358,5 @@ def test_the_truth_does_not_come_from_the_judge() -> None:
     )
     loaded = ended.stdout.split()
     assert "speccheck.validator.simulation.faults" in loaded
-    judges = ("speccheck.rules", "speccheck.validator.engine")
+    judges = ("speccheck.rules", "speccheck.validator.engine.engine")
     assert not [one for one in loaded if one.startswith(judges)]

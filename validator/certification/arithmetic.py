@@ -14,11 +14,11 @@ from speccheck.validator.certification.certificate_model import (
 from speccheck.validator.certification.grants import Obstacle, coverage, grants
 from speccheck.validator.certification.identity import type_digest
 from speccheck.validator.certification.results import ClauseResult
-from speccheck.validator.clause_outcome import by_clause
+from speccheck.validator.editions.edition import Edition, UseTerms
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.evidence.waiver import Waiver
-from speccheck.validator.spec.edition import Edition, UseTerms
+from speccheck.validator.rule.clause_outcome import by_clause
 
 _NOWHERE = Place("", "", ())
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from speccheck.validator import VERSION
-from speccheck.validator.assemble import assemble
 from speccheck.validator.certification.distributions import Distribution, distributions
 from speccheck.validator.certification.evidence import Evidence
 from speccheck.validator.certification.grants import Grant, grants
@@ -22,11 +21,12 @@ from speccheck.validator.certification.judging import (
 )
 from speccheck.validator.certification.obstacles import obstacles
 from speccheck.validator.certification.results import ClauseResult, clause_results
+from speccheck.validator.editions.edition import UseTerms, load_edition
+from speccheck.validator.engine.assemble import assemble
+from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.declaration import Declaration, EvidenceDigest
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.request import Request
 from speccheck.validator.sources.context import Context
-from speccheck.validator.spec.edition import UseTerms, load_edition
 
 USE = "certify"
 INSTANCE = "instance/"

@@ -5,8 +5,8 @@ from statistics import median
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.forecast.curve_bounds import Bound
-from speccheck.validator.measured_curves import MeasuredCurve, measured_curves
-from speccheck.validator.measured_rates import rates_of_parts
+from speccheck.validator.measurements.curves import MeasuredCurve, measured_curves
+from speccheck.validator.measurements.rates import rates_of_parts
 from speccheck.validator.models.expectation import OF_ALL_TO_ALL, Floors
 
 Scalar = str | int | float | bool

@@ -8,8 +8,8 @@ track denies itself alone.
 from collections.abc import Iterator, Sequence
 
 from speccheck.validator.certification.results import LEVELS, ClauseResult
+from speccheck.validator.editions.edition import Edition
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.spec.edition import Edition
 
 _JUDGED = frozenset({"pass", "fail", "waived"})
 _SHOWN = frozenset({"pass", "waived"})

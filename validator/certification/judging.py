@@ -8,9 +8,12 @@ Without a machine the files are judged alone, and what asks for one is not known
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from speccheck.validator.assemble import assemble
 from speccheck.validator.certification.distributions import Sample, samples
 from speccheck.validator.certification.results import Judged
+from speccheck.validator.editions.compose import ComposedEdition
+from speccheck.validator.editions.edition import Edition
+from speccheck.validator.engine.assemble import assemble
+from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.measurement.conditions import Conditions
 from speccheck.validator.evidence.node.node import Node
@@ -19,14 +22,11 @@ from speccheck.validator.fleet.attendance import Expected
 from speccheck.validator.fleet.listing import listing
 from speccheck.validator.fleet.run import judge_fleet
 from speccheck.validator.fleet.work import Work
-from speccheck.validator.plan_judge import PlanJudge
-from speccheck.validator.request import Request
 from speccheck.validator.rule import Scope
+from speccheck.validator.run.plan_judge import PlanJudge
 from speccheck.validator.sources.files import ReadFile
 from speccheck.validator.sources.joining.grouping import PlanFiles
 from speccheck.validator.sources.joining.one_node import joined
-from speccheck.validator.spec.compose import ComposedEdition
-from speccheck.validator.spec.edition import Edition
 
 # Which clause holds a collective to a floor.
 _FLOORS = {

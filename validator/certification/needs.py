@@ -6,12 +6,12 @@ level is enough to judge something of it; what else it lacks, certification tell
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from speccheck.validator.catalogue.hardware import resolve_instance
 from speccheck.validator.certification.evidence_file import Kit
 from speccheck.validator.certification.manifest import Missing
+from speccheck.validator.editions.compose import ComposedEdition, JudgedClause, compose
+from speccheck.validator.editions.edition import Edition, UseTerms
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.spec.compose import ComposedEdition, JudgedClause, compose
-from speccheck.validator.spec.edition import Edition, UseTerms
-from speccheck.validator.spec.hardware import resolve_instance
 
 USE = "certify"
 LEVELS = ("L1", "L2", "L3")

@@ -6,7 +6,7 @@ from speccheck.validator.certification.evidence import Evidence
 from speccheck.validator.certification.evidence_file import EvidenceFile
 from speccheck.validator.certification.grants import Obstacle
 from speccheck.validator.certification.identity import Differing
-from speccheck.validator.spec.edition import Edition, UseTerms
+from speccheck.validator.editions.edition import Edition, UseTerms
 
 _FILES, _MACHINES, _MEASURED = "L1", "L2", "L3"
 

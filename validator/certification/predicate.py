@@ -12,10 +12,10 @@ from speccheck.validator.certification.grants import Grant, coverage
 from speccheck.validator.certification.identity import INVALIDATORS, type_digest
 from speccheck.validator.certification.results import ClauseResult, Judged
 from speccheck.validator.certification.tool import program_digest
+from speccheck.validator.engine.rule_index import rule_entries
+from speccheck.validator.engine.tailoring.told import tailored
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.rule_index import rule_entries
-from speccheck.validator.tailoring.told import tailored
 
 SCHEMA = "speccheck-certificate/1"
 _PROVIDERS = ("azure", "aws", "gcp", "oci", "coreweave")
@@ -128,7 +128,7 @@ def _verifier(issue: Issue, *, plugins: bool) -> dict[str, Any]:
 
 
 def _plugins() -> Iterator[str]:
-    from speccheck.validator.plugins import plugin_rules  # noqa: PLC0415 - seldom
+    from speccheck.validator.engine.plugins import plugin_rules  # noqa: PLC0415 - seldom
 
     yield from sorted({one.name for one in plugin_rules()})
 

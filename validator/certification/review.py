@@ -104,10 +104,10 @@ def is_stale(file: EvidenceFile, now: datetime, days: int | None) -> bool:
 
 def _is_of_type(told: str, asked: str) -> bool:
     """Whether a machine is of the type that it should be, by any name of it."""
-    from speccheck.validator.spec.hardware import (  # noqa: PLC0415 - where types are told
+    from speccheck.validator.catalogue.hardware import (  # noqa: PLC0415 - where types are told
         resolve_instance,
     )
-    from speccheck.validator.spec.names import UnknownName  # noqa: PLC0415
+    from speccheck.validator.catalogue.names import UnknownName  # noqa: PLC0415
 
     try:
         return resolve_instance(told).id == asked

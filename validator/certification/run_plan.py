@@ -7,6 +7,8 @@ are those whose evidence its clauses want.
 import shlex
 from collections.abc import Callable, Iterator
 
+from speccheck.validator.catalogue.files import read_compiled
+from speccheck.validator.catalogue.hardware import resolve_instance
 from speccheck.validator.certification.needs import (
     DRILL,
     FILES,
@@ -23,11 +25,9 @@ from speccheck.validator.certification.run_commands import (
     once_a_node,
 )
 from speccheck.validator.certification.run_drill import DRILL_COMMANDS, drill_words
+from speccheck.validator.editions.compose import JudgedClause
 from speccheck.validator.evidence.measurement.cost import BUDGET_SECONDS, COSTS, READING
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.spec.catalogue_files import read_compiled
-from speccheck.validator.spec.compose import JudgedClause
-from speccheck.validator.spec.hardware import resolve_instance
 
 FOLDER = "evidence"
 _USUAL_GPUS = 8

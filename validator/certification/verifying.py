@@ -17,10 +17,10 @@ from speccheck.validator.certification.evidence import Evidence, read_evidence
 from speccheck.validator.certification.kit import KitError
 from speccheck.validator.certification.predicate import judged_part
 from speccheck.validator.certification.tool import program_digest
+from speccheck.validator.editions.edition import UnknownEdition, load_edition
+from speccheck.validator.engine.tailoring.told import tailored
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.signing.statement import Statement
-from speccheck.validator.spec.edition import UnknownEdition, load_edition
-from speccheck.validator.tailoring.told import tailored
 
 Outcome = Literal["pass", "fail", "unknown", "not asked"]
 _CLOCKS_APART = timedelta(minutes=10)

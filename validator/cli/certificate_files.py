@@ -106,7 +106,7 @@ def certificate_files(
 
 def _pictures(found: Certification) -> list[str]:
     """The machines as their snapshots tell that they are joined."""
-    from speccheck.validator.machine_layout import layout_of_node  # noqa: PLC0415
+    from speccheck.validator.node.machine_layout import layout_of_node  # noqa: PLC0415
     from speccheck.validator.report.specimen_pictures import (  # noqa: PLC0415
         specimen_pictures,
     )

@@ -4,6 +4,7 @@ import sys
 
 from speccheck.validator.cli.diff_documents import diff_documents, kind_of_both
 from speccheck.validator.cli.guarded import guarded
+from speccheck.validator.cli.option_table import Option
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import (
     REFUSALS,
@@ -12,7 +13,6 @@ from speccheck.validator.cli.request import (
 )
 from speccheck.validator.comparison.side import Side, side_of
 from speccheck.validator.comparison.snapshots import compare
-from speccheck.validator.options import Option
 from speccheck.validator.report.write import write_all
 from speccheck.validator.signing.faults import SigningError
 from speccheck.validator.sources.documents.document import ReadError

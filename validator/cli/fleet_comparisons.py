@@ -6,6 +6,7 @@
 from collections.abc import Callable, Sequence
 from time import time
 
+from speccheck.validator.cli.option_table import Option
 from speccheck.validator.cli.options import Parsed, UsageError
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.attendance import Expected
@@ -15,7 +16,6 @@ from speccheck.validator.fleet.listing import Listing, listing
 from speccheck.validator.fleet.run import FleetRun, judge_fleet
 from speccheck.validator.fleet.verdict import FleetVerdict, Unfit
 from speccheck.validator.fleet.work import Work
-from speccheck.validator.options import Option
 from speccheck.validator.report.write import write
 
 _GROUP = "Comparison"
@@ -149,7 +149,7 @@ def write_profile(
 def _history(path: str) -> str:
     """The file of a history; raises UsageError before any work for one that is none."""
     if path:
-        from speccheck.validator.history.database import (  # noqa: PLC0415 - SQLite
+        from speccheck.validator.fleet.history.database import (  # noqa: PLC0415 - SQLite
             HistoryError,
             demand_history,
         )
@@ -163,13 +163,13 @@ def _history(path: str) -> str:
 
 def keep_run(path: str, run: FleetRun, verdict: FleetVerdict) -> None:
     """Add the run to a history; raises UsageError where that is not possible."""
-    from speccheck.validator.history.database import (  # noqa: PLC0415 - SQLite
+    from speccheck.validator.fleet.history.database import (  # noqa: PLC0415 - SQLite
         HistoryError,
     )
-    from speccheck.validator.history.recording import (  # noqa: PLC0415
+    from speccheck.validator.fleet.history.recording import (  # noqa: PLC0415
         history_run,
     )
-    from speccheck.validator.history.store import add_run  # noqa: PLC0415
+    from speccheck.validator.fleet.history.store import add_run  # noqa: PLC0415
 
     try:
         add_run(path, history_run(run, verdict), time())

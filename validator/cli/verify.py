@@ -15,9 +15,9 @@ from speccheck.validator.certification.reading import (
 )
 from speccheck.validator.certification.verifying import Step, steps
 from speccheck.validator.cli.guarded import guarded
+from speccheck.validator.cli.option_table import Option
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import REFUSALS, list_of, style_of
-from speccheck.validator.options import Option
 from speccheck.validator.report.certificate_text import certificate_text
 from speccheck.validator.report.style import Style, printable, wrap
 from speccheck.validator.report.write import write, write_all

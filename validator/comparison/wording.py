@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from speccheck.validator.host_names import fold, natural
+from speccheck.validator.node.host_names import fold, natural
 
 _MOST_LETTERS = 72  # of a list of nodes in a message; the finding holds them all
 _MOST_NAMED = 4

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from speccheck.validator.assemble import add_conditions
+from speccheck.validator.engine.assemble import add_conditions
 from speccheck.validator.evidence.measurement.conditions import Conditions
 from speccheck.validator.evidence.node.node import ALL, Node
 

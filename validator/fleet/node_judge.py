@@ -9,8 +9,8 @@ differs. What comes out is what asking all rules about each node would give
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from speccheck.validator.assemble import PlanEvidence, assemble
-from speccheck.validator.engine import Question
+from speccheck.validator.engine.assemble import PlanEvidence, assemble
+from speccheck.validator.engine.engine import Question
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.measurement.conditions import Conditions
 from speccheck.validator.evidence.node.node import ALL, Node
@@ -26,8 +26,8 @@ from speccheck.validator.fleet.shared_values import (
     Profile,
     shared_profile,
 )
-from speccheck.validator.plan_judge import PlanJudge
 from speccheck.validator.rule import OF_FILES
+from speccheck.validator.run.plan_judge import PlanJudge
 from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.files import FileStatus, ReadFile
 from speccheck.validator.sources.formats.snapshot import (

@@ -11,7 +11,7 @@ from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.fleet.golden import Golden, Range
 from speccheck.validator.fleet.own_profile import SCHEMA, LeftOut, OwnProfile
 from speccheck.validator.fleet.own_profile_model import FleetProfile
-from speccheck.validator.host_names import fold
+from speccheck.validator.node.host_names import fold
 from speccheck.validator.sources.documents.document import Document, ReadError
 
 _MAKE_ANEW = "make it anew with speccheck fleet --baseline, or mend this line"

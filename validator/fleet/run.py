@@ -4,7 +4,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-from speccheck.validator.assemble import assemble
+from speccheck.validator.editions.edition import Edition
+from speccheck.validator.engine.applicability import plan_size_class
+from speccheck.validator.engine.assemble import assemble
+from speccheck.validator.engine.scopes import OF_FLEETS
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.fleet.fleet import Fleet, FleetNode
 from speccheck.validator.evidence.measurement.collective import (
@@ -22,14 +25,11 @@ from speccheck.validator.fleet.own_result import OwnResult
 from speccheck.validator.fleet.portion import Portion, told_by
 from speccheck.validator.fleet.reading import Report, reports
 from speccheck.validator.fleet.work import Work, judged
-from speccheck.validator.gate import plan_size_class
-from speccheck.validator.host_names import natural
-from speccheck.validator.live_evidence import OF_FLEETS
-from speccheck.validator.plan_judge import PlanJudge
+from speccheck.validator.node.host_names import natural
 from speccheck.validator.rule import OF_FILES
+from speccheck.validator.run.plan_judge import PlanJudge
 from speccheck.validator.sources.files import ReadFile
 from speccheck.validator.sources.formats.snapshot import SCHEMA, node_of
-from speccheck.validator.spec.edition import Edition
 
 # The worse of two verdicts on a node counts: a node is fit by both or by none.
 _WORST = ("bug", "no-go", "usage", "inconclusive", "go")

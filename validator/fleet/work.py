@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.fleet.fleet import FleetNode, Unread
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.listing import Chunk
@@ -11,8 +12,7 @@ from speccheck.validator.fleet.node_judge import NodeJudge
 from speccheck.validator.fleet.own_result import own_result
 from speccheck.validator.fleet.portion import Portion
 from speccheck.validator.fleet.reading import Report, reports
-from speccheck.validator.plan_judge import PlanJudge
-from speccheck.validator.request import Request
+from speccheck.validator.run.plan_judge import PlanJudge
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.files import ReadFile
 

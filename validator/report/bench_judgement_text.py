@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 
-from speccheck.validator.host_names import fold
+from speccheck.validator.node.host_names import fold
 from speccheck.validator.report.style import Style, counted, printable, wrap
-from speccheck.validator.tournament.judgement import (
+from speccheck.validator.straggler_search.judgement import (
     JudgedNode,
     JudgedSets,
     Judgement,
     Limits,
 )
-from speccheck.validator.tournament.outcome import Outcome
-from speccheck.validator.tournament.rounds import Plan
-from speccheck.validator.tournament.wording import (
+from speccheck.validator.straggler_search.outcome import Outcome
+from speccheck.validator.straggler_search.rounds import Plan
+from speccheck.validator.straggler_search.wording import (
     condition_words,
     rate_words,
     set_words,

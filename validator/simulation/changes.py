@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
+from speccheck.validator.catalogue.xids import xid_catalogue
 from speccheck.validator.simulation.shape import NOT_SUPPORTED
-from speccheck.validator.spec.xid_catalogue import xid_catalogue
 
 Snapshot = dict[str, Any]
 _CHANGES_A_DAY = 200

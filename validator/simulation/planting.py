@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.host_names import HostNamesError, unfold
+from speccheck.validator.node.host_names import HostNamesError, unfold
 from speccheck.validator.simulation.dice import Dice
 from speccheck.validator.simulation.fault import Fault, Values
 from speccheck.validator.simulation.faults import FAULTS

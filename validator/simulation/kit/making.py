@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from speccheck.validator import VERSION
+from speccheck.validator.catalogue.hardware import resolve_instance
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.simulation.dice import Dice
 from speccheck.validator.simulation.fleet import BY, Fleet, Maker, name_of
@@ -20,7 +21,6 @@ from speccheck.validator.simulation.kit.network import NotKnownError
 from speccheck.validator.simulation.making import SCHEMA
 from speccheck.validator.simulation.planting import Planting, told
 from speccheck.validator.simulation.shape import shape_of
-from speccheck.validator.spec.hardware import resolve_instance
 
 SNAPSHOT = "speccheck-snapshot/1"
 NODES, MEASURED, LOGS, JOB = "nodes", "measured", "logs", "job"

@@ -10,10 +10,10 @@ messages reach, and how far runs lie from each other, is plausible.
 from typing import Any
 
 from speccheck.validator import VERSION
+from speccheck.validator.engine.expected_bandwidth import question
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast.bandwidth import prospect
 from speccheck.validator.models.bus_bandwidth import Collective, bus_factor
-from speccheck.validator.prospects import question
 from speccheck.validator.simulation.dice import Dice
 from speccheck.validator.simulation.kit.job import Job
 from speccheck.validator.simulation.shape import ABSENT, NCCL
