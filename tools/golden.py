@@ -36,14 +36,21 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from golden_cases import ALL_FORMS, Case, Draft, drafts, judge, materialise
+from golden_cases import ALL_FORMS, FLEET_FORMS, Case, Draft, drafts, judge, materialise
 
 ROOT = Path(__file__).resolve().parents[1]
 GOLDEN = ROOT / "build" / "golden"
 SECONDS_OF_A_COMMAND = 30
+_FEW = 4
 RAISED = 250  # exit status of a command that raised what it should have caught
 Documents = dict[str, str]  # by "1 stdout", "out/report.json" and so on
 
+# Beside judging examples: what imports all rules, and what fleets need.
+_WARMING = (
+    ("explain", "COMM-001"),
+    ("simulate", "--nodes=2", "--out=../fleet", "--quiet"),
+    judge(("fleet", "../fleet", "--cores=1"), FLEET_FORMS),
+)
 # Kept once: what pages repeat.
 _REPEATED = re.compile(r"(<(style|script)\b[^>]*>)(.{400,}?)(</\2>)", re.DOTALL)
 _REFERENCE = re.compile(r"(?<=>)<kept ([0-9a-f]{16})>(?=</)")
@@ -51,7 +58,8 @@ _ENVELOPE = re.compile(r'("payload": ?")([A-Za-z0-9+/=]{40,})(")')
 _VARYING = (
     (re.compile(r'("sig": ?")[^"]+'), r"\1<signature>"),
     (re.compile(r"(KEY-----\n)[^-]+(-----END)"), r"\1<key>\n\2"),
-    (re.compile(r"(?<=key id )[0-9a-f]{8,64}"), "<key id>"),
+    (re.compile(r"(key id +)[0-9a-f]{64}"), r"\1<key id>"),
+    (re.compile(r"\b(\d{8}T\d{6}Z)-[0-9a-f]{8}\b"), r"\1-<run>"),
 )
 
 
@@ -83,6 +91,7 @@ def _enter(source: str, scratch: str) -> None:
     os.environ["GOLDEN_SCRATCH"] = scratch
     imports = str(Path(source) / ".imports")
     sys.path[:] = [imports, *(p for p in sys.path if not p.endswith(".imports"))]
+    sys.dont_write_bytecode = False  # it costs half of the time to compile each time
     time.time = lambda: float(os.environ["SOURCE_DATE_EPOCH"])
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
@@ -100,7 +109,7 @@ def _warm() -> None:
     for name in ("several-files", "faulty-node", "llama-3-70b", "run-logs"):
         shutil.copytree(examples / name, folder / name)
         os.chdir(folder / name)
-        for words in (judge((".",), ALL_FORMS), ("plan", "."), ("spec", "list")):
+        for words in (judge((".",), ALL_FORMS), ("plan", "."), *_WARMING):
             try:
                 main.main(list(words))
             except SystemExit:
@@ -156,19 +165,20 @@ def run_case(case: Case) -> Recorded:
     began = time.monotonic()
     short = hashlib.sha256(case.name.encode()).hexdigest()[:10]
     folder = Path(os.environ["GOLDEN_SCRATCH"]) / short
-    (folder / "out").mkdir(parents=True)
     before = materialise(case, folder / "in")
     documents: Documents = {}
     for number, words in enumerate(case.commands, 1):
+        (folder / "out").mkdir()
         documents[f"{number} exit"] = _forked(words, folder, case)
+        (folder / "out").rename(folder / f"out{number}")
         for name in ("stdout", "stderr"):
             documents[f"{number} {name}"] = _text(folder / name)
         if number == case.preparations:
             case.prepare(folder / "in")
             before = {path: path.read_bytes() for path in _files(folder / "in")}
             documents.clear()
-    for path in (*_files(folder / "in"), *_files(folder / "out")):
-        if before.get(path) != path.read_bytes():
+    for path in _files(folder):
+        if path.parent != folder and before.get(path) != path.read_bytes():
             documents[str(path.relative_to(folder))] = _text(path)
     shutil.rmtree(folder)
     repeated: dict[str, str] = {}
@@ -355,9 +365,8 @@ def compare(
     ordered = sorted(groups, key=lambda one: -len(groups[one]))
     for difference in ordered[:most]:
         cases = groups[difference]
-        more = f" and {len(cases) - 3} more" if len(cases) > 3 else ""  # noqa: PLR2004
         print(f"\n=== {difference.document}, {len(cases)} cases: ", end="")
-        print(f"{', '.join(cases[:3])}{more}")
+        print(", ".join(cases[:3]), "" if len(cases) < _FEW else "...")
         lines = examples[difference]
         print("\n".join(line[:240] for line in lines[:diff_lines]))
         if len(lines) > diff_lines:
@@ -404,6 +413,12 @@ def _lines(text: str | None, bodies: dict[str, str]) -> list[str]:
     return text.splitlines()
 
 
+def _tool_digest() -> str:
+    """What recordings are made by: those of another tool are no use."""
+    files = (Path(__file__), Path(__file__).with_name("golden_cases.py"))
+    return hashlib.sha256(b"".join(map(Path.read_bytes, files))).hexdigest()[:8]
+
+
 def against(revision: str, cases: list[Case], jobs: int) -> tuple[Path, Path]:
     """Record a revision, once, and the working tree; returns both recordings."""
     git = ["git", "-C", str(ROOT)]
@@ -414,7 +429,8 @@ def against(revision: str, cases: list[Case], jobs: int) -> tuple[Path, Path]:
         text=True,
         check=True,
     )
-    base, working = GOLDEN / found.stdout.strip(), GOLDEN / "working"
+    base = GOLDEN / f"{found.stdout.strip()}-{_tool_digest()}"
+    working = GOLDEN / "working"
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "base"
         subprocess.run(
