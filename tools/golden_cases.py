@@ -473,8 +473,8 @@ def _simulations() -> Iterator[Draft]:
     for plan, text in _PLANS.items():
         for machine in _SOUND if plan == "sound" else _TYPES:
             files = {**job, "plan.yaml": text.encode()}
-            make = ("simulate", "--nodes=10", f"--profile={machine}", "--quiet")
-            make += ("--faults=plan.yaml",)
+            made = ("simulate", "--nodes=10", f"--profile={machine}", "--quiet")
+            make = (*made, "--faults=plan.yaml")
             look = ("fleet", "--cores=1", "--job=job.sbatch", "--expect=10", "--need=8")
             drain = "--drain-list=slurm=../out/drain.sh"
             lines = [
@@ -533,8 +533,7 @@ def _certificates() -> Iterator[Draft]:
         ("certify", "--compare", "a.json", "b.json", "--output=json"),
     ]
     yield _draft("simulated/certificate", lines, files)
-    keys = [("keygen", "--out=new.pem"), ("keygen", "--out=new.pem")]
-    yield _draft("simulated/keygen", keys, {})
+    yield _draft("simulated/keygen", [("keygen", "--out=new.pem")] * 2, {})
     make = ("simulate", "--evidence", "--nodes=2", "--profile=azure-nd96isr-h100-v5")
     for flags in ((), ("--spoil=slow_all_reduce",), ("--spoil=stale_snapshot",)):
         words = [
