@@ -17,6 +17,7 @@ import difflib
 import fnmatch
 import gc
 import hashlib
+import itertools
 import json
 import multiprocessing
 import os
@@ -42,6 +43,7 @@ ROOT = Path(__file__).resolve().parents[1]
 GOLDEN = ROOT / "build" / "golden"
 SECONDS_OF_A_COMMAND = 30
 _FEW = 4
+_WIDTH = 200  # of a line that is shown
 RAISED = 250  # exit status of a command that raised what it should have caught
 Documents = dict[str, str]  # by "1 stdout", "out/report.json" and so on
 
@@ -324,11 +326,16 @@ def selected(all_drafts: list[Draft], only: str, sample: int) -> list[Case]:
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference in a document, which may be the same in many cases."""
+    """A piece of a document that changed, maybe in the same way in many cases.
+
+    Attributes:
+        document: such as "1 stdout" or "out1/report.html".
+        changed: the lines, each with + or - before it.
+
+    """
 
     document: str
-    removed: tuple[str, ...]
-    added: tuple[str, ...]
+    changed: tuple[str, ...]
 
 
 def compare(
@@ -362,13 +369,13 @@ def compare(
     for title, found in (("missing", missing), ("new", new)):
         if found:
             print(f"{len(found)} cases {title}: {', '.join(found[:10])}")
-    ordered = sorted(groups, key=lambda one: -len(groups[one]))
+    ordered = sorted(groups, key=lambda difference: -len(groups[difference]))
     for difference in ordered[:most]:
         cases = groups[difference]
         print(f"\n=== {difference.document}, {len(cases)} cases: ", end="")
         print(", ".join(cases[:3]), "" if len(cases) < _FEW else "...")
         lines = examples[difference]
-        print("\n".join(line[:240] for line in lines[:diff_lines]))
+        print("\n".join(line[: _WIDTH + 4] for line in lines[:diff_lines]))
         if len(lines) > diff_lines:
             print(f"... {len(lines) - diff_lines} more lines")
     if len(ordered) > most:
@@ -391,11 +398,26 @@ def _differences(
         before, after = _lines(old, bodies[0]), _lines(new, bodies[1])
         if before == after:
             before, after = [repr(old)], [repr(new)]
-        old_count, new_count = Counter(before), Counter(after)
-        removed = tuple(sorted((old_count - new_count).elements()))
-        added = tuple(sorted((new_count - old_count).elements()))
-        diff = difflib.unified_diff(before, after, n=1, lineterm="")
-        yield Difference(document, removed, added), [*diff][2:]
+        matcher = difflib.SequenceMatcher(None, before, after)
+        for group in matcher.get_grouped_opcodes(1):
+            hunk = [f"@@ line {group[0][1] + 1} @@"]
+            for tag, low, high, new_low, new_high in group:
+                if tag == "equal":
+                    hunk += [" " + line for line in before[low:high]]
+                else:
+                    pair = before[low:high], after[new_low:new_high]
+                    hunk += [*_cut("-", *pair), *_cut("+", *reversed(pair))]
+            changed = tuple(line for line in hunk if line.startswith(("+", "-")))
+            yield Difference(document, changed), hunk
+
+
+def _cut(sign: str, lines: list[str], others: list[str]) -> Iterator[str]:
+    """Changed lines; of long ones what lies around the first difference."""
+    for line, other in itertools.zip_longest(lines, others[: len(lines)], fillvalue=""):
+        pairs = enumerate(zip(line, other, strict=False))
+        same = next((at for at, (first, second) in pairs if first != second), 0)
+        start = max(0, same - _WIDTH // 2) if len(line) > _WIDTH else 0
+        yield sign + ("..." if start else "") + line[start : start + _WIDTH]
 
 
 def _lines(text: str | None, bodies: dict[str, str]) -> list[str]:
