@@ -1,7 +1,7 @@
 """Freeze what the program prints, so that a refactoring is shown to change nothing.
 
     python tools/golden.py record OUT [--source ROOT] [--sample N] [--only PATTERN]
-    python tools/golden.py compare A B
+    python tools/golden.py compare A B [--common]
     python tools/golden.py against REVISION    what `make golden BASE=REVISION` runs
 
 The cases are those of this checkout (golden_cases.py); the code that runs them is that
@@ -32,7 +32,7 @@ import time
 import traceback
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -43,6 +43,7 @@ ROOT = Path(__file__).resolve().parents[1]
 GOLDEN = ROOT / "build" / "golden"
 SECONDS_OF_A_COMMAND = 30
 _FEW = 4
+_STORE = "cases.sqlite"
 _WIDTH = 200  # of a line that is shown
 RAISED = 250  # exit status of a command that raised what it should have caught
 Documents = dict[str, str]  # by "1 stdout", "out/report.json" and so on
@@ -246,7 +247,7 @@ def _program_digest() -> str:
 
 def _opened(folder: Path) -> sqlite3.Connection:
     folder.mkdir(parents=True, exist_ok=True)
-    store = sqlite3.connect(folder / "cases.sqlite")
+    store = sqlite3.connect(folder / _STORE)
     store.executescript(
         "CREATE TABLE IF NOT EXISTS cases"
         " (name TEXT PRIMARY KEY, inputs TEXT, seconds REAL, documents BLOB);"
@@ -338,10 +339,14 @@ class Difference:
     changed: tuple[str, ...]
 
 
+def _names(folder: Path) -> set[str]:
+    return {name for (name,) in _opened(folder).execute("SELECT name FROM cases")}
+
+
 def compare(
-    first: Path, second: Path, names: Iterable[str] | None, diff_lines: int, most: int
+    first: Path, second: Path, names: set[str] | None, diff_lines: int, most: int
 ) -> int:
-    """Print what differs between two recordings; returns how many cases do."""
+    """Print what differs between two recordings; returns how many cases do, or 1 for no cases."""
     sides = [_opened(folder) for folder in (first, second)]
     rows = [
         {
@@ -351,7 +356,7 @@ def compare(
         for side in sides
     ]
     bodies = [dict(side.execute("SELECT * FROM repeated").fetchall()) for side in sides]
-    wanted = set(names) if names is not None else rows[0].keys() | rows[1].keys()
+    wanted = rows[0].keys() | rows[1].keys() if names is None else names
     missing = sorted(wanted & rows[0].keys() - rows[1].keys())
     new = sorted(wanted & rows[1].keys() - rows[0].keys())
     groups: dict[Difference, list[str]] = defaultdict(list)
@@ -385,7 +390,7 @@ def compare(
         f"{compared} cases compared: {differing} differ in {len(groups)} ways, "
         f"{len(missing)} missing, {len(new)} new, {other_inputs} with other inputs"
     )
-    return differing + len(missing) + len(new)
+    return differing + len(missing) + len(new) + (not compared)
 
 
 def _differences(
@@ -479,6 +484,8 @@ def main() -> int:
     comparing = commands.add_parser("compare", help="print what differs; exit 1 if so")
     comparing.add_argument("first", type=Path)
     comparing.add_argument("second", type=Path)
+    help_text = "only cases that both have: a sample against a whole recording"
+    comparing.add_argument("--common", action="store_true", help=help_text)
     both = commands.add_parser("against", help="a revision against the working tree")
     both.add_argument("revision")
     for command in (recording, both):
@@ -494,10 +501,14 @@ def main() -> int:
         )
     words = parser.parse_args()
     if words.command == "compare":
-        folders, names = (words.first, words.second), None
+        folders = words.first, words.second
+        for folder in folders:
+            if not (folder / _STORE).is_file():
+                parser.error(f"{folder}: no recording")
+        names = _names(words.first) & _names(words.second) if words.common else None
     else:
         cases = selected(drafts(), words.only, words.sample)
-        names = [case.name for case in cases]
+        names = {case.name for case in cases}
         if words.command == "record":
             shutil.rmtree(words.out, ignore_errors=True)
             record(words.out, words.source, cases, words.jobs)
