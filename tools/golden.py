@@ -346,7 +346,7 @@ def _names(folder: Path) -> set[str]:
 def compare(
     first: Path, second: Path, names: set[str] | None, diff_lines: int, most: int
 ) -> int:
-    """Print what differs between two recordings; returns how many cases do, or 1 for no cases."""
+    """Print what differs between recordings; returns in how many cases, 1 for none."""
     sides = [_opened(folder) for folder in (first, second)]
     rows = [
         {
