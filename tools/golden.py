@@ -481,6 +481,8 @@ def main() -> int:
     )
     recording.add_argument("out", type=Path)
     recording.add_argument("--source", type=Path, default=ROOT)
+    help_text = "keep what was recorded of these cases before, by the same code"
+    recording.add_argument("--keep", action="store_true", help=help_text)
     comparing = commands.add_parser("compare", help="print what differs; exit 1 if so")
     comparing.add_argument("first", type=Path)
     comparing.add_argument("second", type=Path)
@@ -510,7 +512,8 @@ def main() -> int:
         cases = selected(drafts(), words.only, words.sample)
         names = {case.name for case in cases}
         if words.command == "record":
-            shutil.rmtree(words.out, ignore_errors=True)
+            if not words.keep:
+                shutil.rmtree(words.out, ignore_errors=True)
             record(words.out, words.source, cases, words.jobs)
             return 0
         folders = against(words.revision, cases, words.jobs)

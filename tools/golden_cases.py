@@ -96,7 +96,7 @@ def judge(words: Words, forms: Words = FORMS) -> Words:
 def drafts() -> list[Draft]:
     """All cases."""
     corpus = _corpus()
-    made = [*_examples(), *_commands(), *_simulations()]
+    made = [*_examples(), *_commands(), *_settings(), *_simulations()]
     for part, folder in (("rules", FIXTURES / "rules"), ("traps", FIXTURES / "traps")):
         for path in sorted(folder.rglob("*.yaml")):
             name = path.relative_to(FIXTURES).with_suffix("")
@@ -444,6 +444,70 @@ def _commands() -> Iterator[Draft]:
     text = (EXAMPLES / "several-files" / "sft.yaml").read_text("utf-8")
     stdin = judge(("-", "--stdin-filename=sft.yaml"))
     yield Draft("commands/stdin", partial(Case, "commands/stdin", (stdin,), stdin=text))
+
+
+# --- Settings and waivers -------------------------------------------------------------
+
+_TUNED = b"""\
+# speccheck: ignore-file[CKPT-001] a trial of an hour; until=2027-01-31
+speccheck: 1
+optimizer:
+  warmup_steps: 2000  # speccheck: ignore[CONF-011] resumed with 5,000 more steps
+  # speccheck: ignore[adam_beta_out_of_range] as in the paper; owner=pretraining
+  adam_beta1: 0.5
+run:
+  steps: 1000
+checkpoint:
+  interval_steps: 900
+"""
+_SETTINGS: dict[str, dict[str, str]] = {
+    "none": {},
+    "chosen": {
+        "speccheck.toml": 'select = ["COMM", "MEM", "BATCH", "CONF"]\n'
+        'fail-on = "warning"\nignore = ["MEM-020"]\n'
+        '[facts]\ngpu = "H100-80GB"\nhours = 100\n'
+        '[facts-for."job/**"]\nrole = "sft"\nnodes = 4\n[levels]\nCONF = "error"\n'
+        '[per-file-ignores]\n"*.json" = ["BATCH-001"]\n',
+    },
+    "locked": {
+        "pyproject.toml": '[tool.speccheck]\nmandatory = ["CONF-011", "FT"]\n'
+        '[tool.speccheck.facts]\ninstance = "p5.48xlarge"\n',
+        "job/speccheck.toml": 'extend = "../pyproject.toml"\nignore = ["FT-003"]\n',
+    },
+    "waived": {
+        "speccheck.toml": 'waivers = "waivers.yaml"\ntailoring = "own.yaml"\n',
+        "waivers.yaml": "schema: speccheck-waivers/1\nwaivers:\n"
+        "  - {clause: BATCH-001, files: job/*, reason: a trial, owner: us,"
+        " until: 2027-01-31}\n  - {rule: [error_handling_off], files: job/*,"
+        " reason: known, owner: us, until: 2026-11-01}\n",
+        "own.yaml": "schema: speccheck-tailoring/1\ntailoring:\n"
+        "  - {clause: CKPT-001, number: max_unsaved, value: 12, unit: h,"
+        " reason: nights, owner: us@example.com, expires: 2027-01-31}\n",
+    },
+    "wrong": {"speccheck.toml": 'select = ["COMM"]\nfail_on = "warning"\n'},
+}
+
+
+def _settings() -> Iterator[Draft]:
+    job = {f"job/{at}": text for at, text in _read(EXAMPLES / "several-files").items()}
+    for name, texts in _SETTINGS.items():
+        files = {at: text.encode() for at, text in texts.items()}
+        lines = [
+            judge((".",), ALL_FORMS),
+            judge(("job", "--gpu=H100-80GB", "--full")),
+            judge((".", "--no-inline-ignores", "--by-folder")),
+            ("plan", "."),
+            (
+                ".",
+                "--show-settings",
+                "--output=text",
+                "--output=json=../out/shown.json",
+            ),
+            ("job/sft.yaml", "--show-settings"),
+            (".", "--show-files"),
+            ("baseline", "."),
+        ]
+        yield _draft(f"settings/{name}", lines, {**job, "tuned.yaml": _TUNED, **files})
 
 
 # --- Machines that do not exist -------------------------------------------------------
