@@ -129,6 +129,11 @@ def _read(folder: Path) -> dict[str, bytes]:
     return files
 
 
+def _loaded(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.load(path.read_text("utf-8"), yaml.CSafeLoader)
+    return found
+
+
 def _flags(context: dict[str, Any]) -> Words:
     """Options for what a fixture says of its job."""
     names = {"instance_type": "instance"}
@@ -144,7 +149,7 @@ def _flags(context: dict[str, Any]) -> Words:
 
 
 def _fixture(name: str, part: str, path: Path) -> Case | None:
-    given = yaml.load(path.read_text("utf-8"), yaml.CSafeLoader)
+    given = _loaded(path)
     if "declaration" in given:
         return None  # what a judgement for a certificate says of itself
     flags = _flags(given.get("context", {}))
@@ -164,7 +169,10 @@ def _fixture(name: str, part: str, path: Path) -> Case | None:
     if "today" in given:
         noon = datetime.fromisoformat(f"{given['today']}T12:00:00+00:00")
         epoch = int(noon.timestamp())
-    words = (*given["files"], *flags)
+    judged = [
+        at for at in files if at not in policy.values() and at != "speccheck.toml"
+    ]
+    words = (*judged, *flags)
     commands = [judge(words, ALL_FORMS if part == "traps" else FORMS)]
     if "\n    fix:" in path.read_text("utf-8"):
         commands.append((*words, "--diff", "--unsafe-fixes"))
@@ -285,7 +293,7 @@ def _file_of_corpus(name: str, part: str, path: Path) -> Case:
 
 
 def _case_of_corpus(name: str, path: Path, folder: Path) -> Case:
-    meta = yaml.load(path.read_text("utf-8"), yaml.CSafeLoader)
+    meta = _loaded(path)
     files = _read(folder)
     words = (*sorted(files), *_flags(meta.get("command_context") or {}))
     fixes = (*words, "--diff", "--unsafe-fixes")
@@ -318,13 +326,21 @@ _WHAT_IF: tuple[Words, ...] = (
 )
 
 
+_LOGS = ("run-logs", "slow-all-reduce")  # folders are not searched for logs
+
+
 def _examples() -> Iterator[Draft]:
     tops = [*EXAMPLES.iterdir(), *(FIXTURES / "published").iterdir()]
     tops += [*(EXAMPLES / "native").iterdir(), *(EXAMPLES / "run-logs").iterdir()]
     for top in sorted(tops):
         name = str(top.relative_to(FIXTURES))
         files = _read(top)
-        words: Words = (".",) if top.is_dir() else (top.name,)
+        is_searched = top.is_dir() and top.name not in _LOGS
+        words: Words = (".",) if is_searched else tuple(files)
+        if top.parent.name == "published":
+            given = _loaded(top)
+            files = {at: text.encode() for at, text in given["files"].items()}
+            words = (*files, *_flags(given.get("context", {})))
         out = "--output=json=../out/answer.json"
         yield _draft(f"{name}/plain", judge(words, ALL_FORMS), files)
         for way, flags in _WAYS.items():
