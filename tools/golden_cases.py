@@ -173,6 +173,9 @@ def _fixture(name: str, part: str, path: Path) -> Case | None:
         at for at in files if at not in policy.values() and at != "speccheck.toml"
     ]
     words = (*judged, *flags)
+    if part == "rules":
+        names = (path.parent.name, *given.get("also", ()))
+        words += (f"--extend-select={','.join(names)}",)
     commands = [judge(words, ALL_FORMS if part == "traps" else FORMS)]
     if "\n    fix:" in path.read_text("utf-8"):
         commands.append((*words, "--diff", "--unsafe-fixes"))
