@@ -14,13 +14,14 @@
 #   make docs       build the site of the documentation into site/
 #   make freeze EDITION=1.0  write an approved edition into schemas/FROZEN.yaml
 #   make schemas-for-tests  fetch the SARIF schema, which a test validates against
+#   make golden BASE=main  show what prints otherwise than at a revision
 #   make generate   rewrite the generated files that are committed
 #   make clean      remove .venv and caches
 # PYTHON=... picks the interpreter, PYTEST_ARGUMENTS=... goes to pytest.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := check
-.PHONY: demo test lint format check bench bench-peers measuring accuracy bandwidth node-report fleet-report calibration docs generate freeze schemas-for-tests clean page-pictures
+.PHONY: demo test lint format check bench bench-peers measuring accuracy bandwidth node-report fleet-report calibration docs generate golden freeze schemas-for-tests clean page-pictures
 
 EXAMPLE := fixtures/examples/several-files --gpu H100-80GB --role sft
 
@@ -134,6 +135,13 @@ generate: $(INSTALLED_FOR_DEVELOPMENT)
 	  PYTHONPATH=tools $(BIN)/python tools/$$generator.py || exit; \
 	done
 
+# What the program prints now against a revision, in thousands of cases; a quick look is
+# GOLDEN_ARGUMENTS='--sample 200', one rule --only 'rules/warmup_fills_the_run/*'.
+BASE ?= $(shell git rev-parse --verify --quiet origin/main >/dev/null && echo origin/main || echo HEAD)
+
+golden: $(INSTALLED_FOR_DEVELOPMENT)
+	$(BIN)/python tools/golden.py against $(BASE) $(GOLDEN_ARGUMENTS)
+
 # An approved edition never changes again.
 freeze: $(INSTALLED_FOR_DEVELOPMENT)
 	PYTHONPATH=tools $(BIN)/python tools/freeze.py $(EDITION)
@@ -150,7 +158,7 @@ schemas-for-tests: .schemas/sarif-schema-2.1.0.json
 
 clean:
 	rm -rf $(VENV) $(PEERS) .mypy_cache .pytest_cache .ruff_cache build dist site
-	find validator rules schemas probes tests bench -name __pycache__ -prune -exec rm -rf {} +
+	find validator rules schemas probes tests bench tools -name __pycache__ -prune -exec rm -rf {} +
 
 # An environment that is there already is kept as long as its interpreter runs.
 define create_environment
