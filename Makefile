@@ -89,8 +89,7 @@ measuring: $(INSTALLED_FOR_MEASURING)
 LOCK := $(REQUIREMENTS)/lock.txt
 lock:
 	$(create_environment)
-	$(BIN)/python -m venv --clear build/uv
-	build/uv/bin/python -m pip install --quiet uv
+	$(BIN)/python -m pip install --quiet --upgrade --target build/uv uv
 	build/uv/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 	  --generate-hashes --extra dev --extra docs pyproject.toml --output-file $(LOCK) \
 	  --custom-compile-command 'make lock'
