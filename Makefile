@@ -96,7 +96,7 @@ lock:
 
 behind:
 	@$(MAKE) --silent --no-print-directory lock LOCK=build/newest.txt
-	@diff <(grep == $(LOCK)) <(grep == build/newest.txt) | grep '^[<>]' || \
+	@diff <(grep == $(LOCK)) <(grep == build/newest.txt) | grep -o '^[<>] [^ ]*' || \
 	  echo 'The lock holds the newest of everything.'
 
 # Commands, settings, editions, schemas and reports meet every base dependency.
