@@ -15,9 +15,9 @@ _VALIDATOR = ROOT / "validator"
 JUDGES = (
     *sorted((ROOT / "rules").rglob("*.py")),
     *sorted((_VALIDATOR / "forecast").glob("*.py")),
-    *sorted((_VALIDATOR / "tournament").glob("*.py")),
+    *sorted((_VALIDATOR / "straggler_search").glob("*.py")),
     *sorted((_VALIDATOR / "evidence" / "measurement").glob("*.py")),
-    _VALIDATOR / "measured_curves.py",
+    *sorted((_VALIDATOR / "measurements").glob("*.py")),
 )
 WRITERS = (
     *sorted((_VALIDATOR / "sources").rglob("*.py")),
