@@ -17,9 +17,8 @@ from speccheck.validator.selection import Selection
 from speccheck.validator.sources.context import Context
 from speccheck.validator.spec.nccl_catalogue import nccl_variables
 
-ROWS = yaml.safe_load(
-    (Path(__file__).parents[1] / "fixtures" / "environment_faults.yaml").read_bytes()
-)["faults"]
+FAULTS = Path(__file__).parents[1] / "fixtures" / "environment_faults.yaml"
+ROWS = yaml.load(FAULTS.read_bytes(), yaml.CSafeLoader)["faults"]
 AREAS = {"nccl_environment", "communication", "topology"}
 MACHINES = [
     (platform, instance)

@@ -197,7 +197,7 @@ def test_a_row_speaks_of_tabulated_variables() -> None:
 
 
 def _is_meant(pattern: str, name: str) -> bool:
-    """Return whether a name is the pattern, or begins as the pattern says that ends in `*`."""
+    """Return whether a pattern, which may end in `*`, fits a name."""
     if pattern.endswith("*"):
         return name.startswith(pattern[:-1])
     return name == pattern
