@@ -16,6 +16,7 @@ from speccheck.validator.evidence.declaration import Declaration, EvidenceDigest
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.locate import LocatedFinding
+from speccheck.validator.plan_judges import PlanJudges
 from speccheck.validator.policy import FileIgnore, Named, Policy
 from speccheck.validator.request import Request
 from speccheck.validator.run import run
@@ -118,8 +119,16 @@ def on_the_day(today: str) -> Generator[None, None, None]:
         yield
 
 
-def findings_of(fixture: RuleFixture, folder: Path) -> list[LocatedFinding]:
-    """Judge the fixture's files in a folder; the findings of its rule."""
+def findings_of(
+    fixture: RuleFixture, folder: Path, judges: PlanJudges | None = None
+) -> list[LocatedFinding]:
+    """Judge the fixture's files in a folder; return the findings of its rule.
+
+    Args:
+        fixture: What is judged.
+        folder: An empty one, or one that held the same files in another state.
+        judges: Of such a state, which need not compose the edition again.
+    """
     if fixture.fleet:
         said = fleet_findings(fixture.fleet, request_of(fixture), folder)
         return [LocatedFinding(one, ()) for one in said if _is_of(fixture, one)]
@@ -128,7 +137,7 @@ def findings_of(fixture: RuleFixture, folder: Path) -> list[LocatedFinding]:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
     with working_in(folder), on_the_day(fixture.today):
-        judged = run(request_of(fixture))
+        judged = run(request_of(fixture), judges)
     return [
         located
         for plan in judged.plans
