@@ -34,6 +34,7 @@ def keys(format_id: str) -> FrameworkKeys:
     return found
 
 
+@pytest.mark.slow
 def test_compiled_catalogues_are_up_to_date() -> None:
     stale = [
         path

@@ -102,6 +102,7 @@ def target_of(reference: str, schema: dict[str, Any]) -> dict[str, Any]:
     return target
 
 
+@pytest.mark.slow
 def test_the_published_schemas_are_the_generated_ones(tmp_path: Path) -> None:
     write_all(tmp_path)
     written = {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()}
@@ -117,6 +118,7 @@ def test_every_key_table_of_files_has_a_schema() -> None:
     assert published_names() == sorted(DIALECTS) == sorted(RIGHT) == sorted(MISTAKES)
 
 
+@pytest.mark.slow
 def test_a_schema_is_valid_itself() -> None:
     form = jsonschema.Draft7Validator(jsonschema.Draft7Validator.META_SCHEMA)
     wrong = [
@@ -240,6 +242,7 @@ def test_a_key_that_some_release_still_needs_is_not_underlined() -> None:
     assert ratio.keys().isdisjoint({"deprecated", "deprecationMessage"})
 
 
+@pytest.mark.slow
 def test_right_fixtures_of_rules_are_valid(tmp_path: Path) -> None:
     judged = 0
     for path in all_fixtures():

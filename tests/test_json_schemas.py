@@ -39,6 +39,7 @@ def test_the_published_schemas_are_the_generated_ones(tmp_path: Path) -> None:
     assert written == published
 
 
+@pytest.mark.slow
 def test_a_schema_is_valid_itself() -> None:
     draft = jsonschema.Draft202012Validator
     form = draft(draft.META_SCHEMA)
