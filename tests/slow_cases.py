@@ -1,6 +1,6 @@
 """Cases of a parametrised test, of which few run every day and the others are slow."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import pytest
@@ -14,6 +14,12 @@ def few(cases: Iterable[T], is_everyday: Callable[[T], bool]) -> list[Any]:
         pytest.param(case, marks=[] if is_everyday(case) else pytest.mark.slow)
         for case in cases
     ]
+
+
+def few_rows(count: int, rows: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Return rows of several arguments, marked slow but for the first ones."""
+    later = (pytest.param(*row, marks=pytest.mark.slow) for row in rows[count:])
+    return [*rows[:count], *later]
 
 
 def first_of(cases: Iterable[T], key: Callable[[T], object]) -> frozenset[T]:

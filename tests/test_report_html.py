@@ -34,7 +34,7 @@ def page_of(*words: str) -> Page:
         ("slow-all-reduce/all_reduce.log", "--instance", "p5.48xlarge"),
         ("conflict",),
         ("native",),
-        (".", "--full"),
+        pytest.param((".", "--full"), marks=pytest.mark.slow),
     ],
     ids=lambda words: words[0],
 )
