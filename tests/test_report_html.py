@@ -162,6 +162,7 @@ def test_the_same_run_gives_the_same_bytes(
     assert Path("one.html").read_text("utf-8") == text
 
 
+@pytest.mark.slow
 def test_ten_thousand_findings_stay_a_page_to_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
