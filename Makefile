@@ -65,7 +65,7 @@ lint: $(INSTALLED_FOR_DEVELOPMENT)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict
-	$(BIN)/mypy --strict tests bench docs/theme
+	$(BIN)/mypy --strict tests bench tools docs/theme
 	$(BIN)/pyright
 
 format: $(INSTALLED_FOR_DEVELOPMENT)
@@ -119,33 +119,33 @@ docs: $(INSTALLED_FOR_DOCS)
 
 # In this order: pages are made of the compiled edition.
 GENERATORS := \
-  spec.compile_edition \
-  spec.compile_catalogues \
-  spec.compile_nccl \
-  spec.compile_relations \
-  report.fix_page \
-  report.json_schemas \
-  report.framework_schemas.generate \
-  report.rule_pages \
-  report.clause_pages \
-  report.specification.page \
-  cli.reference_pages \
-  rule_index \
-  report.coverage_page \
-  settings.page \
-  simulation.page \
-  cli.example_kit \
-  sources.registry
+  compile_edition \
+  compile_catalogues \
+  compile_nccl \
+  compile_relations \
+  fix_page \
+  json_schemas \
+  framework_schemas/generate \
+  rule_pages \
+  clause_pages \
+  rooms \
+  specification_page \
+  reference_pages \
+  indexes \
+  coverage_page \
+  settings_page \
+  simulation_page \
+  example_kit
 
 generate: $(INSTALLED_FOR_DEVELOPMENT)
 	@for generator in $(GENERATORS); do \
-	  echo "python -m speccheck.validator.$$generator"; \
-	  $(BIN)/python -m speccheck.validator.$$generator || exit; \
+	  echo "python tools/$$generator.py"; \
+	  PYTHONPATH=tools $(BIN)/python tools/$$generator.py || exit; \
 	done
 
 # An approved edition never changes again.
 freeze: $(INSTALLED_FOR_DEVELOPMENT)
-	$(BIN)/python -m speccheck.validator.spec.freeze $(EDITION)
+	PYTHONPATH=tools $(BIN)/python tools/freeze.py $(EDITION)
 
 # The schema of OASIS is not ours to include.
 SARIF_SCHEMA := https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from published_findings import ErrorFinding, Findings, Judged, RuleTally
-from speccheck.validator.rule_index import RuleEntry, rule_entries
+from speccheck.validator.engine.rule_index import RuleEntry, rule_entries
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "calibration.md"
 MOST_WARNED = 0.03  # of the plans that a rule can judge

@@ -6,12 +6,12 @@ It ends before what could not be judged, and the totals: these change with each 
 import os
 from pathlib import Path
 
+from speccheck.validator.engine.request import Request
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.summary import exit_of, summarize
 from speccheck.validator.report.text import report as text_report
 from speccheck.validator.report.told import Told
-from speccheck.validator.request import Request
-from speccheck.validator.run import run
+from speccheck.validator.run.run import run
 from terminal_picture import WIDTH, terminal_picture
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from speccheck.validator.locate import LocatedFinding
-from speccheck.validator.plan_judge import JudgedPlan
-from speccheck.validator.request import Request
-from speccheck.validator.rule_index import rule_entries
-from speccheck.validator.run import run
+from speccheck.validator.engine.locate import LocatedFinding
+from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.rule_index import rule_entries
+from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.run import run
 
 JUDGED = Path(__file__).resolve().parents[1] / "docs" / "calibration" / "judged.yaml"
 MANIFEST = "MANIFEST.tsv"

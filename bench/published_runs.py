@@ -12,21 +12,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from predictions.prediction import rows
+from speccheck.validator.catalogue.bandwidth import readings_of
+from speccheck.validator.catalogue.hardware import resolve_instance
+from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.selection import Selection
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.models.bus_bandwidth import GIGA, Collective
-from speccheck.validator.models.collective_setting import Setting
 from speccheck.validator.models.expectation import (
     NO_THRESHOLD_BELOW,
     Floors,
+    Setting,
     expectation,
     implausible,
 )
-from speccheck.validator.request import Request
-from speccheck.validator.run import run
-from speccheck.validator.selection import Selection
+from speccheck.validator.run.run import run
 from speccheck.validator.sources.context import Context
-from speccheck.validator.spec.bandwidth import readings_of
-from speccheck.validator.spec.hardware import resolve_instance
 
 Row = Mapping[str, str]
 

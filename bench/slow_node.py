@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from speccheck.validator.cli.bench_results import limits_of
+from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.evidence.measurement.collective import (
     CollectiveRun,
     CollectiveRuns,
 )
 from speccheck.validator.sources.formats.snapshot import node_of
-from speccheck.validator.spec.edition import load_edition
-from speccheck.validator.tournament.follow_up import next_plan
-from speccheck.validator.tournament.judgement import judge
-from speccheck.validator.tournament.rounds import Plan, groups, pairs
+from speccheck.validator.straggler_search.follow_up import next_plan
+from speccheck.validator.straggler_search.judgement import judge
+from speccheck.validator.straggler_search.rounds import Plan, groups, pairs
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "slow-node.md"
 _BEGIN, _END = "<!-- simulated -->", "<!-- end -->"

@@ -1,0 +1,1 @@
+"""Readers of live machines: what they see goes into a snapshot, unjudged."""

@@ -1,0 +1,1 @@
+"""The rules: one file judges one clause by evidence alone."""

@@ -1,0 +1,1 @@
+"""The editions and catalogues as data, found by their folder."""

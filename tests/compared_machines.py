@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema
 
-from speccheck.validator.report.json_schemas import SCHEMAS
+from json_schemas import SCHEMAS
 from speccheck.validator.simulation.healthy import healthy_node
 
 Snapshot = dict[str, Any]

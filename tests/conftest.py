@@ -16,7 +16,7 @@ from settings_files import DEEPSPEED
 _OF_THE_CALLER = {
     *("CI", "COLUMNS", "FORCE_COLOR", "GITHUB_ACTIONS", "NO_COLOR", "TERM"),
     "SOURCE_DATE_EPOCH",
-    # What a launcher of the tests would tell (validator/launcher.py).
+    # What a launcher of the tests would tell (validator/node/launcher.py).
     *("RANK", "WORLD_SIZE", "LOCAL_RANK", "NODE_NAME", "JOB_COMPLETION_INDEX"),
 }
 _PREFIXES_OF_THE_CALLER = (

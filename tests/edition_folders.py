@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 import speccheck.schemas
-from speccheck.validator.spec.compile_edition import compiled_edition
-from speccheck.validator.spec.edition import Edition, edition_of
-from speccheck.validator.spec.edition_source import EditionSourceError
+from compile_edition import compiled_edition
+from speccheck.validator.editions.edition import Edition, edition_of
+from speccheck.validator.editions.source import EditionSourceError
 
 SCHEMAS = Path(speccheck.schemas.__file__).parent
 

@@ -1,10 +1,10 @@
 """Texts before and after one change, made by the edits of fixes."""
 
+from speccheck.validator.changes.fixes.edit import CannotEdit, edited
+from speccheck.validator.changes.fixes.edits import edits_of
 from speccheck.validator.evidence.fix import Change, Fix
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath, Place, Span
-from speccheck.validator.fixing.edit import CannotEdit, edited
-from speccheck.validator.fixing.edits import edits_of
 from speccheck.validator.sources.source import Source
 
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from speccheck.validator.assemble import assemble
+from speccheck.validator.engine.assemble import assemble
+from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.rule_index import rule_entries
+from speccheck.validator.engine.selection import Selection
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.node.node import KINDS, MEASURED
 from speccheck.validator.evidence.node.part import Part
 from speccheck.validator.evidence.value import Value
-from speccheck.validator.plan_judge import PlanJudge
-from speccheck.validator.request import Request
-from speccheck.validator.rule_index import rule_entries
-from speccheck.validator.selection import Selection
+from speccheck.validator.run.plan_judge import PlanJudge
 from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.documents.document import Document, SourceNode
 from speccheck.validator.sources.files import FileStatus, ReadFile

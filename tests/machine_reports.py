@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from speccheck.validator.cli.main import main
+from speccheck.validator.engine.locate import LocatedFinding
+from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.selection import Selection
 from speccheck.validator.evidence.value import Place, Span
 from speccheck.validator.evidence.waiver import Waiver
-from speccheck.validator.locate import LocatedFinding
-from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.report.form import FORMS
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.summary import exit_of, summarize
 from speccheck.validator.report.told import Told
-from speccheck.validator.request import Request
-from speccheck.validator.run import Run, run
-from speccheck.validator.selection import Selection
+from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.run import Run, run
 from speccheck.validator.sources.context import Context
 
 FORMS_FOR_PROGRAMS = ("sarif", "junit", "github", "gitlab", "azure", "rdjson")

@@ -1,6 +1,6 @@
 """A result line of a node, with all that it may tell."""
 
-from speccheck.validator.node_result import (
+from speccheck.validator.node.result import (
     JudgedBy,
     KeptSnapshot,
     NodeResult,

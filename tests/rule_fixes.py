@@ -4,9 +4,9 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from rule_fixtures import RuleFixture
+from speccheck.validator.changes.fixes.edit import CannotEdit, edited
+from speccheck.validator.changes.fixes.edits import edits_of
 from speccheck.validator.evidence.fix import Fix
-from speccheck.validator.fixing.edit import CannotEdit, edited
-from speccheck.validator.fixing.edits import edits_of
 from speccheck.validator.sources.source import Source
 
 

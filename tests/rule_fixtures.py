@@ -12,15 +12,15 @@ import pytest
 import yaml
 
 from fleet_fixtures import fleet_findings
+from speccheck.validator.engine.locate import LocatedFinding
+from speccheck.validator.engine.policy import FileIgnore, Named, Policy
+from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.selection import Selection
 from speccheck.validator.evidence.declaration import Declaration, EvidenceDigest
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.locate import LocatedFinding
-from speccheck.validator.plan_judges import PlanJudges
-from speccheck.validator.policy import FileIgnore, Named, Policy
-from speccheck.validator.request import Request
-from speccheck.validator.run import run
-from speccheck.validator.selection import Selection
+from speccheck.validator.run.plan_judges import PlanJudges
+from speccheck.validator.run.run import run
 from speccheck.validator.sources.context import Context
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "rules"

@@ -2,14 +2,17 @@
 
 from typing import Any
 
-from speccheck.validator.spec.edition import (
+from speccheck.validator.editions.edition import (
     Clause,
     Condition,
+    Deprecation,
     Edition,
+    Number,
+    NumberValue,
     Profile,
+    Tombstone,
+    Unit,
 )
-from speccheck.validator.spec.lifecycle import Deprecation, Tombstone
-from speccheck.validator.spec.number import Number, NumberValue, Unit
 
 NODES = Unit("nodes", singular="node")
 COUNT = Unit("count", is_bare=True)

@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
+from compile_catalogues import read_source
 from predictions.prediction import GROUND_TRUTH, rows
+from speccheck.validator.catalogue.bandwidth import published_bandwidth, readings_of
+from speccheck.validator.editions.compose import compose
+from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.evidence.measurement.bandwidth import GpuReadings
 from speccheck.validator.models.bus_bandwidth import (
     GIGA,
@@ -16,22 +20,18 @@ from speccheck.validator.models.bus_bandwidth import (
     bandwidths,
     ranks_of_ratio,
 )
-from speccheck.validator.models.collective_setting import Setting
 from speccheck.validator.models.expectation import (
     MARGIN,
     NO_THRESHOLD_BELOW,
     OF_ALL_TO_ALL,
     Expectation,
     Floors,
+    Setting,
     expectation,
     implausible,
     share_of_peak,
     small_message_seconds,
 )
-from speccheck.validator.spec.bandwidth import published_bandwidth, readings_of
-from speccheck.validator.spec.compile_catalogues import read_source
-from speccheck.validator.spec.compose import compose
-from speccheck.validator.spec.edition import load_edition
 
 GIBIBYTE = 2**30
 LARGE = 16 * GIBIBYTE

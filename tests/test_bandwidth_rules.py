@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.selection import Selection
 from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.request import Request
-from speccheck.validator.run import run
-from speccheck.validator.selection import Selection
+from speccheck.validator.run.run import run
 from speccheck.validator.sources.context import Context
 
 GIBIBYTE = 2**30

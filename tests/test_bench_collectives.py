@@ -7,6 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from json_schemas import schema_text
 from speccheck.probes.collectives.agreeing import sets_of, settled
 from speccheck.probes.collectives.faults import told_fault
 from speccheck.probes.collectives.interfaces import interface_to
@@ -25,7 +26,6 @@ from speccheck.probes.collectives.world import (
 )
 from speccheck.validator.cli.main import main
 from speccheck.validator.evidence.measurement.collective import CollectiveRuns
-from speccheck.validator.report.json_schemas import schema_text
 from speccheck.validator.sources.files import read_file
 
 TORCHRUN = {

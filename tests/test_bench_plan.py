@@ -9,10 +9,10 @@ from typing import Any
 import jsonschema
 import pytest
 
+from json_schemas import SCHEMAS
 from slow_node import Cluster, measured
 from speccheck.validator.cli.bench_results import plans_of
 from speccheck.validator.cli.main import main
-from speccheck.validator.report.json_schemas import SCHEMAS
 
 Run = Callable[..., tuple[int, str, str]]
 

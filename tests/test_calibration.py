@@ -20,7 +20,7 @@ from published_findings import (
     published_findings,
     read_judged,
 )
-from speccheck.validator.rule_index import rule_entries
+from speccheck.validator.engine.rule_index import rule_entries
 
 ROOT = Path(__file__).resolve().parents[1]
 RULES = {entry.name for entry in rule_entries()}

@@ -6,6 +6,16 @@ from typing import Any
 
 import pytest
 
+from compile_catalogues import (
+    compiled_catalogues,
+    framework_names,
+    read_source,
+)
+from speccheck.validator.catalogue.frameworks import (
+    FRAMEWORK_OF_FORMAT,
+    keys_of_format,
+    load_framework,
+)
 from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.framework_version import (
     FrameworkVersion,
@@ -13,16 +23,6 @@ from speccheck.validator.evidence.framework_version import (
 )
 from speccheck.validator.evidence.key_rows import KeyTest, KnownDefault
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.spec.compile_catalogues import (
-    compiled_catalogues,
-    framework_names,
-    read_source,
-)
-from speccheck.validator.spec.frameworks import (
-    FRAMEWORK_OF_FORMAT,
-    keys_of_format,
-    load_framework,
-)
 
 EFFECTS = {"refused", "warned", "overridden", "must_agree"}
 CORE_0_12 = parse_version("core_v0.12.3")

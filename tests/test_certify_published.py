@@ -5,18 +5,18 @@ from functools import cache
 import pytest
 
 from certify_published_page import PAGE, TYPES, page
+from compile_catalogues import read_source
+from compile_published import compile_published
 from predictions.prediction import rows
 from published_runs import INSTANCES
-from speccheck.validator.certification.published import DryRun, dry_run, snapshot_of
-from speccheck.validator.cli.main import main
-from speccheck.validator.spec.catalogue_files import read_compiled
-from speccheck.validator.spec.compile_catalogues import read_source
-from speccheck.validator.spec.compile_published import compile_published
-from speccheck.validator.spec.published_runs import (
+from speccheck.validator.catalogue.files import read_compiled
+from speccheck.validator.catalogue.published_runs import (
     PublishedRun,
     published_runs,
     published_types,
 )
+from speccheck.validator.certification.published import DryRun, dry_run, snapshot_of
+from speccheck.validator.cli.main import main
 
 Capture = pytest.CaptureFixture[str]
 

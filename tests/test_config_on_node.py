@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from speccheck.validator.request import Request
-from speccheck.validator.run import run
+from speccheck.validator.engine.request import Request
+from speccheck.validator.run.run import run
 from speccheck.validator.simulation.healthy import Snapshot, healthy_node
 
 Change = Callable[[Snapshot], object]

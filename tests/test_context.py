@@ -2,6 +2,7 @@
 
 import pytest
 
+from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.sources.context import (
     COMMAND_LINE,
@@ -11,7 +12,6 @@ from speccheck.validator.sources.context import (
     context_facts,
 )
 from speccheck.validator.sources.joining.merge import merge
-from speccheck.validator.spec.names import UnknownName
 
 GIGABYTE = 2**30
 

@@ -60,7 +60,7 @@ def _run(*arguments: str, project: Path) -> str:
 
 
 def test_the_example_rule_passes_every_test_of_a_rule(project: Path) -> None:
-    _run("-m", "speccheck.validator.spec.compile_edition", project=project)
+    _run("-m", "compile_edition", project=project)
     tests = ("tests/test_rules.py", "tests/test_house.py", "tests/test_house_rules.py")
     report = _run(
         "-m", "pytest", "-q", "-k", f"{RULE} or house", *tests, project=project

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from coverage_page import PAGE, fixtures_text, page
 from speccheck.validator.cli.main import main
+from speccheck.validator.editions.edition import Clause, load_edition
+from speccheck.validator.engine.rule_index import rule_entries
 from speccheck.validator.report import coverage as coverage_module
 from speccheck.validator.report.coverage import (
     COUNTED,
@@ -16,10 +19,7 @@ from speccheck.validator.report.coverage import (
 )
 from speccheck.validator.report.coverage_json import coverage_json
 from speccheck.validator.report.coverage_model import CoverageDocument
-from speccheck.validator.report.coverage_page import PAGE, fixtures_text, page
 from speccheck.validator.report.coverage_text import coverage_text, open_musts
-from speccheck.validator.rule_index import rule_entries
-from speccheck.validator.spec.edition import Clause, load_edition
 
 EDITION = load_edition()
 # Drafts have clauses of their own.

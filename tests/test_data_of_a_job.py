@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from speccheck.validator.assemble import assemble
-from speccheck.validator.request import Request
-from speccheck.validator.run import read_plans
+from speccheck.validator.engine.assemble import assemble
+from speccheck.validator.engine.request import Request
+from speccheck.validator.run.run import read_plans
 
 MEGATRON = "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32"
 OLMO = """\

@@ -25,9 +25,8 @@ from machine_reports import (
     waived,
     with_findings,
 )
-from speccheck.validator.evidence.fix import Fix
-from speccheck.validator.fixing.placed import PlacedEdit
-from speccheck.validator.locate import LocatedFinding
+from speccheck.validator.engine.locate import LocatedFinding
+from speccheck.validator.evidence.fix import Fix, PlacedEdit
 
 
 @pytest.fixture

@@ -4,13 +4,13 @@ import re
 from functools import cache
 from pathlib import Path
 
-from speccheck.validator.cli import reference_pages
+import clause_pages
+import reference_pages
+from rule_pages import FOLDER, pages
 from speccheck.validator.cli.main import USAGE
-from speccheck.validator.options import OPTIONS
-from speccheck.validator.report import clause_pages
-from speccheck.validator.report.rule_pages import FOLDER, pages
-from speccheck.validator.rule_index import built_in_rules
-from speccheck.validator.spec.edition import load_edition
+from speccheck.validator.cli.option_table import OPTIONS
+from speccheck.validator.editions.edition import load_edition
+from speccheck.validator.engine.rule_index import built_in_rules
 
 ROOT = Path(__file__).resolve().parents[1]
 

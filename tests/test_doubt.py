@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from rule_fixtures import all_fixtures, load
-from speccheck.validator.assemble import PlanEvidence, assemble
-from speccheck.validator.engine import Judge
+from speccheck.validator.editions.compose import compose
+from speccheck.validator.editions.edition import load_edition
+from speccheck.validator.engine.assemble import PlanEvidence, assemble
+from speccheck.validator.engine.engine import Judge
+from speccheck.validator.engine.rule_index import built_in_rules
 from speccheck.validator.evidence.doubt import plan_evidence, with_doubts
 from speccheck.validator.evidence.value import Place, Span, Value
-from speccheck.validator.rule_index import built_in_rules
 from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.files import read_file
 from speccheck.validator.sources.joining.grouping import group
-from speccheck.validator.spec.compose import compose
-from speccheck.validator.spec.edition import load_edition
 
 RULES = {rule.name: rule for rule in built_in_rules()}
 PLAIN = {"nodes", "gpus_per_node"}

@@ -10,21 +10,21 @@ from typing import get_args, get_type_hints
 import pytest
 
 import speccheck.schemas
-from speccheck.validator.evidence.plan import SECTIONS
-from speccheck.validator.spec.compile_edition import main
-from speccheck.validator.spec.compiled_form import compiled_text
-from speccheck.validator.spec.edition import (
+from compile_edition import main
+from speccheck.validator.editions.edition import (
     Condition,
     Edition,
     UnknownEdition,
     digest,
     load_edition,
 )
-from speccheck.validator.spec.edition_consistency import COMPUTED_FACTS
-from speccheck.validator.spec.edition_source import (
+from speccheck.validator.editions.source import (
+    COMPUTED_FACTS,
     EditionSourceError,
+    compiled_text,
     load_edition_source,
 )
+from speccheck.validator.evidence.plan import SECTIONS
 
 FOLDER = Path(speccheck.schemas.__file__).parent / "1.0"
 CORE_MUSTS = {
@@ -366,8 +366,8 @@ def test_an_edition_that_nobody_knows() -> None:
 
 def test_a_run_reads_the_edition_without_pydantic_and_yaml() -> None:
     code = (
-        "import sys; from speccheck.validator.spec import show;"
-        "from speccheck.validator.spec.edition import load_edition;"
+        "import sys; from speccheck.validator.editions import show;"
+        "from speccheck.validator.editions.edition import load_edition;"
         "show.list_text(load_edition());"
         "print({'pydantic', 'yaml', 'hashlib', 'pathlib'} & set(sys.modules))"
     )

@@ -7,18 +7,17 @@ from typing import Any
 import jsonschema
 import pytest
 
+from compile_edition import main as compile_editions
 from edition_folders import clause, reasons, write
+from json_schemas import edition_diff_schema
 from speccheck.validator.cli.main import main as speccheck
-from speccheck.validator.report.json_schemas import edition_diff_schema
-from speccheck.validator.spec.compile_edition import main as compile_editions
-from speccheck.validator.spec.edition import Edition, Raise, load_edition
-from speccheck.validator.spec.lifecycle import Tombstone
-from speccheck.validator.spec.report_by_edition import (
+from speccheck.validator.editions.difference import differences
+from speccheck.validator.editions.edition import Edition, Raise, Tombstone, load_edition
+from speccheck.validator.editions.report_by_edition import (
     OtherwiseReport,
     ReportByEdition,
     by_edition,
 )
-from speccheck.validator.spec.versioning import differences
 
 
 def ran(capsys: pytest.CaptureFixture[str], *words: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from compile_edition import compiled_edition, main
 from edition_folders import (
     SCHEMAS,
     base,
@@ -15,13 +16,11 @@ from edition_folders import (
     reasons,
     write,
 )
-from speccheck.validator.spec.compile_edition import compiled_edition, main
-from speccheck.validator.spec.compiled_form import compile_edition
-from speccheck.validator.spec.edition import COMPILED, editions, load_edition
-from speccheck.validator.spec.edition_source import (
+from speccheck.validator.editions.edition import COMPILED, age, editions, load_edition
+from speccheck.validator.editions.source import (
+    compile_edition,
     load_edition_source,
 )
-from speccheck.validator.spec.lifecycle import age
 
 SHIPPED = editions()
 GONE = {"reason": "nobody could judge it", "since": "2.0", "replaced_by": "COMM-002"}

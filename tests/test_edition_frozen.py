@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from compile_edition import main as compile_editions
 from edition_folders import SCHEMAS, base
+from freeze import CannotFreeze, freeze
+from freeze import main as freeze_main
 from speccheck.validator.cli.main import main as speccheck
-from speccheck.validator.spec.certifying import may_certify
-from speccheck.validator.spec.compile_edition import main as compile_editions
-from speccheck.validator.spec.edition import editions, load_edition
-from speccheck.validator.spec.freeze import CannotFreeze, freeze
-from speccheck.validator.spec.freeze import main as freeze_main
-from speccheck.validator.spec.frozen import FROZEN, frozen_editions
+from speccheck.validator.editions.compose import may_certify
+from speccheck.validator.editions.edition import editions, load_edition
+from speccheck.validator.editions.source import FROZEN, frozen_editions
 
 DAY = "2026-11-22"
 
@@ -145,7 +145,7 @@ def test_an_approved_edition_of_other_content_certifies_nothing(
 ) -> None:
     frozen = {"1.0": freeze("1.0", DAY, approved)}
     monkeypatch.setattr(
-        "speccheck.validator.spec.certifying.frozen_editions", lambda: frozen
+        "speccheck.validator.editions.compose.frozen_editions", lambda: frozen
     )
     edition = load_edition(str(approved / "1.0"))
     assert may_certify(edition) == (

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from compile_edition import main as compile_editions
 from edition_folders import reasons, write
 from speccheck.validator.cli.main import main as speccheck
-from speccheck.validator.spec.compile_edition import main as compile_editions
 
 SCRIPT = "torchrun --nproc_per_node 8 pretrain_gpt.py\n"
 FAILS = {

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from rule_fixtures import load, of_files, on_the_day, request_of
-from speccheck.validator.clause_outcome import by_clause
-from speccheck.validator.run import run
-from speccheck.validator.selection import Selection
-from speccheck.validator.spec.edition import editions, load_edition
-from speccheck.validator.spec.versioning import weight_between
+from speccheck.validator.editions.difference import weight_between
+from speccheck.validator.editions.edition import editions, load_edition
+from speccheck.validator.engine.selection import Selection
+from speccheck.validator.rule.clause_outcome import by_clause
+from speccheck.validator.run.run import run
 
 EVERY = 7  # of the rule fixtures, one in so many is judged by both editions
 FIXTURES = of_files()[::EVERY]

@@ -2,15 +2,20 @@
 
 import pytest
 
-from speccheck.validator.spec.compose import (
+from speccheck.validator.editions.compose import (
     ComposedEdition,
     UnknownProfile,
     compose,
     find_profile,
     size_class,
 )
-from speccheck.validator.spec.edition import Edition, load_edition
-from speccheck.validator.spec.number import Number, NumberValue, Unit
+from speccheck.validator.editions.edition import (
+    Edition,
+    Number,
+    NumberValue,
+    Unit,
+    load_edition,
+)
 
 RANK = {"may": 0, "should": 1, "must": 2}
 SIZES = ("XS", "S", "M", "L", "XL", "XXL")

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from compile_edition import main
 from edition_folders import base, clause, problems_of, reasons, write
-from speccheck.validator.spec.compile_edition import main
-from speccheck.validator.spec.edition import COMPILED, load_edition
+from speccheck.validator.editions.edition import COMPILED, load_edition
 
 GONE = {"reason": "nobody could judge it", "since": "2.0", "replaced_by": "COMM-002"}
 NOTICE = {"reason": "a test", "since": "1.1", "removed_in": "2.0"}

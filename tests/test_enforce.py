@@ -9,8 +9,8 @@ import pytest
 
 import speccheck.schemas
 from speccheck.validator.cli.main import main
+from speccheck.validator.editions.edition import digest
 from speccheck.validator.sources.documents.reading import read_text
-from speccheck.validator.spec.edition import digest
 
 COMPILED = Path(speccheck.schemas.__file__).parent / "1.0" / "compiled.json"
 SFT = """model_name_or_path: mistralai/Mistral-7B-v0.3

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
-from speccheck.validator.clause_outcome import by_clause
-from speccheck.validator.engine import judge
+from speccheck.validator.editions.compose import ComposedEdition, compose
+from speccheck.validator.editions.edition import load_edition
+from speccheck.validator.engine.engine import judge
 from speccheck.validator.evidence.environment import Environment, Variable
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.plan import Batch, Cluster, Communication
@@ -21,8 +22,7 @@ from speccheck.validator.rule import (
     passed,
     rule,
 )
-from speccheck.validator.spec.compose import ComposedEdition, compose
-from speccheck.validator.spec.edition import load_edition
+from speccheck.validator.rule.clause_outcome import by_clause
 
 
 class WatchdogLimit(Numbers):

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 import yaml
 
+from speccheck.validator.catalogue.nccl import nccl_variables
+from speccheck.validator.engine.locate import LocatedFinding
+from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.rule_index import rule_entries
+from speccheck.validator.engine.selection import Selection
 from speccheck.validator.evidence.nccl_variables import Platform
-from speccheck.validator.locate import LocatedFinding
-from speccheck.validator.request import Request
-from speccheck.validator.rule_index import rule_entries
-from speccheck.validator.run import run
-from speccheck.validator.selection import Selection
+from speccheck.validator.run.run import run
 from speccheck.validator.sources.context import Context
-from speccheck.validator.spec.nccl_catalogue import nccl_variables
 
 FAULTS = Path(__file__).parents[1] / "fixtures" / "environment_faults.yaml"
 ROWS = yaml.load(FAULTS.read_bytes(), yaml.CSafeLoader)["faults"]

@@ -7,8 +7,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from json_schemas import evidence_schema
 from speccheck.validator.cli.main import main
-from speccheck.validator.report.json_schemas import evidence_schema
 
 Output = pytest.CaptureFixture[str]
 TYPE = "azure-nd96isr-h100-v5"

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from speccheck.validator.cli.main import main
-from speccheck.validator.plan_judge import JudgedPlan
-from speccheck.validator.request import Request
-from speccheck.validator.run import run
+from speccheck.validator.engine.request import Request
+from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.run import run
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "fixtures" / "examples" / "native"
 SIZES = ("xs", "s", "m", "l", "xl", "xxl")

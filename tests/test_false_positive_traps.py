@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 from rule_fixtures import FIXTURES
-from speccheck.validator.request import Request
-from speccheck.validator.rule_index import rule_entries
-from speccheck.validator.run import Run, run
+from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.rule_index import rule_entries
+from speccheck.validator.run.run import Run, run
 from speccheck.validator.sources.context import Context
 
 TRAPS = sorted((FIXTURES.parent / "traps").glob("*.yaml"))

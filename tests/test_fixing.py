@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from fix_page import PAGE, page
 from speccheck.validator.cli.main import main
-from speccheck.validator.report.fix_page import PAGE, page
 
 ROOT = Path(__file__).resolve().parents[1]
 

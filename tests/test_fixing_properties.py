@@ -9,9 +9,9 @@ import pytest
 
 from fixed_texts import after, word_at
 from random_texts import YamlText, json_text, paths, scalar, script_text, toml_text
+from speccheck.validator.changes.fixes.edit import CannotEdit
 from speccheck.validator.evidence.fix import Change
 from speccheck.validator.evidence.value import KeyPath, Place
-from speccheck.validator.fixing.edit import CannotEdit
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.source import Source
 

@@ -8,8 +8,8 @@ import jsonschema
 import pytest
 
 from fleet_trials import kept, lines, nodes, result, running
+from json_schemas import SCHEMAS
 from speccheck.validator.report.fleet_model import FleetDocument
-from speccheck.validator.report.json_schemas import SCHEMAS
 
 PROMISED = Path(__file__).parent / "data" / "fleet-1-fields.json"
 Capture = pytest.CaptureFixture[str]

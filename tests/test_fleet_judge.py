@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.fleet.node_judge import NodeJudge
-from speccheck.validator.plan_judge import PlanJudge
 from speccheck.validator.report.node_verdict import NodeVerdict
-from speccheck.validator.request import Request
+from speccheck.validator.run.plan_judge import PlanJudge
 from speccheck.validator.simulation.healthy import healthy_node
 from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.documents.document import ReadError

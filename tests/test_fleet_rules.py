@@ -10,22 +10,21 @@ import pytest
 
 from fleet_fixtures import go
 from slow_cases import few
+from speccheck.validator.editions.edition import load_edition
+from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.rule_index import rule_entries
+from speccheck.validator.engine.selection import Selection
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.fleet.attendance import Expected
-from speccheck.validator.fleet.listing import listing
-from speccheck.validator.fleet.run import judge_fleet
-from speccheck.validator.fleet.work import Work
+from speccheck.validator.fleet.reading import listing
+from speccheck.validator.fleet.run import Work, judge_fleet
 from speccheck.validator.models.peers import distance_of, tail
-from speccheck.validator.request import Request
-from speccheck.validator.rule_index import rule_entries
-from speccheck.validator.selection import Selection
 from speccheck.validator.simulation.faults import FAULTS
 from speccheck.validator.simulation.fleet import Fleet
-from speccheck.validator.simulation.making import nodes
+from speccheck.validator.simulation.fleet_files import nodes
 from speccheck.validator.simulation.planting import Plant, Planting
 from speccheck.validator.simulation.shape import instances
 from speccheck.validator.sources.context import Context
-from speccheck.validator.spec.edition import load_edition
 
 RULES = tuple(one.name for one in rule_entries() if one.scope == "fleet")
 # Faults that only a comparison finds, with all that must find them.

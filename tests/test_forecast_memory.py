@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from speccheck.validator.assemble import assemble
+from speccheck.validator.engine.assemble import assemble
+from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast.memory import (
@@ -16,8 +17,7 @@ from speccheck.validator.forecast.memory import (
 )
 from speccheck.validator.forecast.quantity import Forecast
 from speccheck.validator.models.estimate import Estimate
-from speccheck.validator.request import Request
-from speccheck.validator.run import read_plans
+from speccheck.validator.run.run import read_plans
 
 NAMES = ["states", "activations", "logits", "buffers", "overhead", "total"]
 PARAMETERS = 8_030_261_248

@@ -8,6 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from json_schemas import schema_text
 from speccheck.validator.cli.main import main
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
@@ -16,7 +17,6 @@ from speccheck.validator.forecast.quantity import Forecast, Quantity
 from speccheck.validator.models.estimate import Estimate, exactly, within
 from speccheck.validator.report.forecast_bar import bar
 from speccheck.validator.report.forecast_text import forecast_lines
-from speccheck.validator.report.json_schemas import schema_text
 from speccheck.validator.report.quantities import amount, best, bounds, in_words
 from speccheck.validator.report.style import Style
 

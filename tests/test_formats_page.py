@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
+from speccheck.validator.catalogue.frameworks import FRAMEWORK_OF_FORMAT, keys_of_format
 from speccheck.validator.sources.registry import Readers
-from speccheck.validator.spec.frameworks import FRAMEWORK_OF_FORMAT, keys_of_format
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "formats.md").read_text("utf-8")
 WORDS = {"reject": "refused", "ignore": "ignored"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from speccheck.validator.locate import Location
+from speccheck.validator.engine.locate import Location
 from speccheck.validator.report.frame import frames
 from speccheck.validator.report.style import Style
 

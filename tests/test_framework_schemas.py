@@ -13,21 +13,21 @@ import jsonschema
 import pytest
 import yaml
 
+from compile_catalogues import framework_names
 from corpus import SHARED, corpus_folder, needs_corpus
 from framework_documents import MISTAKES, RIGHT, Mistake
+from framework_schemas.dialects import DIALECTS
+from framework_schemas.generate import write_all
 from published_findings import public_names
 from rule_fixtures import all_fixtures, load
 from speccheck.validator.cli.main import main
-from speccheck.validator.report.framework_schemas.dialects import DIALECTS
-from speccheck.validator.report.framework_schemas.generate import write_all
-from speccheck.validator.report.framework_schemas.published import (
+from speccheck.validator.engine.rule_index import rule_entries
+from speccheck.validator.report.published_schemas import (
     FOLDER,
     published_names,
     published_text,
 )
-from speccheck.validator.rule_index import rule_entries
 from speccheck.validator.sources.files import read_file
-from speccheck.validator.spec.compile_catalogues import framework_names
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "editors.md"

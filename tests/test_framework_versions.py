@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from speccheck.validator.plan_judge import JudgedPlan
-from speccheck.validator.request import Request
-from speccheck.validator.run import run
+from speccheck.validator.engine.request import Request
+from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.run import run
 from speccheck.validator.sources.context import Context
 
 SETTINGS = """\

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from speccheck.validator.spec.compile_catalogues import read_source
-from speccheck.validator.spec.hardware import (
+from compile_catalogues import read_source
+from speccheck.validator.catalogue.hardware import (
     Accelerator,
     resolve_accelerator,
     resolve_fabric,
     resolve_instance,
 )
-from speccheck.validator.spec.names import UnknownName
+from speccheck.validator.catalogue.names import UnknownName
 
 GIB = 2**30
 ACCELERATORS = read_source("hardware/accelerators")

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from compile_catalogues import read_source
+from compile_node_profiles import compile_node_profiles
+from speccheck.validator.catalogue.files import read_compiled
+from speccheck.validator.catalogue.node_profiles import gpu_profiles
 from speccheck.validator.evidence.node.gpu import Gpu
 from speccheck.validator.evidence.node.part import SnapshotFile
-from speccheck.validator.spec.catalogue_files import read_compiled
-from speccheck.validator.spec.compile_catalogues import read_source
-from speccheck.validator.spec.compile_node_profiles import compile_node_profiles
-from speccheck.validator.spec.node_profiles import gpu_profiles
 
 ACCELERATORS = read_source("hardware/accelerators")
 INSTANCES = read_source("hardware/instances")

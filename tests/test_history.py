@@ -12,10 +12,10 @@ from typing import Any
 import jsonschema
 import pytest
 
+from json_schemas import SCHEMAS
 from reported_fleets import Fleet, Run, healthy_fleet, kept
 from speccheck.validator.cli.main import main
-from speccheck.validator.history import database
-from speccheck.validator.report.json_schemas import SCHEMAS
+from speccheck.validator.fleet.history import database
 
 ROOT = Path(__file__).resolve().parents[1]
 NODES = 4
@@ -253,7 +253,9 @@ def test_a_run_that_cannot_be_kept_whole_leaves_nothing(
 
     folder = kept("next", on_day(nodes, 2))
     with monkeypatch.context() as patch:
-        patch.setattr("speccheck.validator.history.store._Rows._counters", broken)
+        patch.setattr(
+            "speccheck.validator.fleet.history.database._Rows._counters", broken
+        )
         code, _, err = run("fleet", folder, "--history", "h.db")
     assert code == 2
     assert err == "speccheck: h.db: history not used: disk I/O error\n"

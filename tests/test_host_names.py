@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from speccheck.validator.host_names import (
+from speccheck.validator.node.host_names import (
     MOST_HOSTS,
     HostNamesError,
     fold,

@@ -16,45 +16,6 @@ LINKS = {name: f"../../{name}" for name in PACKAGES} | {
     "__main__.py": "../../validator/__main__.py"
 }
 
-# What each layer may import of speccheck, by prefix. The last fitting prefix of LAYERS
-# is a module's layer; whatever is not named here belongs to the engine.
-_FACTS = ("validator.evidence", "validator.host_names")
-_JUDGES = (
-    *_FACTS,
-    "validator.models",
-    "validator.forecast",
-    "validator.tournament",
-    "validator.rule",
-    "validator.comparison",
-)
-_READS = (*_FACTS, "validator.models", "validator.spec", "schemas", "validator")
-_ENGINE = (*_JUDGES, *_READS, "rules", "validator.sources", "probes", "engine")
-_SCHEMAS = "validator.report.json_schemas"
-_ASKING = ("validator.report", _SCHEMAS, "validator.cli", "validator.settings")
-LAYERS: dict[str, tuple[str, ...]] = {
-    "validator.evidence": _FACTS,
-    "validator.host_names": (),
-    "validator.rule": _FACTS,
-    "rules": (*_JUDGES, "rules"),
-    "validator.models": (*_FACTS, "validator.models"),
-    "validator.forecast": (*_FACTS, "validator.models", "validator.forecast"),
-    "validator.tournament": (*_FACTS, "validator.models", "validator.tournament"),
-    "validator.comparison": (
-        *(*_FACTS, "validator.models", "validator.rule", "validator.comparison"),
-    ),
-    "validator.spec": (*_FACTS, "validator.spec", "validator.models", "schemas"),
-    "validator.sources": (*_READS, "validator.sources"),
-    "probes": (*_READS, "probes"),
-    "engine": _ENGINE,
-    "validator.report": (*_ENGINE, "validator.report"),
-    _SCHEMAS: (*_ENGINE, *_ASKING),  # of settings as well
-    # Two ways to ask for the same: settings are what options say, and stand in a file.
-    "validator.settings": (*_ENGINE, *_ASKING),
-    "validator.cli": (*_ENGINE, *_ASKING),
-    "validator.__main__": ("validator.cli",),
-    "schemas": ("schemas",),
-    "validator": ("validator",),
-}
 # Evidence that a rule sees is all that it may use: no file, clock, process or chance.
 _NOT_FOR_RULES = frozenset(
     {
@@ -113,23 +74,7 @@ def _name(path: Path) -> str:
 
 
 PROGRAM = python_files(*PACKAGES)
-ALL = PROGRAM + python_files("tests", "bench")
-
-
-def _module(path: Path) -> str:
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def _layer(module: str) -> str:
-    fitting = [
-        layer
-        for layer in LAYERS
-        if layer != "validator" and (module == layer or module.startswith(layer + "."))
-    ]
-    if fitting:
-        return fitting[-1]
-    return "validator" if module == "validator" else "engine"
+ALL = PROGRAM + python_files("tests", "bench", "tools")
 
 
 def _imports(path: Path) -> Iterator[tuple[int, str]]:
@@ -149,19 +94,6 @@ def _imports(path: Path) -> Iterator[tuple[int, str]]:
 def _is_module(name: str) -> bool:
     path = ROOT / ".imports" / name.replace(".", "/")
     return path.is_dir() or path.with_suffix(".py").is_file()
-
-
-@pytest.mark.parametrize("path", PROGRAM, ids=_name)
-def test_imports_run_one_way(path: Path) -> None:
-    layer = _layer(_module(path))
-    wrong = []
-    for line, name in _imports(path):
-        if name != "speccheck" and not name.startswith("speccheck."):
-            continue
-        wanted = _layer(name.removeprefix("speccheck."))
-        if wanted not in LAYERS[layer]:
-            wrong.append(f"{_name(path)}:{line} imports {name}")
-    assert not wrong, f"{layer} may import {', '.join(LAYERS[layer])}"
 
 
 def test_a_rule_imports_nothing_that_reads() -> None:

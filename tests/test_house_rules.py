@@ -11,9 +11,9 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from speccheck.validator.editions.edition import editions, load_edition
 from speccheck.validator.evidence.training_plan import leaf_names
 from speccheck.validator.rule import Rule
-from speccheck.validator.spec.edition import editions, load_edition
 
 ROOT = Path(__file__).resolve().parents[1]
 RULES = ROOT / "rules"

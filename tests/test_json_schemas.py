@@ -8,9 +8,9 @@ import jsonschema
 import pytest
 import yaml
 
+from json_schemas import SCHEMAS, schema_text, write_all
 from reader_text import read_text
 from speccheck.validator.evidence.training_plan import leaf_names
-from speccheck.validator.report.json_schemas import SCHEMAS, schema_text, write_all
 from speccheck.validator.sources.formats.native import READER
 
 ROOT = Path(__file__).resolve().parents[1]

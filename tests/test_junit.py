@@ -23,7 +23,7 @@ from machine_reports import (
     waived,
     with_findings,
 )
-from speccheck.validator.locate import LocatedFinding
+from speccheck.validator.engine.locate import LocatedFinding
 
 # The attributes that both readers know, and the one of the three that may stand inside.
 _ATTRIBUTES = {

@@ -14,14 +14,14 @@ from captured import GPU, nvidia_smi
 from judged_nodes import failing, findings
 from machine_files import Files
 from probed import content, healthy_but
+from speccheck.validator.catalogue.node_profiles import gpu_profiles
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.node.gpu import Gpus
-from speccheck.validator.simulation.changes import Change, Snapshot
+from speccheck.validator.simulation.fault import Change, Snapshot
 from speccheck.validator.simulation.healthy import healthy_node
 from speccheck.validator.simulation.shape import profiles
 from speccheck.validator.sources.files import read_file
 from speccheck.validator.sources.formats.snapshot import node_of
-from speccheck.validator.spec.node_profiles import gpu_profiles
 
 ABSENT = {"status": "absent", "source": "NVML"}
 DENIED = {"status": "not_permitted", "source": "NVML", "code": "4"}

@@ -26,7 +26,7 @@ from machine_reports import (
     with_findings,
 )
 from speccheck.validator.cli.main import main
-from speccheck.validator.locate import LocatedFinding, Location
+from speccheck.validator.engine.locate import LocatedFinding, Location
 from speccheck.validator.report.log_commands import disarmed
 
 Command = tuple[str, dict[str, str], str]  # name, properties, message

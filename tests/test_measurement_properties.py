@@ -21,9 +21,9 @@ from rule_fixtures import (
     request_of,
 )
 from slow_cases import few, first_of
+from speccheck.validator.engine.rule_index import rule_entries
 from speccheck.validator.evidence.node.node import MEASURED
-from speccheck.validator.plan_judges import PlanJudges
-from speccheck.validator.rule_index import rule_entries
+from speccheck.validator.run.plan_judges import PlanJudges
 
 ODD: tuple[object, ...] = ("", -1, [], [None, None], {"status": "absent"})
 MEASURING = {one.name for one in rule_entries() if one.scope == "measurement"}

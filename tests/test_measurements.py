@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
+from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.measurement.collective import CollectiveRuns
-from speccheck.validator.request import Request
-from speccheck.validator.run import run
+from speccheck.validator.run.run import run
 from speccheck.validator.simulation.healthy import healthy_node
 from speccheck.validator.sources.files import read_file
 from speccheck.validator.sources.joining.one_node import joined

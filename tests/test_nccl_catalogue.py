@@ -4,6 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from compile_catalogues import read_source
+from compile_nccl import compile_nccl, compiled_text
+from speccheck.validator.catalogue.files import compiled_path
+from speccheck.validator.catalogue.nccl import nccl_variables
 from speccheck.validator.evidence.environment import Environment, Variable
 from speccheck.validator.evidence.nccl_text import integer_seen, release
 from speccheck.validator.evidence.nccl_variables import (
@@ -12,10 +16,6 @@ from speccheck.validator.evidence.nccl_variables import (
     out_of_range,
 )
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.spec.catalogue_files import compiled_path
-from speccheck.validator.spec.compile_catalogues import read_source
-from speccheck.validator.spec.compile_nccl import compile_nccl, compiled_text
-from speccheck.validator.spec.nccl_catalogue import nccl_variables
 
 RAW = read_source("nccl/variables")
 PLATFORMS = read_source("nccl/platforms")

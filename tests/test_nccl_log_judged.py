@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from nccl_logs import RELEASES, log
-from speccheck.validator.request import Request
-from speccheck.validator.run import run
+from speccheck.validator.engine.request import Request
+from speccheck.validator.run.run import run
 from speccheck.validator.sources.context import Context
 
 AZURE = Context(instance="azure-nd96isr-h100-v5")

@@ -9,9 +9,9 @@ import pytest
 
 from nccl_logs import log
 from slow_cases import few
-from speccheck.validator.plan_judges import PlanJudges
-from speccheck.validator.request import Request
-from speccheck.validator.run import run
+from speccheck.validator.engine.request import Request
+from speccheck.validator.run.plan_judges import PlanJudges
+from speccheck.validator.run.run import run
 from speccheck.validator.sources.capture import Capture
 from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.nccl_log import add_communicators

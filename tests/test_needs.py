@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from rule_fixtures import all_fixtures, load
-from speccheck.validator.assemble import PlanEvidence, assemble
-from speccheck.validator.engine import judge
+from speccheck.validator.editions.compose import compose
+from speccheck.validator.editions.edition import load_edition
+from speccheck.validator.engine.assemble import PlanEvidence, assemble
+from speccheck.validator.engine.engine import judge
+from speccheck.validator.engine.rule_index import built_in_rules
 from speccheck.validator.evidence.plan import SECTIONS
 from speccheck.validator.rule import Rule
-from speccheck.validator.rule_index import built_in_rules
 from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.files import read_file
 from speccheck.validator.sources.joining.grouping import group
-from speccheck.validator.spec.compose import compose
-from speccheck.validator.spec.edition import load_edition
 
 NEEDING = [one for one in built_in_rules() if one.needs]
 

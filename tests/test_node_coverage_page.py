@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from speccheck.validator.rule_index import built_in_rules
+from speccheck.validator.engine.rule_index import built_in_rules
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "node-coverage.md"
 NODES = PAGE.with_name("nodes.md")

@@ -4,6 +4,8 @@ from functools import partial
 
 import pytest
 
+from speccheck.validator.catalogue.files import read_compiled
+from speccheck.validator.catalogue.node_profiles import gpu_profiles, instance_profile
 from speccheck.validator.evidence.node.gpu import Gpu, Gpus
 from speccheck.validator.evidence.node.part import SnapshotFile
 from speccheck.validator.evidence.node.profile import (
@@ -12,8 +14,6 @@ from speccheck.validator.evidence.node.profile import (
     ProfileRow,
 )
 from speccheck.validator.evidence.value import MissingEvidence, Value
-from speccheck.validator.spec.catalogue_files import read_compiled
-from speccheck.validator.spec.node_profiles import gpu_profiles, instance_profile
 
 FILE = SnapshotFile("node.json", {}, {})
 

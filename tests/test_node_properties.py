@@ -17,8 +17,8 @@ from judged_nodes import (
     without,
 )
 from slow_cases import few, first_of
+from speccheck.validator.engine.rule_index import rule_entries
 from speccheck.validator.evidence.node.node import KINDS, SEVERAL, SINGLES
-from speccheck.validator.rule_index import rule_entries
 from speccheck.validator.simulation.faults import AREAS
 from speccheck.validator.simulation.healthy import healthy_node
 from speccheck.validator.simulation.shape import instances

@@ -11,12 +11,13 @@ from typing import Any
 import jsonschema
 import pytest
 
+from json_schemas import schema_text
 from machine_files import build, healthy
 from node_results import COUNTS, RESULT
 from nvml_stand_in import StandIn
 from slow_cases import few_rows
 from speccheck.validator.cli.main import main
-from speccheck.validator.node_result import (
+from speccheck.validator.node.result import (
     MOST_BYTES,
     JudgedBy,
     KeptSnapshot,
@@ -24,8 +25,7 @@ from speccheck.validator.node_result import (
     ResultFinding,
     result_line,
 )
-from speccheck.validator.node_result_reading import ResultLineError, read_result
-from speccheck.validator.report.json_schemas import schema_text
+from speccheck.validator.node.result_reading import ResultLineError, read_result
 
 
 def fields(line: str) -> dict[str, Any]:

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from speccheck.validator.assemble import assemble
 from speccheck.validator.cli.main import main
+from speccheck.validator.engine.assemble import assemble
+from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import Value
-from speccheck.validator.request import Request
-from speccheck.validator.run import read_plans, run
+from speccheck.validator.run.run import read_plans, run
 from speccheck.validator.simulation.healthy import Snapshot, healthy_node
 from speccheck.validator.sources.context import Context
 

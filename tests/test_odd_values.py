@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from slow_cases import few
-from speccheck.validator.plan_judge import PlanJudge
-from speccheck.validator.request import Request
+from speccheck.validator.engine.request import Request
+from speccheck.validator.run.plan_judge import PlanJudge
 from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.files import read_file
 from speccheck.validator.sources.joining.grouping import group

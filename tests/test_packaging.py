@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from speccheck.validator import VERSION
+from speccheck.validator.editions.edition import editions, load_edition
 from speccheck.validator.report.coverage import coverage
 from speccheck.validator.report.coverage_text import coverage_text
-from speccheck.validator.spec.edition import editions, load_edition
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("validator", "rules", "schemas", "probes")

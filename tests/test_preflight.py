@@ -12,11 +12,11 @@ from typing import Any
 import jsonschema
 import pytest
 
+from json_schemas import schema_text
 from machine_files import build, healthy
 from nvml_stand_in import ROOT, StandIn, without_library
 from slow_cases import few_rows
 from speccheck.validator.cli.main import main
-from speccheck.validator.report.json_schemas import schema_text
 
 SCRIPT = "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32\n"
 INTERFACE = "NCCL_SOCKET_IFNAME"

@@ -1,7 +1,13 @@
 """The search for the smallest change, on levers of bare numbers."""
 
-from speccheck.validator.what_if.levers import Lever, Step
-from speccheck.validator.what_if.search import FAILS, HOLDS, LACKS, Candidate, Search
+from speccheck.validator.changes.what_if.levers import Lever, Step
+from speccheck.validator.changes.what_if.search import (
+    FAILS,
+    HOLDS,
+    LACKS,
+    Candidate,
+    Search,
+)
 
 Found = tuple[tuple[str, object], ...]
 

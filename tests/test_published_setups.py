@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
-from speccheck.validator.assemble import assemble
+from speccheck.validator.engine.assemble import assemble
+from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.forecast.memory import memory_forecast
-from speccheck.validator.request import Request
-from speccheck.validator.run import read_plans, run
+from speccheck.validator.run.run import read_plans, run
 from speccheck.validator.sources.context import Context
 
 FOLDER = Path(__file__).resolve().parents[1] / "fixtures" / "published"

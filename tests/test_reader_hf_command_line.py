@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from script_text import ReadScript, format_of, read_script
-from speccheck.validator.plan_judge import JudgedPlan
-from speccheck.validator.request import Request
-from speccheck.validator.run import run
+from speccheck.validator.engine.request import Request
+from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.run import run
 from speccheck.validator.sources.formats.hf_command_line import READER
 
 SCRIPT = """\

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from script_text import ReadScript, format_of, read_script
-from speccheck.validator.assemble import PlanEvidence, assemble
+from speccheck.validator.engine.assemble import PlanEvidence, assemble
 from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.files import read_file
 from speccheck.validator.sources.formats._overrides import parsed

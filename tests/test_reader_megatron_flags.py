@@ -3,6 +3,7 @@
 import pytest
 
 from script_text import read_script
+from speccheck.validator.catalogue.frameworks import load_framework
 from speccheck.validator.evidence.plan import SECTIONS
 from speccheck.validator.sources.formats._megatron import (
     ABSENT,
@@ -11,7 +12,6 @@ from speccheck.validator.sources.formats._megatron import (
     SWITCHES,
 )
 from speccheck.validator.sources.formats.megatron_cli import READER
-from speccheck.validator.spec.frameworks import load_framework
 
 
 @pytest.mark.parametrize(

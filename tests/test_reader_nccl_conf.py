@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from script_text import format_of, read_script
-from speccheck.validator.assemble import assemble
+from speccheck.validator.engine.assemble import assemble
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.files import read_file

@@ -6,9 +6,9 @@ import pytest
 
 from corpus import corpus_folder, needs_corpus
 from reader_text import ReadText, document_of, read_text
-from speccheck.validator.request import Request
-from speccheck.validator.run import run
-from speccheck.validator.selection import Selection
+from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.selection import Selection
+from speccheck.validator.run.run import run
 from speccheck.validator.sources.formats.skypilot import READER, detect
 
 TASK = """\

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from script_text import ReadScript, format_of, read_by_all, read_script
-from speccheck.validator.request import Request
-from speccheck.validator.run import run
-from speccheck.validator.selection import Selection
+from speccheck.validator.catalogue.frameworks import load_framework
+from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.selection import Selection
+from speccheck.validator.run.run import run
 from speccheck.validator.sources.formats.torchrun import READER
 from speccheck.validator.sources.launching.launch_commands import SWITCHES, launches
 from speccheck.validator.sources.scripts.shell import Word
 from speccheck.validator.sources.source import Source
-from speccheck.validator.spec.frameworks import load_framework
 
 TORCHRUN = """\
 #!/bin/bash

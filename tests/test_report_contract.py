@@ -13,8 +13,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from json_schemas import schema_text
 from speccheck.validator.cli.main import main
-from speccheck.validator.report.json_schemas import schema_text
 from told_runs import COMMENT, text_of, told
 
 PROMISED = Path(__file__).parent / "data" / "report-1-fields.json"

@@ -7,8 +7,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from json_schemas import SCHEMAS, schema_text
 from speccheck.validator.cli.main import main
-from speccheck.validator.report.json_schemas import SCHEMAS, schema_text
 
 SCHEMA_FOLDER = Path(__file__).resolve().parents[1] / "schemas" / "json"
 BROKEN_BATCH = """{

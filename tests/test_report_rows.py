@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 
 from hostile_files import FORMULA, Writer, write_hostile, write_hostile_environment
+from json_schemas import schema_text
 from speccheck.validator.cli.main import main
-from speccheck.validator.report.json_schemas import schema_text
 from told_runs import text_of, told, with_findings
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "fixtures" / "examples"

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from speccheck.validator import rule_index
-from speccheck.validator.rule_index import (
+from speccheck.validator.engine import rule_index
+from speccheck.validator.engine.rule_index import (
     INDEX,
     RulesByClause,
     StaleIndex,

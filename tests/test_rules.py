@@ -8,8 +8,8 @@ import pytest
 
 from rule_fixes import files_after, told
 from rule_fixtures import OUTCOMES, all_fixtures, findings_of, load
-from speccheck.validator.host_names import fold
-from speccheck.validator.locate import LocatedFinding
+from speccheck.validator.engine.locate import LocatedFinding
+from speccheck.validator.node.host_names import fold
 
 FIXING_RULES = 84  # at least
 # Rules that show no finding without a fix: each finding names the one variable or key,

@@ -17,7 +17,7 @@ from machine_reports import (
     with_findings,
 )
 from sarif_log import run_of
-from speccheck.validator.locate import LocatedFinding, Location
+from speccheck.validator.engine.locate import LocatedFinding, Location
 
 
 @pytest.fixture

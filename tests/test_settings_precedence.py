@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from settings_files import put, report, run
-from speccheck.validator.settings.keys import KEYS
+from speccheck.validator.cli.settings.keys import KEYS
 
 
 class Case(NamedTuple):

@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 
 from settings_files import put, run
+from settings_page import PAGE, page
 from speccheck.validator.cli.main import main
-from speccheck.validator.settings.page import PAGE, page
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = ROOT / "schemas" / "json" / "settings.schema.json"

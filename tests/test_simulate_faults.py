@@ -8,18 +8,23 @@ from typing import Any
 
 import pytest
 
+from json_schemas import SCHEMAS
 from judged_nodes import failing, findings
+from simulation_page import PAGE, page
 from slow_cases import few
 from speccheck.validator.cli.main import main
-from speccheck.validator.report.json_schemas import SCHEMAS
-from speccheck.validator.rule_index import rule_entries
+from speccheck.validator.engine.rule_index import rule_entries
 from speccheck.validator.simulation.fault import Fault
 from speccheck.validator.simulation.faults import AREAS, FAULTS
 from speccheck.validator.simulation.fleet import Fleet
-from speccheck.validator.simulation.making import nodes
-from speccheck.validator.simulation.page import PAGE, page
-from speccheck.validator.simulation.plan import SCHEMA, PlanError, load_plan
-from speccheck.validator.simulation.planting import Planting, plant
+from speccheck.validator.simulation.fleet_files import nodes
+from speccheck.validator.simulation.planting import (
+    SCHEMA,
+    PlanError,
+    Planting,
+    load_plan,
+    plant,
+)
 from speccheck.validator.simulation.shape import shape_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -349,7 +354,7 @@ def test_the_truth_does_not_come_from_the_judge() -> None:
     """What is planted where is known without any rule."""
     program = (
         "import sys\n"
-        "import speccheck.validator.simulation.making\n"
+        "import speccheck.validator.simulation.fleet_files\n"
         "print(*sorted(name for name in sys.modules if name.startswith('speccheck')))"
     )
     ended = subprocess.run(
@@ -361,5 +366,5 @@ def test_the_truth_does_not_come_from_the_judge() -> None:
     )
     loaded = ended.stdout.split()
     assert "speccheck.validator.simulation.faults" in loaded
-    judges = ("speccheck.rules", "speccheck.validator.engine")
+    judges = ("speccheck.rules", "speccheck.validator.engine.engine")
     assert not [one for one in loaded if one.startswith(judges)]

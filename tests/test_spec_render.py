@@ -8,14 +8,14 @@ import pytest
 
 import speccheck.schemas
 from speccheck.validator.cli.main import main
+from speccheck.validator.editions.edition import load_edition
+from speccheck.validator.editions.source import load_edition_source
 from speccheck.validator.report.specification.as_html import html
 from speccheck.validator.report.specification.as_markdown import markdown
 from speccheck.validator.report.specification.blocks import Heading, Strong
 from speccheck.validator.report.specification.document import document_of, title_of
-from speccheck.validator.report.specification.page import PAGE, page
 from speccheck.validator.report.specification.requirements import normative
-from speccheck.validator.spec.edition import load_edition
-from speccheck.validator.spec.edition_source import load_edition_source
+from specification_page import PAGE, page
 
 FOLDER = Path(speccheck.schemas.__file__).parent / "1.0"
 CHAPTERS = [

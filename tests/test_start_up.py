@@ -28,7 +28,7 @@ sys.exit(code)
 SHELL = "speccheck.validator.sources.scripts.static_shell.flow"
 YAML = "yaml"
 TOML = "tomllib"
-HARDWARE = "speccheck.validator.spec.hardware"
+HARDWARE = "speccheck.validator.catalogue.hardware"
 
 
 def modules(path: Path, *options: str) -> set[str]:
@@ -137,7 +137,7 @@ def test_a_report_is_imported_where_it_is_asked_for(tmp_path: Path) -> None:
 
 
 NATIVE = "speccheck: 1\noptimizer:\n  warmup_steps: 2000{}\nrun:\n  steps: 1000\n"
-WAIVERS = "speccheck.validator.waivers"
+WAIVERS = "speccheck.validator.run.waivers"
 
 
 def test_a_run_without_waivers_reads_none(tmp_path: Path) -> None:
@@ -161,15 +161,16 @@ def test_settings_are_read_only_where_there_are_some(tmp_path: Path) -> None:
     path = written(tmp_path, "ds_config.json", DEEPSPEED)
     written(tmp_path, "pyproject.toml", '[project]\nname = "no-settings"\n')
     plain = modules(path)
-    found = {one for one in plain if one.startswith("speccheck.validator.settings.")}
+    settings = "speccheck.validator.cli.settings."
+    found = {one for one in plain if one.startswith(settings)}
     assert found == {
-        "speccheck.validator.settings.find",
-        "speccheck.validator.settings.names",
-        "speccheck.validator.settings.of_run",
-        "speccheck.validator.settings.settled",
+        "speccheck.validator.cli.settings.find",
+        "speccheck.validator.cli.settings.names",
+        "speccheck.validator.cli.settings.of_run",
+        "speccheck.validator.cli.settings.settled",
     }
     assert TOML not in plain
     written(tmp_path, "speccheck.toml", "[facts]\nnodes = 2\n")
     settled = modules(path)
-    assert {TOML, "speccheck.validator.settings.load"} <= settled
+    assert {TOML, "speccheck.validator.cli.settings.load"} <= settled
     assert settled.isdisjoint({YAML, SHELL, HARDWARE, "dataclasses", "pydantic"})

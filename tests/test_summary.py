@@ -2,14 +2,14 @@
 
 import pytest
 
+from speccheck.validator.editions.edition import load_edition
+from speccheck.validator.engine.locate import LocatedFinding
 from speccheck.validator.evidence.finding import Finding, Outcome
 from speccheck.validator.evidence.training_plan import TrainingPlan
-from speccheck.validator.job_scale import JobScale
-from speccheck.validator.locate import LocatedFinding
-from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.report.summary import exit_of, summarize
-from speccheck.validator.run import Run
-from speccheck.validator.spec.edition import load_edition
+from speccheck.validator.run.job_scale import JobScale
+from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.run import Run
 
 
 def ending(must: Outcome | None, should: Outcome) -> int:

@@ -7,9 +7,9 @@ import jsonschema
 import pytest
 import yaml
 
+from json_schemas import SCHEMAS
 from speccheck.validator.cli.main import main
-from speccheck.validator.report.json_schemas import SCHEMAS
-from speccheck.validator.spec.edition import load_edition
+from speccheck.validator.editions.edition import load_edition
 
 ENTRY = """schema: speccheck-tailoring/1
 tailoring:

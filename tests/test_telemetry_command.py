@@ -10,11 +10,11 @@ import jsonschema
 import pytest
 
 from corpus import corpus_folder
+from json_schemas import SCHEMAS
 from run_logs import EXAMPLES
 from speccheck.validator.cli.main import main
-from speccheck.validator.report.json_schemas import SCHEMAS
-from speccheck.validator.request import Request
-from speccheck.validator.run import run as judge_run
+from speccheck.validator.engine.request import Request
+from speccheck.validator.run.run import run as judge_run
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from speccheck.validator.spec.catalogue_files import CATALOGUES
-from speccheck.validator.spec.compile_metrics import compile_metrics
-from speccheck.validator.spec.metric_dictionary import metric_dictionary
-from speccheck.validator.spec.metric_names import metric_names
+from compile_metrics import compile_metrics
+from speccheck.validator.catalogue.files import CATALOGUES
+from speccheck.validator.catalogue.metric_dictionary import metric_dictionary
+from speccheck.validator.catalogue.metric_names import metric_names
 
 FOLDER = Path(CATALOGUES, "metrics")
 NOBODY: frozenset[str] = frozenset()

@@ -11,7 +11,7 @@ from speccheck.validator.evidence.measurement.telemetry import (
     RunEvents,
     RunLogs,
 )
-from speccheck.validator.measured_telemetry import measured_telemetry
+from speccheck.validator.measurements.telemetry import measured_telemetry
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.registry import Readers
 from speccheck.validator.sources.source import Source

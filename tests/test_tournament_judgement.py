@@ -8,15 +8,15 @@ import pytest
 
 from slow_node import Cluster, cluster, host_names, measured, search
 from speccheck.validator.cli.bench_results import limits_of
+from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.evidence.measurement.collective import (
     CollectiveRun,
     CollectiveRuns,
 )
 from speccheck.validator.models.peers import at_least, peers_of
 from speccheck.validator.sources.formats.snapshot import node_of
-from speccheck.validator.spec.edition import load_edition
-from speccheck.validator.tournament.judgement import Judgement, judge
-from speccheck.validator.tournament.rounds import groups, pairs
+from speccheck.validator.straggler_search.judgement import Judgement, judge
+from speccheck.validator.straggler_search.rounds import groups, pairs
 
 LIMITS = limits_of(load_edition())
 FOUR = ("ab", "cd", "ac", "bd", "ad", "bc")

@@ -7,8 +7,8 @@ from math import ceil, log2
 import pytest
 
 from slow_node import host_names
-from speccheck.validator.tournament.follow_up import follow_up
-from speccheck.validator.tournament.rounds import (
+from speccheck.validator.straggler_search.follow_up import follow_up
+from speccheck.validator.straggler_search.rounds import (
     Plan,
     all_pair_rounds,
     groups,

@@ -10,28 +10,28 @@ from typing import Any
 import pytest
 import yaml
 
-from speccheck.validator.evidence.environment import Environment, Variable
-from speccheck.validator.evidence.training_plan import TrainingPlan
-from speccheck.validator.evidence.value import Place, Value
-from speccheck.validator.evidence.value_forms import FORMS, entries
-from speccheck.validator.evidence.variable_relations import Job, Match
-from speccheck.validator.fixing.edit import edited
-from speccheck.validator.fixing.edits import edits_of
-from speccheck.validator.locate import LocatedFinding
-from speccheck.validator.request import Request
-from speccheck.validator.rule_index import rule_entries
-from speccheck.validator.run import run
-from speccheck.validator.selection import Selection
-from speccheck.validator.sources.context import Context
-from speccheck.validator.sources.source import Source
-from speccheck.validator.spec.catalogue_files import compiled_path
-from speccheck.validator.spec.compile_relations import (
+from compile_relations import (
     KINDS,
     compile_relations,
     compiled_text,
     relation_rows,
 )
-from speccheck.validator.spec.nccl_catalogue import nccl_relations, nccl_variables
+from speccheck.validator.catalogue.files import compiled_path
+from speccheck.validator.catalogue.nccl import nccl_relations, nccl_variables
+from speccheck.validator.changes.fixes.edit import edited
+from speccheck.validator.changes.fixes.edits import edits_of
+from speccheck.validator.engine.locate import LocatedFinding
+from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.rule_index import rule_entries
+from speccheck.validator.engine.selection import Selection
+from speccheck.validator.evidence.environment import Environment, Variable
+from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.value import Place, Value
+from speccheck.validator.evidence.value_forms import FORMS, entries
+from speccheck.validator.evidence.variable_relations import Job, Match
+from speccheck.validator.run.run import run
+from speccheck.validator.sources.context import Context
+from speccheck.validator.sources.source import Source
 
 ROWS = relation_rows()
 RULES = {

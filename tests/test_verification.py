@@ -18,7 +18,7 @@ from signed_files import KEY, OTHER
 from slow_cases import few_rows
 from speccheck.validator.certification import certifying, verifying
 from speccheck.validator.certification.certifying import Certification, Order
-from speccheck.validator.certification.evidence import Evidence
+from speccheck.validator.certification.judging import Evidence
 from speccheck.validator.cli.main import main
 from speccheck.validator.signing.envelope import read_envelope
 

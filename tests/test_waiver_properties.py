@@ -13,15 +13,15 @@ import pytest
 
 from rule_fixtures import RuleFixture, load, of_files, request_of
 from slow_cases import few, first_of
-from speccheck.validator.clause_outcome import by_clause
+from speccheck.validator.engine.policy import Policy
+from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.rule_index import rule_entries
 from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.plan_judges import PlanJudges
-from speccheck.validator.policy import Policy
 from speccheck.validator.report.summary import summarize
-from speccheck.validator.request import Request
-from speccheck.validator.rule_index import rule_entries
-from speccheck.validator.run import Run, run
-from speccheck.validator.waivers.baseline import Baseline, baseline_text
+from speccheck.validator.rule.clause_outcome import by_clause
+from speccheck.validator.run.plan_judges import PlanJudges
+from speccheck.validator.run.run import Run, run
+from speccheck.validator.run.waivers.baseline import Baseline, baseline_text
 
 _AREAS = {entry.name: entry.area for entry in rule_entries()}
 _OF_WAIVERS = {entry.name for entry in rule_entries() if entry.scope == "waiver"}

@@ -4,16 +4,16 @@ from collections.abc import Iterable, Mapping
 
 from speccheck.validator.cli.options import parse
 from speccheck.validator.cli.request import request_of
+from speccheck.validator.engine.locate import LocatedFinding
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.value import Place, Span
 from speccheck.validator.evidence.waiver import Waiver
-from speccheck.validator.locate import LocatedFinding
-from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.report.form import FORMS
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.summary import exit_of, summarize
 from speccheck.validator.report.told import Told
-from speccheck.validator.run import run
+from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.run import run
 
 COMMENT = Waiver(
     "comment",

@@ -7,8 +7,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from json_schemas import schema_text
 from speccheck.validator.cli.main import main
-from speccheck.validator.report.json_schemas import schema_text
 
 Row = tuple[str, object, object, str]
 

@@ -8,10 +8,10 @@ Ampere: the bounds are in sample, the best value is not.
 from collections.abc import Iterator, Mapping
 
 from predictions.prediction import Prediction, rows
+from speccheck.validator.catalogue.hardware import resolve_accelerator
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.forecast.step import step_forecast
-from speccheck.validator.spec.hardware import resolve_accelerator
 
 Row = Mapping[str, str]
 

@@ -4,13 +4,11 @@ from collections.abc import Callable, Iterable
 
 from speccheck.validator.evidence.measurement.collective import CollectiveRun
 from speccheck.validator.rule import Numbers, Verdict, Verdicts, fail, passed, unknown
-from speccheck.validator.tournament.judgement import (
+from speccheck.validator.straggler_search.judgement import (
     JudgedNode,
     Judgement,
     Limits,
     judge,
-)
-from speccheck.validator.tournament.wording import (
     rate_words,
     set_words,
     undecided_words,

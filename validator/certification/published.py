@@ -8,8 +8,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+from speccheck.validator.catalogue.published_runs import PublishedRun, published_runs
 from speccheck.validator.certification.certifying import INSTANCE, Order, request_of
-from speccheck.validator.certification.judging import Subject, judge_subject
+from speccheck.validator.certification.judging import (
+    ClauseResult,
+    Subject,
+    clause_results,
+    judge_subject,
+)
 from speccheck.validator.certification.needs import (
     LEVELS,
     WORDS,
@@ -17,13 +23,11 @@ from speccheck.validator.certification.needs import (
     asked_of,
     wanted_by,
 )
-from speccheck.validator.certification.results import ClauseResult, clause_results
+from speccheck.validator.editions.compose import JudgedClause
+from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.rule import Scope
 from speccheck.validator.sources.files import ReadFile, read_file
-from speccheck.validator.spec.compose import JudgedClause
-from speccheck.validator.spec.edition import load_edition
-from speccheck.validator.spec.published_runs import PublishedRun, published_runs
 
 _ASSUMED_BYTES = 16 * 2**30  # what a figure means that names no size
 _NVLS_CHANNELS = 16  # any number above zero says that NVLS was in use

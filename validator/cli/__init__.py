@@ -1,0 +1,1 @@
+"""The command line: options, settings, commands, exit codes."""

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from speccheck.validator.cli.guarded import guarded
+from speccheck.validator.cli.option_table import OPTIONS as OF_FILES
+from speccheck.validator.cli.option_table import Option
 from speccheck.validator.cli.options import Parsed, options_help, parse
 from speccheck.validator.cli.request import (
     BUG,
@@ -17,22 +19,20 @@ from speccheck.validator.cli.request import (
     files_request,
 )
 from speccheck.validator.cli.settled import with_settings
-from speccheck.validator.locate import LocatedFinding
-from speccheck.validator.options import OPTIONS as OF_FILES
-from speccheck.validator.options import Option
-from speccheck.validator.plan_judges import PlanJudges
+from speccheck.validator.engine.locate import LocatedFinding
+from speccheck.validator.engine.request import Request
 from speccheck.validator.report.style import counted, printable
 from speccheck.validator.report.summary import Exit, exit_of, summarize
 from speccheck.validator.report.write import write
-from speccheck.validator.request import Request
-from speccheck.validator.run import Run, run
-from speccheck.validator.waivers.baseline import (
+from speccheck.validator.run.plan_judges import PlanJudges
+from speccheck.validator.run.run import Run, run
+from speccheck.validator.run.waivers.baseline import (
     Baseline,
     Known,
     baseline_text,
     load_baseline,
 )
-from speccheck.validator.waivers.told import Seen, fixed_entries
+from speccheck.validator.run.waivers.told import Seen, fixed_entries
 
 FILE = "speccheck-baseline.json"
 _MOST_SHOWN = 50  # new findings

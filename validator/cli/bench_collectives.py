@@ -31,6 +31,7 @@ from speccheck.validator.cli.bench_options import (
     settings_of,
     text_of,
 )
+from speccheck.validator.cli.option_table import FAIL_ON
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.plain import judge
 from speccheck.validator.cli.request import (
@@ -44,11 +45,10 @@ from speccheck.validator.cli.request import (
     request_of,
 )
 from speccheck.validator.cli.settled import with_settings
-from speccheck.validator.options import FAIL_ON
+from speccheck.validator.engine.request import Request
 from speccheck.validator.report.collective_table import collective_table, table_row
 from speccheck.validator.report.form import NAMES
 from speccheck.validator.report.write import WriteError, write
-from speccheck.validator.request import Request
 from speccheck.validator.sources.context import context_facts
 
 _NAME = "this measurement"

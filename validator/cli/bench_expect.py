@@ -6,11 +6,14 @@ And whether a threshold that somebody wrote down can be reached at all.
 from collections.abc import Iterator
 
 from speccheck.probes.collectives.settings import OPERATIONS
-from speccheck.validator.assemble import assemble
+from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.cli.bench_options import size_of
 from speccheck.validator.cli.bench_plan import bench_guarded
+from speccheck.validator.cli.option_table import OF_JUDGING, Option
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import request_of, style_of
+from speccheck.validator.engine.assemble import assemble
+from speccheck.validator.engine.expected_bandwidth import question
 from speccheck.validator.evidence.measurement.collective import (
     CollectiveRun,
 )
@@ -19,12 +22,9 @@ from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast.bandwidth import Prospect, prospect
 from speccheck.validator.models.bus_bandwidth import GIGA
 from speccheck.validator.models.expectation import shown_bytes
-from speccheck.validator.options import OF_JUDGING, Option
-from speccheck.validator.prospects import question
 from speccheck.validator.report.style import Style, counted, wrap
 from speccheck.validator.report.write import write
 from speccheck.validator.sources.context import Context, context_facts
-from speccheck.validator.spec.names import UnknownName
 
 _SIZES = tuple(2**power for power in range(30, 35))  # 1 to 16 GiB: where floors hold
 _USED = {"--nodes", "--gpus-per-node", "--gpu", "--instance", "--fabric", "--color"}

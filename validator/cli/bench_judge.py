@@ -4,15 +4,15 @@ from collections.abc import Iterable
 
 from speccheck.validator.cli.bench_plan import about, bench_guarded
 from speccheck.validator.cli.bench_results import limits_of, plans_of, results_of
+from speccheck.validator.cli.option_table import Kind, Option
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import list_of, outputs_of, style_of
-from speccheck.validator.options import Kind, Option
+from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.write import write
-from speccheck.validator.spec.edition import load_edition
-from speccheck.validator.tournament.judgement import Limits, judge
-from speccheck.validator.tournament.outcome import Outcome, outcome_of
-from speccheck.validator.tournament.plan_file import plan_text
+from speccheck.validator.straggler_search.follow_up import Outcome, outcome_of
+from speccheck.validator.straggler_search.judgement import Limits, judge
+from speccheck.validator.straggler_search.rounds import plan_text
 
 FORMATS = ("text", "json")
 

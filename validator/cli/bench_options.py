@@ -9,8 +9,8 @@ from speccheck.probes.collectives.settings import (
     OPERATIONS,
     Settings,
 )
+from speccheck.validator.cli.option_table import OF_JUDGING, Kind, Option
 from speccheck.validator.cli.options import Parsed, UsageError
-from speccheck.validator.options import OF_JUDGING, Kind, Option
 
 _GROUP = "Measurement"
 _MOST_RANKS = 1024

@@ -5,27 +5,28 @@ from collections.abc import Callable
 
 from speccheck.validator.cli.bench_results import limits_of, results_of
 from speccheck.validator.cli.guarded import guarded
+from speccheck.validator.cli.option_table import Kind, Option
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import (
     list_of,
     one_of,
 )
-from speccheck.validator.host_names import HostNamesError, fold, unfold
-from speccheck.validator.options import Kind, Option
+from speccheck.validator.editions.edition import load_edition
+from speccheck.validator.node.host_names import HostNamesError, fold, unfold
 from speccheck.validator.report.style import counted, wrap
 from speccheck.validator.report.write import WriteError, write
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.reading import read_text
-from speccheck.validator.spec.edition import load_edition
-from speccheck.validator.tournament.follow_up import next_plan
-from speccheck.validator.tournament.judgement import judge
-from speccheck.validator.tournament.plan_file import plan_lines, plan_text
-from speccheck.validator.tournament.rounds import (
+from speccheck.validator.straggler_search.follow_up import next_plan
+from speccheck.validator.straggler_search.judgement import judge
+from speccheck.validator.straggler_search.rounds import (
     PAIR,
     Plan,
     all_pair_rounds,
     groups,
     pairs,
+    plan_lines,
+    plan_text,
 )
 
 KINDS = ("pairs", "groups")

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from speccheck.validator.cli.options import UsageError
+from speccheck.validator.editions.edition import Edition
 from speccheck.validator.evidence.measurement.collective import (
     CollectiveRun,
     CollectiveRuns,
@@ -12,10 +13,8 @@ from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.reading import read_text
 from speccheck.validator.sources.files import find_files, read_file
 from speccheck.validator.sources.registry import Readers
-from speccheck.validator.spec.edition import Edition
-from speccheck.validator.tournament.judgement import Limits
-from speccheck.validator.tournament.plan_file import PlanFileError, plan_of
-from speccheck.validator.tournament.rounds import Plan
+from speccheck.validator.straggler_search.judgement import Limits
+from speccheck.validator.straggler_search.rounds import Plan, PlanFileError, plan_of
 
 CLAUSE = "COMM-090"
 

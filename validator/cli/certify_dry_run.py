@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
+from speccheck.validator.catalogue.published_runs import published_types
 from speccheck.validator.certification.published import dry_run
 from speccheck.validator.cli.options import Parsed, UsageError
 from speccheck.validator.cli.request import list_of, style_of
+from speccheck.validator.editions.compose import find_profile
+from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.report.dry_run_text import dry_run_text
-from speccheck.validator.spec.compose import find_profile
-from speccheck.validator.spec.edition import load_edition
-from speccheck.validator.spec.published_runs import published_types
 
 _OF_OTHERS = ("evidence", "key", "out", "html", "derive", "track", "level")
 

@@ -6,16 +6,16 @@ from typing import Annotated
 
 import typer
 
-from speccheck.validator.report.explain import UnknownTopic, explain, rules_table
-from speccheck.validator.report.style import printable
-from speccheck.validator.rule_index import built_in_rules
-from speccheck.validator.spec.edition import (
+from speccheck.validator.catalogue.names import resembling
+from speccheck.validator.editions.edition import (
     Edition,
     UnknownEdition,
     load_edition,
 )
-from speccheck.validator.spec.names import resembling
-from speccheck.validator.spec.show import clause_text, list_text
+from speccheck.validator.editions.show import clause_text, list_text
+from speccheck.validator.engine.rule_index import built_in_rules
+from speccheck.validator.report.explain import UnknownTopic, explain, rules_table
+from speccheck.validator.report.style import printable
 
 SpecOption = Annotated[str, typer.Option(help="edition, or a folder that holds one")]
 
@@ -35,11 +35,11 @@ class CommandError(Exception):
 
 def _refusals() -> tuple[type[Exception], ...]:
     """What a command line may have wrong, or the files that it names."""
+    from speccheck.validator.editions.report_by_edition import (  # noqa: PLC0415
+        OtherwiseReport,
+    )
     from speccheck.validator.sources.documents.document import (  # noqa: PLC0415
         ReadError,
-    )
-    from speccheck.validator.spec.report_by_edition import (  # noqa: PLC0415
-        OtherwiseReport,
     )
 
     return CommandError, UnknownTopic, UnknownEdition, OtherwiseReport, ReadError
@@ -230,7 +230,9 @@ def schema(
     ],
 ) -> None:
     """Print a JSON Schema, of speccheck's own files or a framework's, for editors."""
-    from speccheck.validator.report.framework_schemas.published import (  # noqa: PLC0415
+    from speccheck.validator.report.published_schemas import (  # noqa: PLC0415
+        own_names,
+        own_text,
         published_names,
         published_text,
     )
@@ -239,14 +241,10 @@ def schema(
     if name in frameworks:
         sys.stdout.write(published_text(name))
         return
-    from speccheck.validator.report.json_schemas import (  # noqa: PLC0415
-        SCHEMAS,
-        schema_text,
-    )
-
-    if name not in SCHEMAS:
-        raise CommandError(_no_schema(name, [*SCHEMAS], frameworks))
-    sys.stdout.write(schema_text(name))
+    own = own_names()
+    if name not in own:
+        raise CommandError(_no_schema(name, own, frameworks))
+    sys.stdout.write(own_text(name))
 
 
 def _no_schema(name: str, own: list[str], frameworks: list[str]) -> str:

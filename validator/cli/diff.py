@@ -4,17 +4,16 @@ import sys
 
 from speccheck.validator.cli.diff_documents import diff_documents, kind_of_both
 from speccheck.validator.cli.guarded import guarded
+from speccheck.validator.cli.option_table import Option
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import (
     REFUSALS,
     outputs_of,
     style_of,
 )
-from speccheck.validator.comparison.side import Side, side_of
-from speccheck.validator.comparison.snapshots import compare
-from speccheck.validator.options import Option
+from speccheck.validator.comparison.snapshots import Side, compare, side_of
 from speccheck.validator.report.write import write_all
-from speccheck.validator.signing.faults import SigningError
+from speccheck.validator.signing.envelope import SigningError
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.reading import (
     load_documents,

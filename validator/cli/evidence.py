@@ -3,8 +3,7 @@
 import os
 from datetime import UTC, datetime
 
-from speccheck.validator.certification.evidence_file import Kit
-from speccheck.validator.certification.kit import MANIFEST, KitError, read_kit
+from speccheck.validator.certification.kit import MANIFEST, Kit, KitError, read_kit
 from speccheck.validator.certification.manifest import (
     Manifest,
     ManifestError,
@@ -12,16 +11,21 @@ from speccheck.validator.certification.manifest import (
     manifest_text,
     read_manifest,
 )
-from speccheck.validator.certification.needs import LEVELS, Asked, asked_of
-from speccheck.validator.certification.review import Review, review_of
+from speccheck.validator.certification.needs import (
+    LEVELS,
+    Asked,
+    Review,
+    asked_of,
+    review_of,
+)
 from speccheck.validator.cli.guarded import guarded
+from speccheck.validator.cli.option_table import Option
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import REFUSALS, list_of, one_of
-from speccheck.validator.options import Option
+from speccheck.validator.editions.compose import find_profile
+from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.report.evidence_text import kit_text, listed_text
 from speccheck.validator.report.write import write
-from speccheck.validator.spec.compose import find_profile
-from speccheck.validator.spec.edition import load_edition
 
 _GROUP = "Evidence"
 _MISSING, _UNREADABLE = 3, 2

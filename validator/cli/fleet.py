@@ -17,6 +17,7 @@ from speccheck.validator.cli.fleet_comparisons import (
 )
 from speccheck.validator.cli.fleet_progress import Progress
 from speccheck.validator.cli.guarded import guarded
+from speccheck.validator.cli.option_table import FAIL_ON, OF_JUDGING, Option
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import (
     REFUSALS,
@@ -28,19 +29,17 @@ from speccheck.validator.cli.request import (
     style_of,
 )
 from speccheck.validator.cli.settled import with_settings
+from speccheck.validator.engine.request import Request
 from speccheck.validator.fleet.attendance import Expected
-from speccheck.validator.fleet.listing import NoFleet, listing
-from speccheck.validator.fleet.run import FleetRun, judge_fleet
+from speccheck.validator.fleet.reading import NoFleet, listing
+from speccheck.validator.fleet.run import FleetRun, Work, judge_fleet
 from speccheck.validator.fleet.verdict import FleetVerdict, fleet_verdict
-from speccheck.validator.fleet.work import Work
-from speccheck.validator.host_names import HostNamesError, unfold
-from speccheck.validator.options import FAIL_ON, OF_JUDGING, Option
+from speccheck.validator.node.host_names import HostNamesError, unfold
 from speccheck.validator.report.fleet_told import FleetTold
 from speccheck.validator.report.node_verdict import NodeVerdict
 from speccheck.validator.report.style import Style, counted, printable
 from speccheck.validator.report.write import write
-from speccheck.validator.request import Request
-from speccheck.validator.run import read_plans
+from speccheck.validator.run.run import read_plans
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.reading import read_text
 from speccheck.validator.sources.files import ReadFile

@@ -1,13 +1,13 @@
 """`speccheck history FILE`: what became of a fleet over days."""
 
 from speccheck.validator.cli.guarded import guarded
+from speccheck.validator.cli.option_table import Option
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import (
     REFUSALS,
     outputs_of,
     style_of,
 )
-from speccheck.validator.options import Option
 from speccheck.validator.report.write import write, write_all
 
 FORMATS = ("text", "json")
@@ -37,7 +37,7 @@ Exit codes: 0; 2 the command line or the file is wrong; 3 there is no run of tha
 
 def history(words: list[str]) -> int:
     """Tell what a history holds; returns the exit code."""
-    from speccheck.validator.history.database import (  # noqa: PLC0415 - SQLite
+    from speccheck.validator.fleet.history.database import (  # noqa: PLC0415 - SQLite
         HistoryError,
     )
 
@@ -48,7 +48,7 @@ def history(words: list[str]) -> int:
 
 
 def _history(parsed: Parsed) -> int:
-    from speccheck.validator.history.told import told  # noqa: PLC0415 - SQLite
+    from speccheck.validator.fleet.history.summary import told  # noqa: PLC0415 - SQLite
 
     if len(parsed.files) != 1:
         message = f"history takes one file, not {len(parsed.files)}"

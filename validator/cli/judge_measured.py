@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from speccheck.probes.parent import end_as_asked
 from speccheck.probes.torch_library import NoTorch
+from speccheck.validator.cli.option_table import OF_JUDGING, Option
 from speccheck.validator.cli.options import Parsed, UsageError, parse
 from speccheck.validator.cli.plain import judge
 from speccheck.validator.cli.request import (
@@ -21,11 +22,10 @@ from speccheck.validator.cli.request import (
 )
 from speccheck.validator.cli.settled import with_settings
 from speccheck.validator.cli.take_snapshot import seconds_of
+from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.options import OF_JUDGING, Option
 from speccheck.validator.report.form import FORMS, NAMES
 from speccheck.validator.report.write import write
-from speccheck.validator.request import Request
 from speccheck.validator.sources.context import context_facts
 
 _GROUP = "Measurement"

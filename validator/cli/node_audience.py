@@ -17,8 +17,8 @@ from speccheck.validator.cli.options import UsageError
 from speccheck.validator.cli.plain import Audience
 from speccheck.validator.cli.request import Output
 from speccheck.validator.evidence.measurement.cost import TIERS
-from speccheck.validator.launcher import launch_of, name_of
-from speccheck.validator.node_result import (
+from speccheck.validator.node.launcher import launch_of, name_of
+from speccheck.validator.node.result import (
     CODES,
     KeptSnapshot,
     NodeResult,
@@ -31,7 +31,7 @@ from speccheck.validator.report.node_result_told import (
 )
 from speccheck.validator.report.told import Told
 from speccheck.validator.report.write import WriteError, write
-from speccheck.validator.run import Run
+from speccheck.validator.run.run import Run
 
 STANDARD_OUTPUT = "-"
 _RESULT, _NAGIOS, _EVERY = "--result", "--nagios", "--every-rank"

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
+from speccheck.validator.cli.option_table import OPTIONS, UNDONE, Option, Value
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.options import OPTIONS, UNDONE, Option, Value
 
 if TYPE_CHECKING:
-    from speccheck.validator.settings.settled import Settled
+    from speccheck.validator.cli.settings.settled import Settled
 
 _NO = "--no-"
 

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NoReturn
 
+from speccheck.validator.cli.option_table import FAIL_ON, OPTIONS, Option
 from speccheck.validator.cli.options import Parsed, UsageError, parse
 from speccheck.validator.cli.request import (
     BUG,
@@ -20,14 +21,13 @@ from speccheck.validator.cli.request import (
 from speccheck.validator.cli.request import request_of as any_request
 from speccheck.validator.cli.settled import with_settings
 from speccheck.validator.cli.write_reports import refuse, write_reports
-from speccheck.validator.options import FAIL_ON, OPTIONS, Option
+from speccheck.validator.engine.request import Request
 from speccheck.validator.report.form import FORMS, NAMES
 from speccheck.validator.report.style import printable
 from speccheck.validator.report.summary import exit_of, summarize
 from speccheck.validator.report.told import Told
 from speccheck.validator.report.write import WriteError, write
-from speccheck.validator.request import Request
-from speccheck.validator.run import Run, read_plans, run
+from speccheck.validator.run.run import Run, read_plans, run
 from speccheck.validator.sources.context import context_facts
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from speccheck.validator.cli.options import UsageError
 from speccheck.validator.report.curve_plot import NoPlotting, draw
 from speccheck.validator.report.write import write_bytes
-from speccheck.validator.run import Run
+from speccheck.validator.run.run import Run
 
 
 def plot(found: Run, path: str) -> None:

@@ -9,8 +9,9 @@ import sys
 import time
 from collections.abc import Iterable
 
-from speccheck.validator.assemble import assemble
 from speccheck.validator.cli.node_audience import NodeAudience
+from speccheck.validator.cli.option_table import OPTIONS as OF_FILES
+from speccheck.validator.cli.option_table import Option
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.overdue import ended_when_overdue, overdue_after
 from speccheck.validator.cli.plain import judge
@@ -23,15 +24,14 @@ from speccheck.validator.cli.take_snapshot import (
     snapshot_text,
 )
 from speccheck.validator.cli.write_reports import refuse
+from speccheck.validator.engine.assemble import assemble
+from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.measurement.cost import BUDGET_SECONDS, TIERS
 from speccheck.validator.evidence.node.job_path import local_path
-from speccheck.validator.node_result import KeptSnapshot
-from speccheck.validator.options import OPTIONS as OF_FILES
-from speccheck.validator.options import Option
-from speccheck.validator.plan_judges import settled
+from speccheck.validator.node.result import KeptSnapshot
 from speccheck.validator.report.write import write
-from speccheck.validator.request import Request
-from speccheck.validator.run import read_plans
+from speccheck.validator.run.plan_judges import settled
+from speccheck.validator.run.run import read_plans
 from speccheck.validator.sources.files import ReadFile
 from speccheck.validator.sources.joining.grouping import PlanFiles
 

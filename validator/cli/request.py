@@ -4,24 +4,24 @@ import os
 import sys
 from itertools import pairwise
 
+from speccheck.validator.catalogue.names import UnknownName
+from speccheck.validator.cli.option_table import Value
 from speccheck.validator.cli.options import Parsed, UsageError
+from speccheck.validator.cli.settings.names import SettingsError
 from speccheck.validator.cli.settled import ForFiles
+from speccheck.validator.editions.compose import UnknownProfile
+from speccheck.validator.editions.edition import UnknownEdition, load_edition
+from speccheck.validator.engine.policy import Policy, TailoringFault, WaiverFault
+from speccheck.validator.engine.request import Excluded, Judging, Request
+from speccheck.validator.engine.selection import Selection, UnknownSelection, told
 from speccheck.validator.evidence.framework_version import parse_version
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.options import Value
-from speccheck.validator.policy import Policy, TailoringFault, WaiverFault
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.write import WriteError
-from speccheck.validator.request import Excluded, Judging, Request
-from speccheck.validator.run import NoSnapshot
-from speccheck.validator.selection import Selection, UnknownSelection, told
-from speccheck.validator.settings.names import SettingsError
+from speccheck.validator.run.run import NoSnapshot
 from speccheck.validator.sources.context import ROLES, Context
 from speccheck.validator.sources.files import UnknownFormat
 from speccheck.validator.sources.reader import PluginFault
-from speccheck.validator.spec.compose import UnknownProfile
-from speccheck.validator.spec.edition import UnknownEdition, load_edition
-from speccheck.validator.spec.names import UnknownName
 
 PICTURES = ("svg", "png")
 USES = ("ci", "preflight", "certify")
@@ -97,7 +97,7 @@ def request_of(parsed: Parsed, use: str = "ci") -> Request:
         is_isolated="isolated" in values,
     ).judging_by(_judging(parsed))
     if use == "certify":
-        from speccheck.validator.spec.certifying import (  # noqa: PLC0415 - seldom
+        from speccheck.validator.editions.compose import (  # noqa: PLC0415 - seldom
             refuse_draft,
         )
 

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from speccheck.validator.cli.option_table import Option, Value
 from speccheck.validator.cli.options import Parsed
-from speccheck.validator.options import Option, Value
-from speccheck.validator.request import Judging
-from speccheck.validator.settings.of_run import RunSettings
-from speccheck.validator.settings.settled import Settled
+from speccheck.validator.cli.settings.of_run import RunSettings
+from speccheck.validator.cli.settings.settled import Settled
+from speccheck.validator.engine.request import Judging
 
 if TYPE_CHECKING:
+    from speccheck.validator.cli.settings.layer import Layer
     from speccheck.validator.evidence.value import Place
-    from speccheck.validator.settings.layer import Layer
 
 # What the command line adds to what settings say, where others take its place.
 _ADDING = frozenset({"extend_select", "extend_ignore"})

@@ -4,22 +4,22 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from speccheck.validator.catalogue.names import UnknownName
+from speccheck.validator.cli.option_table import Value
 from speccheck.validator.cli.options import Parsed
+from speccheck.validator.cli.settings.names import SettingsError
+from speccheck.validator.cli.settings.settled import Settled
+from speccheck.validator.editions.compose import UnknownProfile, find_profile
+from speccheck.validator.editions.edition import load_edition
+from speccheck.validator.engine.policy import Policy
+from speccheck.validator.engine.request import Judging
+from speccheck.validator.engine.selection import told
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.options import Value
-from speccheck.validator.policy import Policy
 from speccheck.validator.report.style import printable
-from speccheck.validator.request import Judging
-from speccheck.validator.selection import told
-from speccheck.validator.settings.names import SettingsError
-from speccheck.validator.settings.settled import Settled
 from speccheck.validator.sources.context import Context
-from speccheck.validator.spec.compose import UnknownProfile, find_profile
-from speccheck.validator.spec.edition import load_edition
-from speccheck.validator.spec.names import UnknownName
 
 if TYPE_CHECKING:
-    from speccheck.validator.settings.layer import Layer
+    from speccheck.validator.cli.settings.layer import Layer
 
 _LISTS = {
     "select": "select",
@@ -92,7 +92,7 @@ def _verify_names(context: Context) -> None:
     named = dict(context.places)
     if named.keys().isdisjoint({"gpu", "fabric", "instance"}):
         return
-    from speccheck.validator.spec.hardware import (  # noqa: PLC0415 - seldom
+    from speccheck.validator.catalogue.hardware import (  # noqa: PLC0415 - seldom
         resolve_accelerator,
         resolve_fabric,
         resolve_instance,

@@ -2,6 +2,9 @@
 
 import sys
 
+from speccheck.validator.changes.what_if.assignments import assignments
+from speccheck.validator.changes.what_if.names import WhatIfError
+from speccheck.validator.cli.option_table import OPTIONS
 from speccheck.validator.cli.options import Parsed, parse
 from speccheck.validator.cli.request import (
     BUG,
@@ -15,12 +18,9 @@ from speccheck.validator.cli.request import (
     style_of,
 )
 from speccheck.validator.cli.settled import with_settings
-from speccheck.validator.options import OPTIONS
-from speccheck.validator.plan_view import PlanView, plan_view
 from speccheck.validator.report.write import write
+from speccheck.validator.run.plan_view import PlanView, plan_view
 from speccheck.validator.sources.context import context_facts
-from speccheck.validator.what_if.assignments import assignments
-from speccheck.validator.what_if.names import WhatIfError
 
 _FORMATS = ("text", "json")
 _USAGE = 2

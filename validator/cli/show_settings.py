@@ -4,15 +4,15 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
+from speccheck.validator.cli.option_table import Value
 from speccheck.validator.cli.options import Parsed
+from speccheck.validator.cli.settings.keys import EXTEND, KEYS, MANDATORY, Key
+from speccheck.validator.cli.settings.layer import Layer
+from speccheck.validator.cli.settings.load import Setting, SettingValue, told
 from speccheck.validator.cli.settled import laid_over
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place, dotted
-from speccheck.validator.options import Value
 from speccheck.validator.report.style import printable
-from speccheck.validator.settings.keys import EXTEND, KEYS, MANDATORY, Key
-from speccheck.validator.settings.layer import Layer
-from speccheck.validator.settings.load import Setting, SettingValue, told
 
 SCHEMA = "speccheck-settings/1"
 _DEFAULT, _COMMAND_LINE = "default", "command line"

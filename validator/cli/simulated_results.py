@@ -5,24 +5,24 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from speccheck.validator.clause_outcome import by_clause
+from speccheck.validator.editions.edition import load_edition
+from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.node.launch import read_launch
 from speccheck.validator.fleet.node_judge import NodeJudge
 from speccheck.validator.fleet.shared_values import told_facts
-from speccheck.validator.node_result import (
+from speccheck.validator.node.result import (
     COUNTED,
     SCHEMA,
     JudgedBy,
     ResultFinding,
     result_line,
 )
-from speccheck.validator.plan_judge import PlanJudge
 from speccheck.validator.report.node_result_told import Situation
 from speccheck.validator.report.node_verdict import NodeVerdict
-from speccheck.validator.request import Request
+from speccheck.validator.rule.clause_outcome import by_clause
+from speccheck.validator.run.plan_judge import PlanJudge
 from speccheck.validator.sources.documents.document import ReadError
-from speccheck.validator.spec.edition import load_edition
 
 _USE, _FAIL_ON = "preflight", "error"
 _FAMILY = SCHEMA.partition("/")[0]

@@ -3,20 +3,19 @@
 import json
 from typing import Any
 
+from speccheck.validator.editions.difference import Difference, differences
+from speccheck.validator.editions.edition import Edition, load_edition
+from speccheck.validator.editions.report_by_edition import (
+    OtherwiseReport,
+    ReportByEdition,
+    by_edition,
+)
 from speccheck.validator.report.edition_diff import (
     EditionsCompared,
     edition_diff_json,
     edition_diff_text,
 )
 from speccheck.validator.sources.documents.reading import read_text
-from speccheck.validator.spec.difference import Difference
-from speccheck.validator.spec.edition import Edition, load_edition
-from speccheck.validator.spec.report_by_edition import (
-    OtherwiseReport,
-    ReportByEdition,
-    by_edition,
-)
-from speccheck.validator.spec.versioning import differences
 
 
 def spec_diff_text(first: str, second: str, report: str | None, output: str) -> str:

@@ -3,6 +3,7 @@
 import os
 
 from speccheck.validator.cli.guarded import guarded
+from speccheck.validator.cli.option_table import FAIL_ON, OF_JUDGING, Kind, Option
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import (
     REFUSALS,
@@ -14,13 +15,12 @@ from speccheck.validator.cli.request import (
     style_of,
 )
 from speccheck.validator.cli.settled import with_settings
-from speccheck.validator.options import FAIL_ON, OF_JUDGING, Kind, Option
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.summary import exit_of, summarize
 from speccheck.validator.report.telemetry_told import telemetry_of
 from speccheck.validator.report.told import Told
 from speccheck.validator.report.write import write_all
-from speccheck.validator.run import Run, run
+from speccheck.validator.run.run import Run, run
 from speccheck.validator.sources.context import context_facts
 
 FORMATS = ("text", "json")

@@ -1,0 +1,1 @@
+"""Frozen facts with where each came from: the only thing that a rule sees."""

@@ -54,3 +54,17 @@ def to_rename(place: Place, name: str) -> Change:
 def to_add(beside: Place, name: str, value: Scalar) -> Change:
     """A key, variable or flag is set beside another that stands already."""
     return Change("add", beside, value, name)
+
+
+class PlacedEdit(Record):
+    """What stands from one place to another becomes `text`; the end is excluded.
+
+    Lines and columns count from 1, columns in code points.
+    """
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str

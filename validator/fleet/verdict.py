@@ -6,9 +6,9 @@ from typing import Literal
 from speccheck.validator.evidence.finding import Action, Finding, Level
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.run import FleetRun
-from speccheck.validator.host_names import natural
 from speccheck.validator.models.estimate import Estimate
 from speccheck.validator.models.failures import NODE_FAILURES, hot_spares
+from speccheck.validator.node.host_names import natural
 
 State = Literal["no-go", "inconclusive", "usage", "bug", "unread", "missing"]
 _WEIGHTS: dict[str, int] = {"info": 1, "warning": 2, "error": 3}

@@ -1,0 +1,1 @@
+"""Pure functions of numbers, each with bounds and a source: memory, time, failures."""

@@ -1,0 +1,1 @@
+"""What users read: texts, pages and documents for other programs."""

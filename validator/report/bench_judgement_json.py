@@ -6,11 +6,15 @@ Fields are only ever added.
 import json
 
 from speccheck.validator import VERSION
-from speccheck.validator.tournament.judgement import JudgedNode, JudgedSets, Limits
-from speccheck.validator.tournament.outcome import Outcome, Planned
-from speccheck.validator.tournament.plan_file import SCHEMA as PLAN_SCHEMA
-from speccheck.validator.tournament.rounds import Plan
-from speccheck.validator.tournament.wording import undecided_words
+from speccheck.validator.straggler_search.follow_up import Outcome, Planned
+from speccheck.validator.straggler_search.judgement import (
+    JudgedNode,
+    JudgedSets,
+    Limits,
+    undecided_words,
+)
+from speccheck.validator.straggler_search.rounds import SCHEMA as PLAN_SCHEMA
+from speccheck.validator.straggler_search.rounds import Plan
 
 SCHEMA = "speccheck-bench-judgement/1"
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import speccheck.rules
+from speccheck.validator.editions.edition import Clause, Edition
+from speccheck.validator.engine.rule_index import RuleEntry, rule_entries
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.rule_index import RuleEntry, rule_entries
-from speccheck.validator.spec.edition import Clause, Edition
 
 COUNTED = os.path.join(os.path.dirname(speccheck.rules.__file__), "fixtures.json")
 

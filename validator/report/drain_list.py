@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from speccheck.validator.fleet.run import FleetRun
 from speccheck.validator.fleet.verdict import FleetVerdict, Unfit
-from speccheck.validator.host_names import is_host_name
+from speccheck.validator.node.host_names import is_host_name
 from speccheck.validator.report.style import printable
 
 _OF_SLURM = {"ALL", "DEFAULT"}  # that scontrol takes for nodes of any name

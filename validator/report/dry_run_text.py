@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from speccheck.validator.catalogue.published_runs import PublishedRun
 from speccheck.validator.certification.published import (
     DryRun,
     DryTrack,
@@ -11,7 +12,6 @@ from speccheck.validator.certification.published import (
 )
 from speccheck.validator.models.expectation import shown_bytes
 from speccheck.validator.report.style import Style, counted, printable, wrap
-from speccheck.validator.spec.published_runs import PublishedRun
 
 NOTHING = (
     "published figures certify nothing: nobody here saw the machines, and nobody can "

@@ -4,21 +4,21 @@ import json
 from collections.abc import Iterator
 
 from speccheck.validator import VERSION
-from speccheck.validator.evidence.record import Record
-from speccheck.validator.report.style import counted, printable, wrap
-from speccheck.validator.spec.difference import (
+from speccheck.validator.editions.difference import (
     KINDS,
     Difference,
     Kind,
     Weight,
     heaviest,
+    weight_between,
 )
-from speccheck.validator.spec.edition import Edition
-from speccheck.validator.spec.report_by_edition import (
+from speccheck.validator.editions.edition import Edition
+from speccheck.validator.editions.report_by_edition import (
     Otherwise,
     ReportByEdition,
 )
-from speccheck.validator.spec.versioning import weight_between
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.report.style import counted, printable, wrap
 
 SCHEMA = "speccheck-edition-diff/1"
 _WIDTH = 80

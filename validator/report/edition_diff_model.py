@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from speccheck.validator.editions.difference import Kind, Weight
 from speccheck.validator.report.report_model import CompiledEdition, Tool
-from speccheck.validator.spec.difference import Kind, Weight
 
 _Scalar = str | int | float
 _Value = _Scalar | list[_Scalar] | None

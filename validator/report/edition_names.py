@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
+from speccheck.validator.editions.edition import Edition
 from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.run import Run
-from speccheck.validator.spec.edition import Edition
+from speccheck.validator.run.run import Run
 
 
 def tailored_headline(edition: Edition) -> str:
     """`2 numbers are tailored`; empty where all are the edition's."""
     if not edition.tailoring:
         return ""
-    from speccheck.validator.tailoring.told import headline  # noqa: PLC0415 - seldom
+    from speccheck.validator.engine.tailoring.told import headline  # noqa: PLC0415 - seldom
 
     return headline(edition)
 
@@ -47,7 +47,7 @@ def tailored_told(edition: Edition, *, full: bool) -> list[str]:
     """A line for each own number; mostly nothing."""
     if not edition.tailoring:
         return []
-    from speccheck.validator.tailoring.told import (  # noqa: PLC0415 - seldom
+    from speccheck.validator.engine.tailoring.told import (  # noqa: PLC0415 - seldom
         tailored_lines,
     )
 
@@ -58,7 +58,7 @@ def tailoring_of(edition: Edition) -> list[dict[str, str | int | float | bool | 
     """Own numbers as reports of programs list them; empty for none."""
     if not edition.tailoring:
         return []
-    from speccheck.validator.tailoring.told import (  # noqa: PLC0415 - seldom
+    from speccheck.validator.engine.tailoring.told import (  # noqa: PLC0415 - seldom
         tailoring_data,
     )
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from speccheck.validator.edition_in_use import SecondEdition
+from speccheck.validator.engine.edition_in_use import SecondEdition
+from speccheck.validator.engine.tailoring.told import tailored_lines
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.report.style import counted
-from speccheck.validator.run import Run
-from speccheck.validator.tailoring.told import tailored_lines
+from speccheck.validator.run.run import Run
 
 _MOST_LINES = 10
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.run import FleetRun
-from speccheck.validator.host_names import natural
+from speccheck.validator.node.host_names import natural
 from speccheck.validator.report.style import printable
 
 _Key = tuple[str, str, str, str, bool]  # rule, clause, level, outcome, of the job

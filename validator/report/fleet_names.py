@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from speccheck.validator.host_names import fold
+from speccheck.validator.node.host_names import fold
 from speccheck.validator.report.style import counted
 
 _MOST_NAMES = 140  # characters of a folded list of nodes

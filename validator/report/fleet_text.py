@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from speccheck.validator.engine.locate import located, sources_of
 from speccheck.validator.fleet.run import FleetRun
 from speccheck.validator.fleet.verdict import FleetVerdict
-from speccheck.validator.locate import located, sources_of
 from speccheck.validator.report.edition_names import tailored_headline, tailored_told
 from speccheck.validator.report.fleet_brief import MOST_WITH_REMEDIES, brief
 from speccheck.validator.report.fleet_groups import (

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from speccheck.validator.locate import Location
+from speccheck.validator.engine.locate import Location
 from speccheck.validator.report.style import Style, printable, wrap
 
 MOST_FRAMES = 4

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
+from speccheck.validator.editions.edition import Edition
 from speccheck.validator.evidence.measurement.cost import COSTS, MEASUREMENTS
 from speccheck.validator.evidence.node.node import MEASURED
-from speccheck.validator.host_names import fold
-from speccheck.validator.plan_judge import JudgedPlan
-from speccheck.validator.spec.edition import Edition
+from speccheck.validator.node.host_names import fold
+from speccheck.validator.run.plan_judge import JudgedPlan
 
 
 def higher_tiers(

@@ -9,22 +9,22 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from speccheck.validator import VERSION
+from speccheck.validator.engine.locate import LocatedFinding, Location
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.waiver import Waiver
-from speccheck.validator.locate import LocatedFinding, Location
-from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.report.edition_names import tailoring_of
 from speccheck.validator.report.statistics import rule_counts
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.subjects import with_numbers
 from speccheck.validator.report.summary import Summary, summarize
 from speccheck.validator.report.told import Told
-from speccheck.validator.run import Run
+from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.run import Run
 from speccheck.validator.sources.files import FileStatus
 
 if TYPE_CHECKING:
-    from speccheck.validator.measured_curves import MeasuredCurve
+    from speccheck.validator.measurements.measured import MeasuredCurve
 
 SCHEMA = "speccheck-report/1"
 _ALWAYS = {"fail", "error", "unknown"}

@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from speccheck.validator.engine.locate import Location
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.locate import Location
-from speccheck.validator.plan_judge import JudgedPlan
+from speccheck.validator.run.plan_judge import JudgedPlan
 
 if TYPE_CHECKING:
-    from speccheck.validator.what_if.proposal import Proposal
+    from speccheck.validator.evidence.proposal import Proposal
 
 
 class Shown(Record):

@@ -7,7 +7,7 @@ CRITICAL, 3 UNKNOWN; one line of text, a bar, and performance data of the form
 
 from collections.abc import Iterable
 
-from speccheck.validator.node_result import NodeResult, in_order, shown_text
+from speccheck.validator.node.result import NodeResult, in_order, shown_text
 
 CODES = {"OK": 0, "WARNING": 1, "CRITICAL": 2, "UNKNOWN": 3}
 _MOST_NAMES = 4

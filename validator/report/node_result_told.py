@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.node.launch import Launch
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.node_result import (
+from speccheck.validator.node.result import (
     COUNTED,
     VERDICTS,
     JudgedBy,
@@ -14,8 +14,8 @@ from speccheck.validator.node_result import (
     ResultFinding,
     Scalar,
 )
-from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.report.told import Told
+from speccheck.validator.run.plan_judge import JudgedPlan
 
 
 class Situation(Record):

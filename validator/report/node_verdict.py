@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from functools import cache
 
+from speccheck.validator.editions.edition import load_edition
+from speccheck.validator.engine.locate import LocatedFinding
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.training_plan import TrainingPlan
-from speccheck.validator.job_scale import JobScale
-from speccheck.validator.locate import LocatedFinding
-from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.report.summary import exit_of, summarize
-from speccheck.validator.run import Run
+from speccheck.validator.run.job_scale import JobScale
+from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.run import Run
 from speccheck.validator.sources.files import FileStatus
-from speccheck.validator.spec.edition import load_edition
 
 _WORDS = {0: "go", 1: "no-go", 3: "inconclusive", 4: "bug"}
 _FILE = FileStatus("node", "snapshot")

@@ -7,11 +7,11 @@ import json
 
 from speccheck.validator import VERSION
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.plan_view import PlanView, ViewedPlan
 from speccheck.validator.report.forecast_json import forecast_data
 from speccheck.validator.report.plan_value import leaf_data, place_data
 from speccheck.validator.report.what_if_json import what_if_data
-from speccheck.validator.shown_plan import ShownVariable
+from speccheck.validator.run.plan_dump import ShownVariable
+from speccheck.validator.run.plan_view import PlanView, ViewedPlan
 
 SCHEMA = "speccheck-plan/1"
 

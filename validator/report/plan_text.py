@@ -5,14 +5,14 @@ Below it what the models predict; a change that was asked for takes the table's 
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from speccheck.validator.engine.locate import Location
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.locate import Location
-from speccheck.validator.plan_view import PlanView, ViewedPlan
 from speccheck.validator.report.forecast_text import forecast_lines
 from speccheck.validator.report.style import Style, printable, wrap
 from speccheck.validator.report.what_if_text import what_if_lines
 from speccheck.validator.report.written import written
-from speccheck.validator.shown_plan import ShownLeaf, ShownPlan
+from speccheck.validator.run.plan_dump import ShownLeaf, ShownPlan
+from speccheck.validator.run.plan_view import PlanView, ViewedPlan
 
 _NAME = 30
 _VALUE = 22

@@ -1,8 +1,8 @@
 """One value of a plan as plain data for `speccheck-plan/1`."""
 
+from speccheck.validator.engine.locate import Location
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.locate import Location
-from speccheck.validator.shown_plan import ShownLeaf
+from speccheck.validator.run.plan_dump import ShownLeaf
 
 
 def leaf_data(shown: ShownLeaf) -> dict[str, object]:

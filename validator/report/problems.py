@@ -7,24 +7,24 @@ to be changed, and none of them twice, though forty plans share the file.
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from speccheck.validator.engine.locate import LocatedFinding, Location
+from speccheck.validator.engine.repository import project_root
 from speccheck.validator.evidence.finding import Finding, Level
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.waiver import Waiver
-from speccheck.validator.identity import identified, seen_from
-from speccheck.validator.locate import LocatedFinding, Location
-from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.report.style import counted, printable
 from speccheck.validator.report.subjects import with_numbers
 from speccheck.validator.report.summary import is_bad_input
 from speccheck.validator.report.told import Told
-from speccheck.validator.repository import project_root
-from speccheck.validator.run import Run
+from speccheck.validator.run.identity import identified, seen_from
+from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.run import Run
 from speccheck.validator.sources.context import COMMAND_LINE
 from speccheck.validator.sources.files import FileStatus
 
 if TYPE_CHECKING:
-    from speccheck.validator.fixing.placed import PlacedEdit
+    from speccheck.validator.evidence.fix import PlacedEdit
 
 ORDER = {"error": 0, "warning": 1, "info": 2}
 _SNAPSHOT = "snapshot"

@@ -1,8 +1,8 @@
 """A proposal as plain data for `speccheck-report/1`."""
 
+from speccheck.validator.evidence.proposal import Proposal, Setting
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.report.proposal_text import proposal_text
-from speccheck.validator.what_if.proposal import Proposal, Setting
 
 
 def proposal_data(proposal: Proposal) -> dict[str, object]:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
+from speccheck.validator.evidence.proposal import Proposal, Setting
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.report.merge_findings import Shown
 from speccheck.validator.report.style import Style, printable, wrap
-from speccheck.validator.what_if.proposal import Proposal, Setting
 
 
 def proposal_lines(group: Iterable[Shown], style: Style) -> Iterator[str]:

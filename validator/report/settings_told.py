@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from speccheck.validator.report.style import counted, printable
 from speccheck.validator.report.summary import LEVELS, Summary
-from speccheck.validator.run import Run
+from speccheck.validator.run.run import Run
 
 ISOLATED = "settings not read (--isolated)"
 _MOST_FILES = 3

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from speccheck.validator.machine_layout import MachineLayout
+from speccheck.validator.node.machine_layout import MachineLayout
 from speccheck.validator.report.forms.html_text import escaped
 from speccheck.validator.report.subjects import folded_subjects
 from speccheck.validator.report.topology_svg import topology_html

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.report.statistics import RuleCounts, rule_counts
 from speccheck.validator.report.style import Style, counted
+from speccheck.validator.run.plan_judge import JudgedPlan
 
 _COLUMNS = {
     "error": "errors",

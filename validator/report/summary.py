@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from speccheck.validator.clause_outcome import by_clause
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.report.style import counted
-from speccheck.validator.run import Run
+from speccheck.validator.rule.clause_outcome import by_clause
+from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.run import Run
 
 if TYPE_CHECKING:
-    from speccheck.validator.left_out import SwitchedOff
+    from speccheck.validator.run.suppressions import SwitchedOff
 
 LEVELS = ("must", "should", "may")
 OUTCOMES = ("pass", "fail", "unknown", "not_applicable", "error", "waived")
@@ -95,7 +95,7 @@ def _switched_off(plans: Sequence[JudgedPlan]) -> "tuple[SwitchedOff, ...]":
     left_out = [one for plan in plans for one in plan.left_out]
     if not left_out:
         return ()
-    from speccheck.validator.left_out import switched_off  # noqa: PLC0415 - seldom
+    from speccheck.validator.run.suppressions import switched_off  # noqa: PLC0415 - seldom
 
     return switched_off(left_out)
 

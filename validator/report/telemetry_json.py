@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.measured_telemetry import MeasuredTelemetry
+from speccheck.validator.measurements.telemetry import MeasuredTelemetry
 from speccheck.validator.report.json_report import (
     finding_data,
     is_told,

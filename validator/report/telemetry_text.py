@@ -3,20 +3,20 @@
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
+from speccheck.validator.editions.edition import Edition
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.measured_telemetry import (
+from speccheck.validator.measurements.telemetry import (
     MeasuredTelemetry,
     ToldDrill,
     ToldEvent,
     ToldLog,
     ToldMetric,
 )
-from speccheck.validator.models.durations import duration
 from speccheck.validator.models.expectation import shown_bytes
+from speccheck.validator.models.units import duration
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
 from speccheck.validator.report.telemetry_told import core_metrics, telemetry_of
-from speccheck.validator.run import Run
-from speccheck.validator.spec.edition import Edition
+from speccheck.validator.run.run import Run
 
 _INDENT = "  "
 _MOST_METRICS = 20

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
+from speccheck.validator.catalogue.metric_dictionary import metric_dictionary
+from speccheck.validator.catalogue.metric_names import metric_names
+from speccheck.validator.editions.edition import Edition
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.measured_telemetry import MeasuredTelemetry
-from speccheck.validator.run import Run
-from speccheck.validator.spec.edition import Edition
-from speccheck.validator.spec.metric_dictionary import metric_dictionary
-from speccheck.validator.spec.metric_names import metric_names
+from speccheck.validator.measurements.telemetry import MeasuredTelemetry
+from speccheck.validator.run.run import Run
 
 _CLAUSE, _NUMBER = "OBS-001", "core_metrics"
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 
 from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.plan_judge import MOST_SOUGHT, JudgedPlan
 from speccheck.validator.report.blocks import finding_blocks
 from speccheck.validator.report.edition_names import edition_names, edition_told
 from speccheck.validator.report.merge_findings import shown_findings
@@ -14,7 +13,8 @@ from speccheck.validator.report.subjects import folded_subjects
 from speccheck.validator.report.summary import LEVELS, Exit, Summary, has_unlisted_gpus
 from speccheck.validator.report.told import Told
 from speccheck.validator.report.unknowns import unknown_lines
-from speccheck.validator.run import Run
+from speccheck.validator.run.plan_judge import MOST_SOUGHT, JudgedPlan
+from speccheck.validator.run.run import Run
 
 _MOST_GROUPS = 10
 

@@ -2,7 +2,7 @@
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.summary import Exit, Summary
-from speccheck.validator.run import Run
+from speccheck.validator.run.run import Run
 
 
 class Told(Record):

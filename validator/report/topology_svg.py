@@ -8,7 +8,7 @@ question mark: nothing of it by colour alone. Whatever is odd is listed below as
 from collections.abc import Iterable, Iterator, Sequence
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.machine_layout import (
+from speccheck.validator.node.machine_layout import (
     LaidGpu,
     LaidPort,
     MachineLayout,

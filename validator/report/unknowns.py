@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.report.style import Style, counted, wrap
+from speccheck.validator.run.plan_judge import JudgedPlan
 from speccheck.validator.sources.context import FLAGS
 
 _SCALE = "--nodes and --gpus-per-node"

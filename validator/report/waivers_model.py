@@ -1,6 +1,7 @@
 """The shapes of `speccheck-waivers/1` and `speccheck-baseline/1`, for their schemas.
 
-Reading them does not import this module (validator/waivers/file.py and baseline.py): a
+Reading them does not import this module
+(validator/run/waivers/file.py and baseline.py): a
 test holds both to the same.
 """
 

@@ -2,11 +2,11 @@
 
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.plan_view import ViewedPlan
 from speccheck.validator.report.forecast_json import forecast_data
 from speccheck.validator.report.plan_value import leaf_data
 from speccheck.validator.report.what_if_text import ending_of
-from speccheck.validator.run import Run
+from speccheck.validator.run.plan_view import ViewedPlan
+from speccheck.validator.run.run import Run
 
 
 def what_if_data(plan: ViewedPlan) -> dict[str, object] | None:

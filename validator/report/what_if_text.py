@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from speccheck.validator.changes.what_if.comparison import FindingChange
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.forecast.quantity import Forecast, Quantity
-from speccheck.validator.plan_view import ShownChange, ViewedPlan
 from speccheck.validator.report.forecast_bar import bar
 from speccheck.validator.report.forecast_text import painted
 from speccheck.validator.report.quantities import best, in_words
 from speccheck.validator.report.style import Style, printable, wrap
 from speccheck.validator.report.summary import Exit, exit_of, summarize
 from speccheck.validator.report.written import written
-from speccheck.validator.run import Run
-from speccheck.validator.what_if.comparison import FindingChange
+from speccheck.validator.run.plan_view import ShownChange, ViewedPlan
+from speccheck.validator.run.run import Run
 
 _NAME, _VALUES = 38, 20
 _MOST_COLUMNS, _BAR_AT = 100, 11

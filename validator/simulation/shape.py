@@ -3,8 +3,8 @@
 from functools import cache
 from typing import Any
 
+from speccheck.validator.catalogue.files import read_compiled
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.spec.catalogue_files import read_compiled
 
 DRIVER = "570.133.20"
 NCCL = "2.27.3"

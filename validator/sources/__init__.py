@@ -1,0 +1,1 @@
+"""Files read into evidence, never judged: formats, scripts, documents, captures."""

@@ -10,7 +10,7 @@ from speccheck.validator.sources.facts import FactSheet
 
 # The hardware catalogue is imported where a name is looked up: few runs give one.
 if TYPE_CHECKING:
-    from speccheck.validator.spec.hardware import Accelerator
+    from speccheck.validator.catalogue.hardware import Accelerator
 
 COMMAND_LINE = "command line"
 GIGA, TERA = 1e9, 1e12
@@ -106,14 +106,14 @@ def _version_facts(sheet: FactSheet, text: str, place: Place) -> None:
 
 def gpu_facts(sheet: FactSheet, text: str, place: Place) -> None:
     """What follows from the name of a GPU; raises UnknownName."""
-    from speccheck.validator.spec.hardware import resolve_accelerator  # noqa: PLC0415
+    from speccheck.validator.catalogue.hardware import resolve_accelerator  # noqa: PLC0415
 
     accelerator_facts(sheet, resolve_accelerator(text), place)
 
 
 def fabric_facts(sheet: FactSheet, text: str, place: Place) -> None:
     """The fabric that a name stands for; raises UnknownName."""
-    from speccheck.validator.spec.hardware import resolve_fabric  # noqa: PLC0415
+    from speccheck.validator.catalogue.hardware import resolve_fabric  # noqa: PLC0415
 
     sheet.state("cluster.fabric", resolve_fabric(text), place)
 
@@ -140,7 +140,7 @@ def accelerator_facts(sheet: FactSheet, gpu: "Accelerator", place: Place) -> Non
 
 def instance_facts(sheet: FactSheet, text: str, place: Place) -> None:
     """What follows from a provider's instance type; raises UnknownName."""
-    from speccheck.validator.spec.hardware import resolve_instance  # noqa: PLC0415
+    from speccheck.validator.catalogue.hardware import resolve_instance  # noqa: PLC0415
 
     instance = resolve_instance(text)
     sheet.state("cluster.instance_type", instance.id, place)

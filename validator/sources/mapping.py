@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import TypeAlias, cast
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.framework_version import FrameworkVersion
 from speccheck.validator.evidence.record import Record
@@ -23,7 +24,6 @@ from speccheck.validator.sources.convert import (
 )
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import Fact, FactSheet
-from speccheck.validator.spec.frameworks import keys_of_format
 
 Field = tuple[str, Convert]
 # As text: to make the union costs 1 ms at start-up.

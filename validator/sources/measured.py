@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.measurement.collective import CollectiveRuns
 from speccheck.validator.evidence.measurement.communicator import Communicators
 from speccheck.validator.evidence.measurement.copying import CopyTests
@@ -11,7 +12,6 @@ from speccheck.validator.evidence.value import Value
 from speccheck.validator.sources.context import gpu_facts
 from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.reader import Reading
-from speccheck.validator.spec.names import UnknownName
 
 
 def measurement_reading(node: Node, sheet: FactSheet) -> Reading:

@@ -215,16 +215,3 @@ def _readers(module: str) -> tuple[AnyReader, ...]:
     found = import_module(f"{__package__}.formats.{module}")
     readers: tuple[AnyReader, ...] | None = getattr(found, "READERS", None)
     return readers if readers is not None else (found.READER,)
-
-
-def main() -> int:
-    """Write the index."""
-    text = index_text()
-    with open(f"{INDEX}.new", "w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-    os.replace(f"{INDEX}.new", INDEX)
-    return 0
-
-
-if __name__ == "__main__":
-    main()

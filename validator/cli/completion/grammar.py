@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
+from speccheck.validator.cli.option_table import OPTIONS, Option
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.options import OPTIONS, Option
 
 Words = tuple[str, ...]
 
@@ -151,34 +151,34 @@ def _of_the_edition() -> tuple[Command, ...]:
 
 
 def _editions() -> Words:
-    from speccheck.validator.spec.edition import editions  # noqa: PLC0415
+    from speccheck.validator.editions.edition import editions  # noqa: PLC0415
 
     return editions()
 
 
 def _schemas() -> Words:
-    from speccheck.validator.report.framework_schemas.published import (  # noqa: PLC0415
+    from speccheck.validator.report.published_schemas import (  # noqa: PLC0415
+        own_names,
         published_names,
     )
-    from speccheck.validator.report.json_schemas import SCHEMAS  # noqa: PLC0415
 
-    return (*SCHEMAS, *published_names())
+    return (*own_names(), *published_names())
 
 
 def _clauses() -> Words:
-    from speccheck.validator.spec.edition import load_edition  # noqa: PLC0415
+    from speccheck.validator.editions.edition import load_edition  # noqa: PLC0415
 
     return tuple(load_edition("1.0").clauses)
 
 
 def _topics() -> Words:
-    from speccheck.validator.rule_index import rule_entries  # noqa: PLC0415
+    from speccheck.validator.engine.rule_index import rule_entries  # noqa: PLC0415
 
     return (*_clauses(), *(one.name for one in rule_entries()))
 
 
 def _names() -> Words:
-    from speccheck.validator.rule_index import rule_entries  # noqa: PLC0415
+    from speccheck.validator.engine.rule_index import rule_entries  # noqa: PLC0415
 
     areas = {clause.partition("-")[0] for clause in _clauses()}
     areas.update(one.area for one in rule_entries())
@@ -187,13 +187,13 @@ def _names() -> Words:
 
 def _profiles() -> Words:
     from speccheck.validator.cli.request import USES  # noqa: PLC0415
-    from speccheck.validator.spec.edition import load_edition  # noqa: PLC0415
+    from speccheck.validator.editions.edition import load_edition  # noqa: PLC0415
 
     return (*USES, *load_edition("1.0").profiles)
 
 
 def _released() -> Words:
-    from speccheck.validator.spec.edition import editions  # noqa: PLC0415
+    from speccheck.validator.editions.edition import editions  # noqa: PLC0415
 
     return editions()
 
@@ -243,7 +243,7 @@ def _reports() -> Words:
 
 
 def _levels() -> Words:
-    from speccheck.validator.options import FAIL_ON  # noqa: PLC0415
+    from speccheck.validator.cli.option_table import FAIL_ON  # noqa: PLC0415
 
     return FAIL_ON
 

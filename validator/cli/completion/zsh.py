@@ -9,7 +9,7 @@ from speccheck.validator.cli.completion.grammar import (
     takes_a_file,
     values_of,
 )
-from speccheck.validator.options import Option
+from speccheck.validator.cli.option_table import Option
 
 _FIRST = """\
 #compdef speccheck

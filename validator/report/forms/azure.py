@@ -6,7 +6,7 @@ is no command, with the totals.
 
 from collections.abc import Iterator
 
-from speccheck.validator.identity import seen_from
+from speccheck.validator.engine.repository import project_root
 from speccheck.validator.report.log_commands import azure_text, disarmed
 from speccheck.validator.report.problems import (
     Problem,
@@ -18,7 +18,7 @@ from speccheck.validator.report.problems import (
 )
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.told import Told
-from speccheck.validator.repository import project_root
+from speccheck.validator.run.identity import seen_from
 
 _KINDS = ("error", "warning")
 

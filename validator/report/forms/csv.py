@@ -8,12 +8,12 @@ import csv
 import io
 from collections.abc import Iterator
 
+from speccheck.validator.engine.locate import LocatedFinding
 from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.locate import LocatedFinding
-from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.report.style import Style, printable
 from speccheck.validator.report.subjects import with_numbers
 from speccheck.validator.report.told import Told
+from speccheck.validator.run.plan_judge import JudgedPlan
 
 _TOLD = {"fail", "error", "unknown"}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

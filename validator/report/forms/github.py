@@ -7,8 +7,8 @@ most ten of each, and a last notice gives the totals. What is advice stands only
 
 from collections.abc import Iterator, Sequence
 
-from speccheck.validator.identity import seen_from
-from speccheck.validator.locate import Location
+from speccheck.validator.engine.locate import Location
+from speccheck.validator.engine.repository import project_root
 from speccheck.validator.report.log_commands import github_data, github_property
 from speccheck.validator.report.problems import (
     Problem,
@@ -22,7 +22,7 @@ from speccheck.validator.report.problems import (
 )
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.told import Told
-from speccheck.validator.repository import project_root
+from speccheck.validator.run.identity import seen_from
 from speccheck.validator.sources.files import FileStatus
 
 MOST_OF_A_KIND = 10

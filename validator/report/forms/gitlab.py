@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from speccheck.validator.identity import seen_from
+from speccheck.validator.engine.repository import project_root
 from speccheck.validator.report.problems import (
     Problem,
     clean,
@@ -22,7 +22,7 @@ from speccheck.validator.report.problems import (
 )
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.told import Told
-from speccheck.validator.repository import project_root
+from speccheck.validator.run.identity import seen_from
 from speccheck.validator.sources.files import FileStatus
 
 _SEVERITIES = {"error": "critical", "warning": "major", "info": "minor"}

@@ -5,7 +5,6 @@ No script, no font, no picture from elsewhere. The same run gives the same bytes
 
 from collections.abc import Iterator, Sequence
 
-from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.report.forms.html_findings import chapters, findings_html
 from speccheck.validator.report.forms.html_judged import (
     files_html,
@@ -34,6 +33,7 @@ from speccheck.validator.report.style import Style, counted
 from speccheck.validator.report.told import Told
 from speccheck.validator.report.topology_svg import topology_html
 from speccheck.validator.report.waived_text import sorted_waived
+from speccheck.validator.run.plan_judge import JudgedPlan
 
 _SHEETS = ("html_topology",)
 _MOST_MACHINES = 8

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from speccheck.validator.engine.locate import located, sources_of
 from speccheck.validator.fleet.run import FleetRun
 from speccheck.validator.fleet.verdict import FleetVerdict
-from speccheck.validator.locate import located, sources_of
 from speccheck.validator.report.fleet_groups import (
     FleetGroup,
     FleetValue,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.run import FleetRun
 from speccheck.validator.fleet.verdict import FleetVerdict, Unfit
-from speccheck.validator.host_names import natural
+from speccheck.validator.node.host_names import natural
 from speccheck.validator.report.fleet_groups import fleet_groups
 from speccheck.validator.report.forms.html_text import escaped
 from speccheck.validator.report.style import counted

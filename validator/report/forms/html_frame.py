@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from speccheck.validator.locate import Location
+from speccheck.validator.engine.locate import Location
 from speccheck.validator.report.forms.html_text import (
     code,
     escaped,

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.plan_judge import MOST_SOUGHT, JudgedPlan
 from speccheck.validator.report.forms.html_text import (
     code,
     escaped,
@@ -15,7 +14,8 @@ from speccheck.validator.report.style import counted
 from speccheck.validator.report.subjects import folded_subjects
 from speccheck.validator.report.unknowns import unknown_groups, unknown_head
 from speccheck.validator.report.written import written
-from speccheck.validator.run import Run
+from speccheck.validator.run.plan_judge import MOST_SOUGHT, JudgedPlan
+from speccheck.validator.run.run import Run
 from speccheck.validator.sources.files import FileStatus
 
 _MOST_ROWS = 400

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from speccheck.validator.engine.locate import Location
 from speccheck.validator.evidence.value import Value
-from speccheck.validator.locate import Location
-from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.report.forms.html_forecast import forecasts_html
 from speccheck.validator.report.forms.html_text import (
     breakable,
@@ -18,7 +17,8 @@ from speccheck.validator.report.plan_text import short_names
 from speccheck.validator.report.style import counted
 from speccheck.validator.report.summary import summarize
 from speccheck.validator.report.written import written
-from speccheck.validator.shown_plan import ShownPlan
+from speccheck.validator.run.plan_dump import ShownPlan
+from speccheck.validator.run.plan_judge import JudgedPlan
 
 _MOST_LISTED = 300
 _COLUMNS = 4

@@ -15,7 +15,7 @@ from speccheck.validator.report.json_report import (
 )
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.told import Told
-from speccheck.validator.run import Run
+from speccheck.validator.run.run import Run
 
 SCHEMA = "speccheck-report-lines/1"
 

@@ -22,11 +22,10 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 from xml.sax.saxutils import escape, quoteattr
 
+from speccheck.validator.engine.locate import LocatedFinding
+from speccheck.validator.engine.repository import project_root
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.identity import seen_from
-from speccheck.validator.locate import LocatedFinding
-from speccheck.validator.plan_judge import JudgedPlan
 from speccheck.validator.report.edition_names import edition_names, edition_told
 from speccheck.validator.report.problems import (
     MOST_PLACES,
@@ -40,7 +39,8 @@ from speccheck.validator.report.problems import (
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.summary import is_unwritten
 from speccheck.validator.report.told import Told
-from speccheck.validator.repository import project_root
+from speccheck.validator.run.identity import seen_from
+from speccheck.validator.run.plan_judge import JudgedPlan
 
 _TOOL = "speccheck"
 _VERDICT = "the run reaches a verdict"

@@ -3,8 +3,8 @@
 import os
 from urllib.parse import quote
 
+from speccheck.validator.engine.repository import path_within
 from speccheck.validator.report.problems import clean
-from speccheck.validator.repository import path_within
 
 _KEPT = "/-._~"  # every other character is written as %XX, a colon too
 

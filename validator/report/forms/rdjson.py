@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from speccheck.validator.locate import Location
+from speccheck.validator.engine.locate import Location
 from speccheck.validator.report.forms.places import byte_column
 from speccheck.validator.report.problems import (
     Problem,

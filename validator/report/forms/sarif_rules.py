@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 
+from speccheck.validator.editions.edition import Clause, Edition
+from speccheck.validator.engine.rule_index import RuleEntry, rule_entries
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.report.edition_names import edition_of
 from speccheck.validator.report.explain import rule_page, rule_text
 from speccheck.validator.rule import Confidence, Rule
-from speccheck.validator.rule_index import RuleEntry, rule_entries
-from speccheck.validator.run import Run
-from speccheck.validator.spec.edition import Clause, Edition
+from speccheck.validator.run.run import Run
 
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 _LEVEL_OF_CLAUSE = {"must": "error", "should": "warning", "may": "note"}
@@ -43,7 +43,7 @@ def _entries(names: Iterable[str]) -> Mapping[str, RuleEntry]:
     known = {one.name: one for one in rule_entries()}
     wanted = list(names)
     if any(name not in known for name in wanted):
-        from speccheck.validator.plugins import plugin_rules  # noqa: PLC0415 - seldom
+        from speccheck.validator.engine.plugins import plugin_rules  # noqa: PLC0415 - seldom
 
         known.update({one.name: one for one in plugin_rules()})
     return {name: known[name] for name in wanted if name in known}

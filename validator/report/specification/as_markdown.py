@@ -21,7 +21,7 @@ from speccheck.validator.report.specification.blocks import (
 from speccheck.validator.report.specification.document import contents, title_of
 
 NOTE = (
-    "<!-- Written by python -m speccheck.validator.report.specification.page; change "
+    "<!-- Written by python -m specification_page; change "
     "the files of the edition instead. -->"
 )
 

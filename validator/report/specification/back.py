@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from speccheck.validator.editions.edition import Clause, Edition
+from speccheck.validator.editions.edition_models import ClaimSource, EditionSource
 from speccheck.validator.report.specification.blocks import (
     Block,
     Heading,
@@ -16,8 +18,6 @@ from speccheck.validator.report.specification.blocks import (
     line,
     table,
 )
-from speccheck.validator.spec.edition import Clause, Edition
-from speccheck.validator.spec.edition_models import ClaimSource, EditionSource
 
 _LEVELS = ("L1", "L2", "L3")
 

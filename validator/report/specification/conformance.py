@@ -2,6 +2,11 @@
 
 from collections.abc import Iterator
 
+from speccheck.validator.editions.edition_models import (
+    EditionSource,
+    ProfileSource,
+    TermSource,
+)
 from speccheck.validator.report.specification.blocks import (
     Block,
     Heading,
@@ -10,11 +15,6 @@ from speccheck.validator.report.specification.blocks import (
     Paragraph,
     line,
     table,
-)
-from speccheck.validator.spec.edition_models import (
-    EditionSource,
-    ProfileSource,
-    TermSource,
 )
 
 _UNKNOWN = {

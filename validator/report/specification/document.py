@@ -4,6 +4,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import speccheck.schemas
+from speccheck.validator.editions.edition import (
+    COMPILED,
+    Edition,
+    UnknownEdition,
+    load_edition,
+)
+from speccheck.validator.editions.edition_models import EditionSource
+from speccheck.validator.editions.source import (
+    EditionSourceError,
+    load_edition_source,
+)
 from speccheck.validator.report.specification.back import annexes, changes
 from speccheck.validator.report.specification.blocks import (
     Block,
@@ -15,17 +26,6 @@ from speccheck.validator.report.specification.conformance import conformance
 from speccheck.validator.report.specification.front import front
 from speccheck.validator.report.specification.profiles import profiles
 from speccheck.validator.report.specification.requirements import requirements
-from speccheck.validator.spec.edition import (
-    COMPILED,
-    Edition,
-    UnknownEdition,
-    load_edition,
-)
-from speccheck.validator.spec.edition_models import EditionSource
-from speccheck.validator.spec.edition_source import (
-    EditionSourceError,
-    load_edition_source,
-)
 
 _UNNUMBERED = "-"
 

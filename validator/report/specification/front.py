@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from speccheck.validator.editions.edition import Edition
+from speccheck.validator.editions.edition_models import EditionSource
 from speccheck.validator.report.specification.blocks import (
     Block,
     Code,
@@ -13,8 +15,6 @@ from speccheck.validator.report.specification.blocks import (
     line,
     table,
 )
-from speccheck.validator.spec.edition import Edition
-from speccheck.validator.spec.edition_models import EditionSource
 
 STAGES = {
     "draft": "A draft: it may change in any way, and nothing is certified by it.",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from speccheck.validator.editions.edition_models import EditionSource, ProfileSource
 from speccheck.validator.report.specification.blocks import (
     Block,
     Heading,
@@ -14,7 +15,6 @@ from speccheck.validator.report.specification.blocks import (
     line,
     table,
 )
-from speccheck.validator.spec.edition_models import EditionSource, ProfileSource
 
 _KINDS = (
     ("size", "Size classes", "How many GPUs and nodes the job has."),

@@ -3,6 +3,14 @@
 import re
 from collections.abc import Iterator
 
+from speccheck.validator.editions.compose import ComposedEdition, compose
+from speccheck.validator.editions.edition import Clause, Edition, number_text
+from speccheck.validator.editions.show import (
+    by_profile_text,
+    conditions_text,
+    origin_texts,
+    raised_elsewhere,
+)
 from speccheck.validator.report.specification.blocks import (
     Block,
     Code,
@@ -20,15 +28,6 @@ from speccheck.validator.report.specification.blocks import (
     joined,
     line,
     table,
-)
-from speccheck.validator.spec.compose import ComposedEdition, compose
-from speccheck.validator.spec.edition import Clause, Edition
-from speccheck.validator.spec.number import number_text
-from speccheck.validator.spec.show import (
-    by_profile_text,
-    conditions_text,
-    origin_texts,
-    raised_elsewhere,
 )
 
 

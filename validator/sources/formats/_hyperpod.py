@@ -8,6 +8,8 @@ the way). Source: aws/sagemaker-hyperpod-recipes, recipes_collection/ and launch
 
 from collections.abc import Iterator, Mapping
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
+from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.framework_version import StatedVersion
 from speccheck.validator.evidence.value import KeyPath, Place
@@ -37,8 +39,6 @@ from speccheck.validator.sources.mapping import (
 )
 from speccheck.validator.sources.reader import Reading
 from speccheck.validator.sources.versions.container_image import versions_of_image
-from speccheck.validator.spec.frameworks import keys_of_format
-from speccheck.validator.spec.names import UnknownName
 
 Settings = Mapping[str, object]
 

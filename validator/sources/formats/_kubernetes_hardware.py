@@ -3,16 +3,16 @@
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.context import accelerator_facts, instance_facts
 from speccheck.validator.sources.facts import Fact, FactSheet
 from speccheck.validator.sources.formats._kubernetes_pods import Count, Pod
 from speccheck.validator.sources.launching.embedded_script import value_at
 from speccheck.validator.sources.mapping import items, section
-from speccheck.validator.spec.names import UnknownName
 
 if TYPE_CHECKING:
-    from speccheck.validator.spec.hardware import Accelerator
+    from speccheck.validator.catalogue.hardware import Accelerator
 
 _GPUS = "cluster.gpus_per_node"
 # Labels of nodes that name the machine type, or the accelerator.
@@ -103,7 +103,7 @@ def _selected(pod: Pod) -> Labels:
 # The search for names that resemble an unknown one takes a millisecond.
 @lru_cache(maxsize=64)
 def _is_instance(name: str) -> bool:
-    from speccheck.validator.spec.hardware import resolve_instance  # noqa: PLC0415
+    from speccheck.validator.catalogue.hardware import resolve_instance  # noqa: PLC0415
 
     try:
         resolve_instance(name)
@@ -114,7 +114,7 @@ def _is_instance(name: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _accelerator(label: str) -> "Accelerator | None":
-    from speccheck.validator.spec.hardware import resolve_accelerator  # noqa: PLC0415
+    from speccheck.validator.catalogue.hardware import resolve_accelerator  # noqa: PLC0415
 
     for suffix in _TPU_SUFFIXES:
         label = label.removesuffix(suffix)

@@ -5,6 +5,7 @@ Source: the run schema of MosaicML's platform (docs.mosaicml.com, "Run schema").
 
 from collections.abc import Iterator, Mapping
 
+from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.framework_version import StatedVersion
 from speccheck.validator.sources.context import gpu_facts, instance_facts
@@ -21,7 +22,6 @@ from speccheck.validator.sources.mapping import (
 )
 from speccheck.validator.sources.reader import Reading
 from speccheck.validator.sources.versions.container_image import versions_of_image
-from speccheck.validator.spec.names import UnknownName
 
 Settings = Mapping[str, object]
 

@@ -10,6 +10,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Literal
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
@@ -23,7 +24,6 @@ from speccheck.validator.sources.mapping import section
 from speccheck.validator.sources.reader import Parent, Reader, Reading, Reference
 from speccheck.validator.sources.scripts.shell import Word
 from speccheck.validator.sources.source import Source
-from speccheck.validator.spec.frameworks import keys_of_format
 
 _OVERRIDE = lazy_pattern(r"(?s)(\+\+|\+|~)?([A-Za-z_][\w-]*(?:\.[\w-]+)*)(?:=(.*))?$")
 _INTEGER = lazy_pattern(r"[+-]?[0-9][0-9_]*$")

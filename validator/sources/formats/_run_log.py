@@ -9,6 +9,11 @@ point without a value, and is counted.
 from collections.abc import Iterable, Mapping
 from math import isfinite
 
+from speccheck.validator.catalogue.metric_names import (
+    Meaning,
+    MetricNames,
+    metric_names,
+)
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.measurement.metric_dictionary import MetricEntry
 from speccheck.validator.evidence.record import Record
@@ -19,7 +24,6 @@ from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.formats._printed_lines import absent
 from speccheck.validator.sources.formats._run_log_times import Clock, Moment
 from speccheck.validator.sources.formats._run_log_units import factor
-from speccheck.validator.spec.metric_names import Meaning, MetricNames, metric_names
 
 # A scrape of 500 nodes with 8 GPUs and 25 metrics; the lists of more fill gigabytes.
 _MOST_SERIES = 100_000

@@ -6,6 +6,8 @@ environment variables (accelerate/commands/launch.py), so texts count as numbers
 
 from collections.abc import Mapping
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
+from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.sources.context import instance_facts
 from speccheck.validator.sources.convert import (
     Unusable,
@@ -36,8 +38,6 @@ from speccheck.validator.sources.mapping import (
     words_loaded_as_false,
 )
 from speccheck.validator.sources.reader import Reader, Reading, Reference
-from speccheck.validator.spec.frameworks import keys_of_format
-from speccheck.validator.spec.names import UnknownName
 
 _FORMAT = "accelerate"
 _COMPANIONS = frozenset(

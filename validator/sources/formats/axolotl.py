@@ -6,6 +6,7 @@ Sources of behaviour: axolotl/core/builders/base.py, utils/config/__init__.py, 0
 
 from collections.abc import Mapping
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.convert import (
     Unusable,
@@ -43,7 +44,6 @@ from speccheck.validator.sources.mapping import (
     without_place,
 )
 from speccheck.validator.sources.reader import Reader, Reading, Reference
-from speccheck.validator.spec.frameworks import keys_of_format
 
 _FORMAT = "axolotl"
 _COMPANIONS = frozenset(

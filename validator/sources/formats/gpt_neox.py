@@ -6,6 +6,7 @@ Keys of DeepSpeed stand at the top among those of the model and the training.
 
 from collections.abc import Iterator
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, StatedKey
 from speccheck.validator.evidence.value import KeyPath
@@ -20,7 +21,6 @@ from speccheck.validator.sources.formats._underscored import (
 from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import section, texts_for_values
 from speccheck.validator.sources.reader import Reader, Reading
-from speccheck.validator.spec.frameworks import keys_of_format
 
 _FORMAT = "gpt-neox"
 # Names that no other framework has; Megatron-LM, its ancestor, has no files of them.

@@ -7,6 +7,7 @@ and alignment-handbook one before the flags; the flags win over it.
 
 from collections.abc import Iterator, Sequence
 
+from speccheck.validator.catalogue.frameworks import load_framework
 from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath
@@ -40,7 +41,6 @@ from speccheck.validator.sources.launching.script_options import (
 from speccheck.validator.sources.reader import Reading, Reference, ScriptReader
 from speccheck.validator.sources.scripts.shell import Command, Word
 from speccheck.validator.sources.source import Source
-from speccheck.validator.spec.frameworks import load_framework
 
 _FORMAT = "hf-arguments"
 _FEWEST_FLAGS = 3

@@ -8,6 +8,7 @@ of its own and is not read here.
 
 from collections.abc import Mapping
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.convert import (
@@ -42,7 +43,6 @@ from speccheck.validator.sources.mapping import (
     words_loaded_as_false,
 )
 from speccheck.validator.sources.reader import Reader, Reading, Reference
-from speccheck.validator.spec.frameworks import keys_of_format
 
 _FORMAT = "hf-trainer"
 _COMMON_KEYS = frozenset(

@@ -7,6 +7,7 @@ litgpt.yaml.
 
 from collections.abc import Mapping
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.convert import (
     Unusable,
@@ -30,7 +31,6 @@ from speccheck.validator.sources.mapping import (
     section,
 )
 from speccheck.validator.sources.reader import Reader, Reading
-from speccheck.validator.spec.frameworks import keys_of_format
 
 _FORMAT = "litgpt"
 _TRAIN = frozenset(

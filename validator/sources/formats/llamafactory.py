@@ -9,6 +9,7 @@ src/llamafactory/hparams/parser.py, src/llamafactory/v1/config/arg_parser.py.
 from collections.abc import Callable, Mapping
 from functools import cache
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.convert import boolean
@@ -26,7 +27,6 @@ from speccheck.validator.sources.mapping import (
     words_loaded_as_false,
 )
 from speccheck.validator.sources.reader import Reader, Reading, Reference
-from speccheck.validator.spec.frameworks import keys_of_format
 
 _FORMAT = "llamafactory"
 # Of these a training has two or more, and export or chat has the template.

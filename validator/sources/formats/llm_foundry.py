@@ -4,6 +4,7 @@ Loaded by OmegaConf, which reads `1e-5` as a number. Keys and defaults:
 schemas/catalogues/frameworks/llm-foundry.yaml.
 """
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.sources.convert import (
     Unusable,
     boolean,
@@ -30,7 +31,6 @@ from speccheck.validator.sources.mapping import (
     tabulated_defaults,
 )
 from speccheck.validator.sources.reader import Reader, Reading
-from speccheck.validator.spec.frameworks import keys_of_format
 
 _FORMAT = "llm-foundry"
 _WRAPPER = "parameters"

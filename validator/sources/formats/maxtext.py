@@ -7,6 +7,7 @@ else from its own; the file of `model_name` then replaces what both say.
 
 from collections.abc import Mapping
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.convert import (
     boolean,
@@ -41,7 +42,6 @@ from speccheck.validator.sources.mapping import (
     weak_default,
 )
 from speccheck.validator.sources.reader import Parent, Reader, Reading
-from speccheck.validator.spec.frameworks import keys_of_format
 
 _FORMAT = "maxtext"
 _KEYS = (

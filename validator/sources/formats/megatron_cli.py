@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from speccheck.validator.catalogue.frameworks import load_framework
 from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, StatedKey
@@ -32,7 +33,6 @@ from speccheck.validator.sources.launching.script_options import (
 from speccheck.validator.sources.reader import Reading, ScriptReader
 from speccheck.validator.sources.scripts.shell import Command, Option, Word, options
 from speccheck.validator.sources.source import Source
-from speccheck.validator.spec.frameworks import load_framework
 
 _FORMAT = "megatron-cli"
 _DEGREES = frozenset({"--tensor-model-parallel-size", "--model-parallel-size"})

@@ -8,6 +8,7 @@ out, brackets go away, and variables come from the environment of the harness.
 
 from collections.abc import Mapping
 
+from speccheck.validator.catalogue.frameworks import load_framework
 from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.stated_keys import InDocument, KeyedFile, StatedKey
 from speccheck.validator.evidence.value import Place
@@ -26,7 +27,6 @@ from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.launching.embedded_script import embedded_script
 from speccheck.validator.sources.mapping import section
 from speccheck.validator.sources.reader import Reader, Reading
-from speccheck.validator.spec.frameworks import load_framework
 
 _FORMAT = "megatron-model-config"
 _ARGUMENTS, _VARIABLES = "MODEL_ARGS", "ENV_VARS"

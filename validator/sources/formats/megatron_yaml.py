@@ -7,6 +7,7 @@ that set them.
 
 from collections.abc import Mapping
 
+from speccheck.validator.catalogue.frameworks import load_framework
 from speccheck.validator.evidence.stated_keys import KeyedFile
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.convert import placeholder
@@ -17,7 +18,6 @@ from speccheck.validator.sources.formats._megatron_flags import Flag
 from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import section, texts_for_values
 from speccheck.validator.sources.reader import Reader, Reading
-from speccheck.validator.spec.frameworks import load_framework
 
 _FORMAT = "megatron-yaml"
 _SECTIONS = ("language_model", "model_parallel")

@@ -5,6 +5,7 @@ want a number (src/nanotron/config/config.py, get_config_from_dict). Keys and de
 schemas/catalogues/frameworks/nanotron.yaml.
 """
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.convert import (
     Unusable,
@@ -31,7 +32,6 @@ from speccheck.validator.sources.mapping import (
     texts_for_values,
 )
 from speccheck.validator.sources.reader import Reader, Reading
-from speccheck.validator.spec.frameworks import keys_of_format
 
 _FORMAT = "nanotron"
 _DEGREES = frozenset({"dp", "pp", "tp"})

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from math import isfinite
 
+from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.key_rows import KeyRow
@@ -27,7 +28,6 @@ from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet, dotted
 from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.reader import Reader, Reading
-from speccheck.validator.spec.names import UnknownName
 
 MARKER = "speccheck"
 VERSION = 1

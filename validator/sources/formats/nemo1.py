@@ -8,6 +8,7 @@ nemo/collections/nlp/models/language_modeling/megatron_base_model.py, 1.17 to 2.
 
 from collections.abc import Mapping
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.stated_keys import KeyedFile
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.documents.document import Document
@@ -31,7 +32,6 @@ from speccheck.validator.sources.formats._nemo1_run import (
 from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import items, section
 from speccheck.validator.sources.reader import Reader, Reading
-from speccheck.validator.spec.frameworks import keys_of_format
 
 _FORMAT = "nemo1"
 _TRAINER_SIGNS = ("num_nodes", "devices", "precision")

@@ -5,6 +5,7 @@ components/config/loader.py): `1e-5` is a number, and `none` is null. Of `${...}
 replaces variables of the environment alone, so that no such text is worked out here.
 """
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.stated_keys import StatedKey
 from speccheck.validator.sources.convert import (
@@ -35,7 +36,6 @@ from speccheck.validator.sources.mapping import (
     tabulated_defaults,
 )
 from speccheck.validator.sources.reader import Reader, Reading
-from speccheck.validator.spec.frameworks import keys_of_format
 
 _FORMAT = "nemo-automodel"
 _SCHEDULER_SIGNS = frozenset(

@@ -4,6 +4,7 @@ OmegaConf merges the file into dataclasses (olmo/config.py): it refuses unknown 
 keys that stand twice, and reads `1e-5` and quoted numbers as numbers.
 """
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.sources.convert import (
     boolean,
     integer_text,
@@ -27,7 +28,6 @@ from speccheck.validator.sources.mapping import (
     tabulated_defaults,
 )
 from speccheck.validator.sources.reader import Reader, Reading
-from speccheck.validator.spec.frameworks import keys_of_format
 
 _FORMAT = "olmo"
 _TOP_SIGNS = frozenset(

@@ -7,6 +7,8 @@ sky/resources.py; https://docs.skypilot.co/en/latest/reference/yaml-spec.html.
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
+from speccheck.validator.catalogue.frameworks import load_framework
+from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.framework_version import StatedVersion
 from speccheck.validator.evidence.value import KeyPath
@@ -28,8 +30,6 @@ from speccheck.validator.sources.mapping import (
 )
 from speccheck.validator.sources.reader import Reader, Reading
 from speccheck.validator.sources.versions.container_image import versions_of_image
-from speccheck.validator.spec.frameworks import load_framework
-from speccheck.validator.spec.names import UnknownName
 
 _FORMAT = "skypilot"
 _NODES, _GPUS = "cluster.nodes", "cluster.gpus_per_node"

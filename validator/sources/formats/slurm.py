@@ -5,6 +5,7 @@ Source of the options: https://slurm.schedmd.com/sbatch.html and srun.html.
 
 from contextlib import suppress
 
+from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.sources.context import gpu_facts
 from speccheck.validator.sources.facts import FactSheet
@@ -28,7 +29,6 @@ from speccheck.validator.sources.mapping import without_place
 from speccheck.validator.sources.reader import Reading, Reference, ScriptReader
 from speccheck.validator.sources.scripts.shell import Command
 from speccheck.validator.sources.source import Source
-from speccheck.validator.spec.names import UnknownName
 
 _DAY, _HOUR, _MINUTE = 86_400, 3_600, 60
 _GPU_OPTIONS = ("--gpus", "--gpus-per-node", "--gpus-per-task", "--gpus-per-socket")

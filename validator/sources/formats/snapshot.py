@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.node.driver import Driver
 from speccheck.validator.evidence.node.gpu import Gpus
@@ -14,7 +15,6 @@ from speccheck.validator.sources.context import gpu_facts, instance_facts
 from speccheck.validator.sources.documents.document import Document, ReadError
 from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.reader import Reader, Reading
-from speccheck.validator.spec.names import UnknownName
 
 FORMAT = "snapshot"
 SCHEMA = "speccheck-snapshot/1"

@@ -6,6 +6,7 @@ torchtitan is configured in Python; what a run writes down of its settings is re
 
 from collections.abc import Mapping
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.framework_version import FrameworkVersion
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.convert import (
@@ -34,7 +35,6 @@ from speccheck.validator.sources.mapping import (
     tabulated_defaults,
 )
 from speccheck.validator.sources.reader import Reader, Reading
-from speccheck.validator.spec.frameworks import keys_of_format
 
 _FORMAT = "torchtitan"
 _TRAINING_KEYS = frozenset(

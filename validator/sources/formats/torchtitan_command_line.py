@@ -8,6 +8,7 @@ win over the file).
 from collections.abc import Iterator
 from functools import cache
 
+from speccheck.validator.catalogue.frameworks import load_framework
 from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath
@@ -37,7 +38,6 @@ from speccheck.validator.sources.launching.script_options import (
 from speccheck.validator.sources.reader import Reading, Reference, ScriptReader
 from speccheck.validator.sources.scripts.shell import Command, Word
 from speccheck.validator.sources.source import Source
-from speccheck.validator.spec.frameworks import load_framework
 
 _FORMAT = "torchtitan-arguments"
 _CONFIG: KeyPath = ("job", "config_file")

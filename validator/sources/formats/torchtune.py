@@ -5,6 +5,7 @@ Keys: schemas/catalogues/frameworks/torchtune.yaml. OmegaConf loads the file
 the keys that it knows and no others.
 """
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.convert import (
     boolean,
@@ -29,7 +30,6 @@ from speccheck.validator.sources.mapping import (
     section,
 )
 from speccheck.validator.sources.reader import Reader, Reading
-from speccheck.validator.spec.frameworks import keys_of_format
 
 _FORMAT = "torchtune"
 _COMPONENT = "_component_"

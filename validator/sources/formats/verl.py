@@ -6,6 +6,7 @@ verl/trainer/config/*.yaml, verl/trainer/main_ppo.py, fsdp_sft_trainer.py, 0.2 t
 
 from collections.abc import Mapping
 
+from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.sources.convert import (
     boolean,
     integer_text,
@@ -35,7 +36,6 @@ from speccheck.validator.sources.mapping import (
     section,
 )
 from speccheck.validator.sources.reader import Parent, Reader, Reading
-from speccheck.validator.spec.frameworks import keys_of_format
 
 _FORMAT = "verl"
 _OWN = "actor_rollout_ref"

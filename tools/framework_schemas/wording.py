@@ -1,0 +1,186 @@
+"""What an editor shows of a key: what it does, its default, and what replaced it."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from framework_schemas.key_tree import Row
+
+_LONGEST_DEFAULT = 80  # characters; longer ones are of no help in a tooltip
+_COMPUTED = "computed"
+# Groups that rules over several files judge, not the one on exclusive keys.
+_JUDGED_ELSEWHERE = frozenset({"fp16", "bf16", "fp16.enabled", "bf16.enabled"})
+_ELASTIC = "elasticity.enabled"
+
+
+class Wording:
+    """Describes the keys of one table."""
+
+    def __init__(self, table: Row) -> None:
+        """Gather which keys the table sets against each other."""
+        self._oldest = str(table["versions"][0]["version"])
+        self._in_every_version = {
+            name
+            for row in table["keys"]
+            if str(row.get("since", "")).startswith("<=") and not row.get("removed_in")
+            for name in (row["path"], *row.get("aliases", ()))
+        }
+        self._together = {
+            key: (*lines,) for key, lines in _sentences_by_key(table).items()
+        }
+
+    def of(self, row: Row) -> dict[str, Any]:
+        """The annotations of a key: description, default, deprecation."""
+        found: dict[str, Any] = {}
+        outdated = self._outdated(row)
+        default = self._default(row)
+        sentences = [
+            *([outdated] if outdated else []),
+            *_sentence(row.get("note", "")),
+            *_sentence(f"type: {row['type'].replace('|', ' or ')}"),
+            *_sentence(_default_text(row, default)),
+            *_sentence(f"unit: {row['unit']}" if row.get("unit") else ""),
+            *_sentence(_since_text(row)),
+            *_sentence(_group_text(row)),
+            *self._together.get(row["path"], ()),
+        ]
+        text = " ".join(sentences)
+        found["description"] = text.replace("`", "")
+        if "`" in text:
+            found["markdownDescription"] = text
+        if default is not None and not outdated:
+            found["default"] = default
+        if outdated and self._is_wrong_in_every_version(row):
+            found["deprecated"] = True
+            found["deprecationMessage"] = outdated.replace("`", "")
+        return found
+
+    def of_free_block(self, row: Row) -> dict[str, Any]:
+        """The annotations of a block of which the table says only what may stand in it.
+
+        The row is that of `block.**`.
+        """
+        note = _sentence(row.get("note", ""))
+        return {"description": " ".join([*note, "Other keys may stand below."])}
+
+    def _is_wrong_in_every_version(self, row: Row) -> bool:
+        """Whether the key is out of place whichever release is in use.
+
+        Editors underline such a key; another one may be the right one of a release.
+        """
+        if row.get("removed_in"):
+            return bool(row["removed_in"] == self._oldest)
+        successors = row.get("deprecated_by", ())
+        return any(name in self._in_every_version for name in successors)
+
+    def _outdated(self, row: Row) -> str:
+        """That a key is deprecated or gone, and what to write instead."""
+        instead = " or ".join(f"`{name}`" for name in row.get("deprecated_by", ()))
+        remedy = f"; write {instead} instead" if instead else ""
+        if row.get("removed_in"):
+            gone = row["removed_in"]
+            when = "" if gone == "HEAD" else f" in {gone}"
+            return f"Removed{when}{remedy} (speccheck explain removed_key)."
+        if row.get("deprecated"):
+            return f"Deprecated{remedy} (speccheck explain deprecated_key)."
+        return ""
+
+    def _default(self, row: Row) -> Any:  # noqa: ANN401 - a value of YAML
+        """The default in the newest version; None where it is not known, or null."""
+        if row.get("confidence") == "unverified" or row["type"] == "flag":
+            return None  # of a flag the table has what it sets, not what it is
+        history = row.get("default_history")
+        value = history[-1]["value"] if history else row.get("default")
+        if history and value == _COMPUTED:
+            return None
+        if isinstance(value, float) and value.is_integer():
+            return int(value) if row["type"].startswith("int") else value
+        return value
+
+
+def _default_text(row: Row, default: Any) -> str:  # noqa: ANN401 - a value of YAML
+    """The default, and what it was before; nothing for null."""
+    history: Sequence[Row] = row.get("default_history", ())
+    steps = [
+        f"{_written(before['value'])} before {after['from']}"
+        for before, after in pairwise(history)
+    ]
+    now = _written(default) if default is not None else ""
+    if not now and not steps:
+        return ""
+    text = f"default: {now or _written(history[-1]['value'])}"
+    return ", ".join([text, *steps[::-1]]) if len(text) < _LONGEST_DEFAULT else ""
+
+
+def _written(value: Any) -> str:  # noqa: ANN401 - a value of YAML
+    return "computed" if value == _COMPUTED else json.dumps(value, ensure_ascii=False)
+
+
+def _since_text(row: Row) -> str:
+    since = str(row.get("since", ""))
+    return f"since {since}" if since and "<=" not in since and since != "HEAD" else ""
+
+
+def _group_text(row: Row) -> str:
+    """The plugin or the experiment that reads the key, where it is not the core."""
+    group = row.get("group", "")
+    if isinstance(group, str) and group.startswith(("plugin:", "experiment:")):
+        return f"read by {group.replace(':', ' ')}"
+    return ""
+
+
+def _sentence(text: str) -> list[str]:
+    """The text as a sentence: capital letter, full stop."""
+    text = text.strip()
+    if not text:
+        return []
+    return [text[0].upper() + text[1:] + ("" if text.endswith(".") else ".")]
+
+
+def _sentences_by_key(table: Row) -> Mapping[str, Sequence[str]]:
+    """For each key what the table says of it together with others.
+
+    Each sentence names the rule that judges just these rows of the table.
+    """
+    found: dict[str, list[str]] = {}
+    others: dict[tuple[str, str], list[str]] = {}
+    for group in table.get("exclusive", ()):
+        text = _exclusive_text(group)
+        for key in group["keys"] if text else ():
+            rest = (one for one in group["keys"] if one != key)
+            others.setdefault((key, text), []).extend(rest)
+    for (key, text), names in others.items():
+        found.setdefault(key, []).append(text.format(others=_listed(names)))
+    for demand in table.get("demands", ()):
+        if not demand.get("source"):
+            continue
+        key = demand["when"][0]["key"]
+        needs = _listed(dict.fromkeys(test["key"] for test in demand["needs"]))
+        if needs != f"`{key}`":
+            note = f": {demand['note']}" if demand.get("note") else ""
+            found.setdefault(key, []).append(
+                f"May need {needs}{note} "
+                "(speccheck explain setting_without_what_it_needs)."
+            )
+    return {key: (*dict.fromkeys(lines),) for key, lines in found.items()}
+
+
+def _exclusive_text(group: Row) -> str:
+    """What becomes of a group; a rule is named where it judges just this group."""
+    effect = group.get("effect", "refused")
+    if _JUDGED_ELSEWHERE.issuperset(group["keys"]) or _ELASTIC in group["keys"]:
+        return "Not together with {others}."
+    if effect in {"overridden", "warned"}:
+        return (
+            "Set together with {others}, one of them is silently overridden "
+            "(speccheck explain exclusive_key_overridden)."
+        )
+    if effect == "refused":
+        return "Not together with {others} (speccheck explain mutually_exclusive_keys)."
+    return ""
+
+
+def _listed(names: Iterable[str]) -> str:
+    *most, last = [f"`{name}`" for name in dict.fromkeys(names)]
+    return f"{', '.join(most)} or {last}" if most else last

@@ -1,0 +1,192 @@
+"""Writes docs/command-line.md and docs/exit-codes.md, from what the program parses.
+
+Run `python tools/reference_pages.py`; a test holds the pages equal.
+"""
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from speccheck.validator.changes.what_if.names import names_help
+from speccheck.validator.cli.completion.grammar import Words, commands
+from speccheck.validator.cli.main import COMMANDS, EXIT_CODES, USAGE, main
+from speccheck.validator.cli.option_table import OPTIONS, Option
+from speccheck.validator.cli.options import options_help
+from speccheck.validator.editions.edition import load_edition
+from speccheck.validator.report.markdown_text import in_cell
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs"
+COMMAND_LINE, CODES = "command-line.md", "exit-codes.md"
+
+_MAIN = "speccheck FILE..."
+_UNKNOWN_MUSTS = {
+    "listed": "listed, and the code stays as it is while one must was judged",
+    "inconclusive": "3",
+    "denied": "3",
+}
+_CODES_INTRODUCTION = """\
+The exit code is the verdict, so that a pipeline needs no parser. Of several that are
+true, the first of 4, 2, 1, 3, 0 counts: a file that could not be read never hides
+behind the findings of another, and what was not seen is never a pass.
+"""
+_CODES_NOTES = """\
+## What findings do to it
+
+`--fail-on error` is the default: findings of that level or above give 1. `--fail-on
+warning` and `--fail-on info` are stricter, and `--fail-on never` leaves 1 out; 2, 3 and
+4 stay, as they do not speak of findings.
+"""
+_CODES_COMMANDS = """\
+## Commands with codes of their own
+
+Each command says its codes with `--help` ([the command line](command-line.md));
+`speccheck plan` answers 0 when there is a plan and 3 when there is none.
+[Machines](nodes.md) shows what to do with the codes of `preflight` in a prolog of
+Slurm, a health test and an init container.
+"""
+
+
+def pages() -> dict[str, str]:
+    """Both pages by file name."""
+    return {COMMAND_LINE: _command_line(), CODES: _exit_codes()}
+
+
+def _command_line() -> str:
+    lines = [
+        "# The command line",
+        "",
+        "What every command takes; `--help` says the same. Options may stand anywhere",
+        "on the line, as `--option value` or `--option=value`; `--` ends them.",
+        "",
+        f"## {_MAIN}",
+        "",
+        *_fenced(USAGE),
+        *_tables(OPTIONS),
+        "## speccheck plan",
+        "",
+        "Takes the options above.",
+        "",
+        *_fenced(names_help()),
+    ]
+    for name, text in _helps().items():
+        lines.extend((f"## speccheck {' '.join(name)}", "", *_fenced(text)))
+        options = next((one.options for one in commands() if one.name == name), ())
+        lines.extend(_tables([one for one in options if one not in OPTIONS]))
+        shared = [f"`{one.flag}`" for one in options if one in OPTIONS]
+        if shared:
+            lines.extend((f"Also, as for `{_MAIN}`: {', '.join(shared)}.", ""))
+    lines.extend(_typed_commands())
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _helps() -> dict[Words, str]:
+    """What `--help` says of each command that reads its own line, without options.
+
+    Commands that share a help, as collectives do, are told once.
+    """
+    found: dict[Words, str] = {}
+    for command in commands():
+        if command.name in {(), ("plan",)} or command.name[0] in COMMANDS:
+            continue
+        for name in (command.name[:1], command.name):
+            text = _help(name).replace(options_help(command.options), "")
+            if text not in found.values():
+                found[name] = text.partition("\nOptions:\n")[0]
+    return found
+
+
+def _help(name: Words) -> str:
+    written = io.StringIO()
+    with redirect_stdout(written):
+        main([*name, "--help"])
+    return written.getvalue()
+
+
+def _fenced(text: str) -> tuple[str, ...]:
+    return ("``text", text.strip("\n"), "```", "")
+
+
+def _tables(options: Sequence[Option]) -> Iterator[str]:
+    """A table for each group of options."""
+    for group in dict.fromkeys(one.group for one in options):
+        yield f"**{group}**"
+        yield ""
+        yield "| option | what it says |"
+        yield "| --- | --- |"
+        for one in options:
+            if one.group == group:
+                several = "; may be repeated" if one.repeatable else ""
+                left = f"{one.flag} {one.metavar}".rstrip()
+                yield f"| `{left}` | {in_cell(one.help)}{several} |"
+        yield ""
+
+
+def _typed_commands() -> Iterator[str]:
+    """The commands that typer takes apart."""
+    from typer.main import get_command  # noqa: PLC0415 - not for a run
+
+    from speccheck.validator.cli.commands import app  # noqa: PLC0415
+
+    yield from _typed("speccheck", get_command(app))
+
+
+def _typed(name: str, command: Any) -> Iterator[str]:  # noqa: ANN401 - typer's own
+    for inner, one in getattr(command, "commands", {}).items():
+        yield from _typed(f"{name} {inner}", one)
+    if hasattr(command, "commands"):
+        return
+    arguments = [one for one in command.params if one.param_type_name == "argument"]
+    words = [_argument(one.name.upper(), required=one.required) for one in arguments]
+    yield f"## {name}"
+    yield ""
+    yield f"`{' '.join((name, *words))}`"
+    yield ""
+    yield command.help or ""
+    yield ""
+    yield "| argument | what it says |"
+    yield "| --- | --- |"
+    for one in command.params:
+        is_argument = one in arguments
+        left = one.name.upper() if is_argument else f"{one.opts[0]} {one.name.upper()}"
+        default = f" (default {one.default})" if one.default else ""
+        yield f"| `{left}` | {in_cell(one.help or '')}{default} |"
+    yield ""
+
+
+def _argument(name: str, *, required: bool) -> str:
+    return name if required else f"[{name}]"
+
+
+def _exit_codes() -> str:
+    rows = [line.split(maxsplit=1) for line in EXIT_CODES.splitlines() if "  " in line]
+    lines = [
+        "# Exit codes",
+        "",
+        _CODES_INTRODUCTION,
+        "| code | meaning |",
+        "| --- | --- |",
+        *(f"| {code} | {in_cell(text)} |" for code, text in rows),
+        "",
+        _CODES_NOTES,
+        "## What an unknown must does to it",
+        "",
+        "| `--profile` | a must that could not be judged |",
+        "| --- | --- |",
+    ]
+    for profile in load_edition().profiles.values():
+        if profile.terms is not None:
+            name = profile.id.partition("/")[2]
+            lines.append(f"| `{name}` | {_UNKNOWN_MUSTS[profile.terms.unknown_must]} |")
+    return "\n".join((*lines, "", _CODES_COMMANDS)).rstrip() + "\n"
+
+
+def write_pages(folder: Path) -> None:
+    """Write both pages."""
+    for name, text in pages().items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_pages(FOLDER)

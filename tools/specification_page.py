@@ -1,0 +1,21 @@
+"""Writes docs/specification-1.0.md: the edition as a document.
+
+Run `python tools/specification_page.py`; a test holds it equal.
+"""
+
+from pathlib import Path
+
+from speccheck.validator.report.specification.as_markdown import markdown
+from speccheck.validator.report.specification.document import document_of
+
+EDITION = "1.0"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / f"specification-{EDITION}.md"
+
+
+def page() -> str:
+    """The text of the page."""
+    return markdown(document_of(EDITION))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

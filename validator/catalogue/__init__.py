@@ -1,0 +1,1 @@
+"""Facts of the field at run time: frameworks, hardware, NCCL variables, metrics."""

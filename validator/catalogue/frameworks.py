@@ -1,0 +1,146 @@
+"""Loads the key tables of the training frameworks."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
+from typing import Any
+
+from speccheck.validator.catalogue.files import read_compiled
+from speccheck.validator.evidence.framework_keys import FrameworkKeys
+from speccheck.validator.evidence.framework_version import (
+    FrameworkVersion,
+    parse_version,
+)
+from speccheck.validator.evidence.key_rows import (
+    Demand,
+    ExclusiveKeys,
+    KeyRow,
+    KeyTest,
+    MultipleOf,
+    Policy,
+)
+from speccheck.validator.evidence.record import Record
+
+__all__ = [
+    "FRAMEWORK_OF_FORMAT",
+    "FrameworkVersion",
+    "KeyTable",
+    "keys_of_format",
+    "load_framework",
+    "parse_version",
+]
+
+
+class KeyTable(Record):
+    """A table, or one section of it: the part whose paths begin with `section:`."""
+
+    framework: str
+    section: str = ""
+
+
+FRAMEWORK_OF_FORMAT = {
+    "accelerate": KeyTable("accelerate"),
+    "axolotl": KeyTable("axolotl"),
+    "deepspeed": KeyTable("deepspeed"),
+    "gpt-neox": KeyTable("gpt-neox"),
+    "hf-trainer": KeyTable("hf-training-arguments"),
+    "litgpt": KeyTable("litgpt"),
+    "llamafactory": KeyTable("llamafactory"),
+    "llm-foundry": KeyTable("llm-foundry"),
+    "maxtext": KeyTable("maxtext"),
+    "megatron-cli": KeyTable("megatron-lm"),
+    "megatron-model-config": KeyTable("megatron-lm"),
+    "nanotron": KeyTable("nanotron"),
+    "nemo-automodel": KeyTable("nemo-automodel"),
+    "nemo1": KeyTable("nemo1"),
+    "olmo": KeyTable("olmo"),
+    "slurm": KeyTable("launchers", "slurm"),
+    "torchrun": KeyTable("launchers", "torchrun"),
+    "torchtitan": KeyTable("torchtitan"),
+    "torchtune": KeyTable("torchtune"),
+    "verl": KeyTable("verl"),
+}
+
+
+def keys_of_format(format_id: str) -> FrameworkKeys | None:
+    """The keys that a file of this format may hold; None where no table exists."""
+    table = FRAMEWORK_OF_FORMAT.get(format_id)
+    return load_framework(*table) if table else None
+
+
+def load_framework(name: str, section: str = "") -> FrameworkKeys:
+    """The key table of a framework, or one section of it with the prefix taken off.
+
+    The same object each time. Raises FileNotFoundError for a name without a table.
+    """
+    return _load(name, section)
+
+
+@cache
+def _load(name: str, section: str) -> FrameworkKeys:
+    document = read_compiled(name)
+    part = document["sections"][section]
+    policy = part["unknown_keys"]
+    return FrameworkKeys(
+        framework=name,
+        family=document["family"],
+        versions=tuple(document["versions"]),
+        rows=_Rows(part["keys"]),
+        blocks=frozenset(part["blocks"]),
+        aliases=part["aliases"],
+        patterns=part["patterns"],
+        default_policy=policy["default"],
+        policies=tuple(Policy(*row) for row in policy["sections"]),
+        exclusive=tuple(
+            ExclusiveKeys(tuple(keys), *rest) for keys, *rest in part["exclusive"]
+        ),
+        demands=tuple(
+            Demand(_tests(one["when"]), _tests(one["needs"]), one["since"], one["note"])
+            for one in part["demands"]
+        ),
+        multiples=tuple(MultipleOf(*row) for row in part.get("multiples", ())),
+        open_at_top=policy["open"],
+        opened_by=tuple(policy["opened_by"]),
+        settled=tuple(policy["settled"]),
+        elsewhere=partial(_elsewhere, document["family"]),
+        reader=section or document["family"],
+    )
+
+
+def _tests(rows: Sequence[Mapping[str, Any]]) -> tuple[KeyTest, ...]:
+    tests = []
+    for row in rows:
+        given: dict[str, Any] = {**row, "one_of": tuple(row.get("one_of", ()))}
+        tests.append(KeyTest(**given))
+    return tuple(tests)
+
+
+def _elsewhere(name: str, path: str) -> tuple[str, str] | None:
+    from speccheck.validator.catalogue.synonyms import name_elsewhere  # noqa: PLC0415 - rare
+
+    return name_elsewhere(name, path)
+
+
+class _Rows(Mapping[str, KeyRow]):
+    """The rows of a table by path, made when they are asked for: a file needs few."""
+
+    __slots__ = ("_raw",)
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        """Take what the compiled table holds.
+
+        A row is its type, or an object where more is known of the key.
+        """
+        self._raw = raw
+
+    def __getitem__(self, path: str) -> KeyRow:
+        row = self._raw[path]
+        return KeyRow(path, row) if type(row) is str else KeyRow(path, **row)
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._raw
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._raw)
+
+    def __len__(self) -> int:
+        return len(self._raw)

@@ -1,0 +1,1 @@
+"""Edits that mend a failure, and a plan under other values."""

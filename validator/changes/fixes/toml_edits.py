@@ -1,0 +1,142 @@
+"""Edits of TOML: pairs on lines of their own, and inline tables."""
+
+import json
+
+from speccheck.validator.changes.fixes.edit import (
+    CannotEdit,
+    Edit,
+    Edits,
+    added_line,
+    line_end,
+    line_start,
+    line_stop,
+)
+from speccheck.validator.changes.fixes.json_edits import found_at
+from speccheck.validator.changes.fixes.listed import Extent, Listed
+from speccheck.validator.changes.fixes.step import Step
+from speccheck.validator.evidence.fix import Scalar
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
+from speccheck.validator.sources.documents.document import Document, TreeNode
+
+_COMMENT = lazy_pattern(r"#[^\r\n]*")
+_BEHIND = lazy_pattern(r"[ \t]*(?:#.*)?")
+_BARE_KEY = lazy_pattern(r"[A-Za-z0-9_-]+")
+# What stands before the last part of a key on its line: the other parts of it.
+_OUTER_KEYS = lazy_pattern(
+    r"[ \t]*(?:(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')[ \t]*\.[ \t]*)*"
+)
+
+
+def toml_edits(document: Document, step: Step) -> Edits:
+    """The edits that a step asks for; raises CannotEdit."""
+    text = document.text
+    holder, node, index = found_at(document, step)
+    start, end = node.value
+    if step.kind == "set":
+        if not node.is_scalar or "\n" in text[start:end]:
+            message = "a table, a list or several lines stand there, not one value"
+            raise CannotEdit(message)
+        return (Edit(start, end, toml_scalar(step.value, text[start:end])),)
+    if step.kind == "rename" and node.key is not None:
+        return (Edit(*node.key, _key(step.name, text[slice(*node.key)])),)
+    if node.key is None or _is_table(text, node):
+        return _of_list(text, holder, index, step)
+    if _is_inline(text, holder, node):
+        return _of_inline(text, holder, index, step)
+    first = line_start(text, node.key[0])
+    if not _OUTER_KEYS.fullmatch(text, first, node.key[0]):
+        message = "something else stands on its line"
+        raise CannotEdit(message)
+    if step.kind == "remove":
+        if not _BEHIND.fullmatch(text, end, line_stop(text, end)):
+            message = "something else stands on its line"
+            raise CannotEdit(message)
+        return (Edit(first, line_end(text, end), ""),)
+    if step.kind == "add":
+        line = text[first : node.key[0]] + _pair(text, node, step)
+        return (added_line(text, end, line),)
+    message = "an entry of a list cannot be added there"
+    raise CannotEdit(message)
+
+
+def _is_table(text: str, node: TreeNode) -> bool:
+    """Whether a node is `[a.b]` or a prefix of dotted keys, no value behind `=`."""
+    if node.key is not None and node.value[0] <= node.key[0]:
+        return True
+    return not node.is_scalar and text[node.value[0]] not in "[{"
+
+
+def _is_inline(text: str, holder: TreeNode, node: TreeNode) -> bool:
+    start, end = holder.value
+    is_inside = node.key is not None and start < node.key[0] < end
+    return is_inside and text[start : start + 1] == "{"
+
+
+def _of_inline(text: str, holder: TreeNode, index: int, step: Step) -> Edits:
+    children = list((holder.children or {}).values())
+    node = children[index]
+    items = [
+        (one.key[0] if one.key else one.value[0], one.value[1]) for one in children
+    ]
+    if items != sorted(items) or any("." in _before(text, one) for one in children):
+        message = "it is written with dotted keys in an inline table"
+        raise CannotEdit(message)
+    listed = _listed(text, holder, items)
+    if step.kind == "remove":
+        return listed.without(index)
+    return listed.with_another(index, _pair(text, node, step))
+
+
+def _before(text: str, node: TreeNode) -> str:
+    start = node.key[0] if node.key else node.value[0]
+    return text[start - 1 : start]
+
+
+def _of_list(text: str, holder: TreeNode, index: int, step: Step) -> Edits:
+    start, _ = holder.value
+    children = list((holder.children or {}).values())
+    is_array = text[start : start + 1] == "[" and not text.startswith("[[", start)
+    if step.kind == "remove" and is_array and children[index].key is None:
+        items = [one.value for one in children]
+        if items and items == sorted(items) and items[0][0] > start:
+            return _listed(text, holder, items).without(index)
+    message = "it is a table, or an item of a list"
+    raise CannotEdit(message)
+
+
+def _listed(text: str, holder: TreeNode, items: list[Extent]) -> Listed:
+    start, end = holder.value
+    return Listed(text, (start + 1, end - 1), items, _COMMENT)
+
+
+def _pair(text: str, node: TreeNode, step: Step) -> str:
+    if node.key is None:
+        message = "an item of a list has no key"
+        raise CannotEdit(message)
+    between = text[node.key[1] : node.value[0]]
+    equal = between if not between.strip(" =\t") else " = "
+    old = text[slice(*node.value)] if node.is_scalar else ""
+    name = _key(step.name, text[slice(*node.key)])
+    return f"{name}{equal}{toml_scalar(step.value, old)}"
+
+
+def _key(name: str, like: str) -> str:
+    if like[:1] not in {"'", '"'} and _BARE_KEY.fullmatch(name):
+        return name
+    return toml_scalar(name, like)
+
+
+def toml_scalar(value: Scalar, like: str = "") -> str:
+    """A value as TOML, a text in the quotes of another."""
+    if value is None:
+        message = "TOML has no null"
+        raise CannotEdit(message)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return repr(value)  # inf and nan, too, are TOML's
+    if like[:1] == "'" and "'" not in value and value.isprintable():
+        return f"'{value}'"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,166 @@
+"""Settings in the words of the command line: what holds for one plan, or for a run."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+from speccheck.validator.cli.option_table import Value
+from speccheck.validator.cli.settings.keys import (
+    ADDING,
+    FACTS_FOR,
+    IGNORES_BY_FILE,
+    LEVELS,
+)
+from speccheck.validator.cli.settings.load import Setting, told
+from speccheck.validator.cli.settings.names import SettingsError, shown
+from speccheck.validator.cli.settings.resolve import Resolved
+from speccheck.validator.engine.path_pattern import matches
+from speccheck.validator.engine.policy import FileIgnore, Named, Policy, RaisedLevel
+from speccheck.validator.engine.repository import path_within
+from speccheck.validator.evidence.finding import Level
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import Place
+from speccheck.validator.report.style import printable
+
+_LEVELS: dict[str, Level] = {"error": "error", "warning": "warning", "info": "info"}
+
+
+class Layer(Record):
+    """What settings say, to be laid under what the command line says.
+
+    values: by the names of options. places: where they stand; of a list, each item.
+    folders: of the settings file that gives them. files: that give values, as reports
+    call them, the closest first.
+    """
+
+    values: Mapping[str, Value]
+    places: Mapping[str, tuple[Place, ...]]
+    folders: Mapping[str, str]
+    policy: Policy
+    files: tuple[str, ...]
+    resolved: Resolved
+
+
+def layer_of(found: Resolved, patterns: Sequence[tuple[str, str]]) -> Layer:
+    """What holds for a plan whose files match these patterns, with their folders."""
+    values: dict[str, Value] = {}
+    places: dict[str, tuple[Place, ...]] = {}
+    folders: dict[str, str] = {}
+    for one in _in_order(found, patterns):
+        name = one.key.option_name
+        value = _value(one)
+        if isinstance(value, list):
+            before = values.get(name) if one.path[0] in ADDING else None
+            value = [*(before if isinstance(before, list) else ()), *value]
+            places[name] = (*(places.get(name, ()) if before else ()), *one.items)
+        else:
+            places[name] = (one.place,)
+        values[name] = value
+        folders[name] = one.folder
+    return Layer(values, places, folders, _policy(found), found.files, found)
+
+
+def _in_order(
+    found: Resolved, patterns: Sequence[tuple[str, str]]
+) -> Iterator[Setting]:
+    """The settings that are options, those that win over others after these."""
+    settings = [one for several in found.values.values() for one in several]
+    for one in settings:
+        if one.path[0] != FACTS_FOR and one.key.option:
+            yield one
+    for one in settings:
+        if one.path[0] == FACTS_FOR and (one.folder, one.path[1]) in patterns:
+            yield one
+
+
+def _value(one: Setting) -> Value:
+    """A value as an option has it; a path is relative to the settings file."""
+    if isinstance(one.value, tuple):
+        is_output = one.path == ("output",)
+        return [
+            _output(text, place, one.folder) if is_output else text
+            for text, place in zip(one.value, one.items, strict=True)
+        ]
+    if one.key.kind == "path":
+        return shown(os.path.normpath(os.path.join(one.folder, str(one.value))))
+    if one.path == ("spec",):
+        folder = os.path.join(one.folder, str(one.value))
+        return folder if os.path.exists(folder) else one.value
+    return one.value
+
+
+def _output(text: str, place: Place, folder: str) -> str:
+    """A report that settings ask for, in a file below their own folder or in none.
+
+    Settings come with what is judged, and may be hostile: they overwrite nothing
+    elsewhere. Raises SettingsError.
+    """
+    form, equal, path = text.partition("=")
+    if not equal or not path:
+        return text
+    target = os.path.normpath(os.path.join(folder, path))
+    real = os.path.realpath(os.path.dirname(target))
+    if path_within(real, os.path.realpath(folder)) is None:
+        message = (
+            f"{told(place)}: {place.key} = {text}: a report that settings ask for must "
+            "lie below their folder: give another path, or use --output"
+        )
+        raise SettingsError(printable(message))
+    return f"{form}={shown(target)}"
+
+
+def patterns_for(found: Resolved, paths: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The patterns of facts that a file of the plan matches, with their folders."""
+    patterns = {
+        (one.folder, one.path[1]): None
+        for path, several in found.values.items()
+        if path[0] == FACTS_FOR
+        for one in several
+    }
+    return tuple(one for one in patterns if _is_for(*one, paths))
+
+
+def _is_for(folder: str, pattern: str, paths: Sequence[str]) -> bool:
+    seen = (path_within(path, folder) for path in paths)
+    return any(path is not None and matches(pattern, path) for path in seen)
+
+
+def _policy(found: Resolved) -> Policy:
+    values = found.values
+    inline = values.get(("inline-ignores",))
+    ignores = (
+        FileIgnore(one.path[1], one.folder, _texts(one), one.place)
+        for path, settings in values.items()
+        if path[0] in IGNORES_BY_FILE
+        for one in settings
+    )
+    levels = (
+        RaisedLevel(one.path[1], _level(one), one.place)
+        for path, (one, *_) in values.items()
+        if path[0] == LEVELS
+    )
+    locks = (
+        Named(name, place)
+        for one in found.locks
+        for name, place in zip(_texts(one), one.items, strict=True)
+    )
+    return Policy(
+        mandatory=tuple(locks),
+        levels=tuple(levels),
+        file_ignores=tuple(ignores),
+        waivers=_path(values.get(("waivers",))),
+        baseline=_path(values.get(("baseline",))),
+        inline_ignores=inline is None or bool(inline[0].value),
+    )
+
+
+def _texts(setting: Setting) -> tuple[str, ...]:
+    return setting.value if isinstance(setting.value, tuple) else ()
+
+
+def _level(setting: Setting) -> Level:
+    return _LEVELS[str(setting.value)]
+
+
+def _path(settings: tuple[Setting, ...] | None) -> str | None:
+    """The path of a file that a setting names."""
+    return str(_value(settings[-1])) if settings else None

@@ -1,0 +1,1 @@
+"""Editions of the specification: loaded, composed with profiles, compared."""

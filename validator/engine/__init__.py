@@ -1,0 +1,1 @@
+"""Judges evidence: which clauses and rules apply, verdicts, findings, severities."""

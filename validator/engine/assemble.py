@@ -1,0 +1,321 @@
+"""From the readings of one plan's files to the evidence that rules see."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from speccheck.validator.catalogue.nccl import nccl_relations, nccl_variables
+from speccheck.validator.evidence.doubt import plan_evidence
+from speccheck.validator.evidence.environment import Environment, Variable
+from speccheck.validator.evidence.nccl_variables import NcclVariables
+from speccheck.validator.evidence.plan import Cluster
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.stated_keys import Conflicts, KeyedFile, StatedKeys
+from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.value import Value
+from speccheck.validator.rule import OF_FILES, Scope
+from speccheck.validator.sources.composing.gaps import with_reasons
+from speccheck.validator.sources.context import Context, context_facts
+from speccheck.validator.sources.facts import Fact
+from speccheck.validator.sources.files import ReadFile
+from speccheck.validator.sources.joining.derive import Leaves, derive
+from speccheck.validator.sources.joining.merge import merge
+from speccheck.validator.sources.reader import Reading
+from speccheck.validator.sources.versions.package_versions import (
+    NCCL,
+    Versions,
+    is_named,
+    stated_versions,
+    with_version,
+)
+
+if TYPE_CHECKING:
+    from speccheck.validator.evidence.node.node import Node
+
+# Of these a job may take less than the node has; its image brings its own library.
+_SHARED_OUT = {
+    "cluster.gpus_per_node",
+    "cluster.host_memory_bytes",
+    "cluster.cpus_per_node",
+    "run.nccl_version",
+}
+
+
+_LIVE = ("node", "measurement")
+_TOLD_BY_LOGS = frozenset({"run_logs", "metrics", "run_events"})
+
+
+class PlanEvidence(Record):
+    """All evidence of one plan, and the files it comes from.
+
+    scopes: of the rules that can judge it.
+    measured: the kinds of measurements at hand.
+    """
+
+    files: tuple[ReadFile, ...]
+    plan: TrainingPlan
+    by_type: Mapping[type, object]
+    scopes: tuple[Scope, ...] = OF_FILES
+    measured: tuple[str, ...] = ()
+
+    def and_also(self, found: object) -> "PlanEvidence":
+        """The same with one more kind of evidence, that stands in no file."""
+        return self._replace(by_type={**self.by_type, type(found): found})
+
+
+def assemble(files: Sequence[ReadFile], context: Context) -> PlanEvidence:
+    """Merge the readings of files and the command line into one plan's evidence."""
+    return evidence_of(files, merged_leaves(files, context))
+
+
+def merged_leaves(files: Sequence[ReadFile], context: Context) -> Leaves:
+    """What files and command line say together, before anything follows from it."""
+    nodes = [file for file in files if file.role in _LIVE]
+    others = [file for file in files if file.role not in _LIVE]
+    told = [*_facts(others), *context_facts(context).facts]
+    if not nodes:
+        return merge(told)
+    names = {fact.name for fact in told if fact.value is not None}
+    if names >= {"cluster.nodes", "cluster.world_size"}:
+        names.add("cluster.gpus_per_node")
+    taken = names & _SHARED_OUT
+    return merge([*(one for one in _facts(nodes) if one.name not in taken), *told])
+
+
+def evidence_of(files: Sequence[ReadFile], merged: Leaves) -> PlanEvidence:
+    """The evidence of a plan with these leaves, and with what follows from them."""
+    readings = [reading for file in files for reading in file.readings]
+    gaps = [gap for file in files for gap in file.gaps]
+    leaves = with_reasons(derive(merged), gaps)
+    versions = stated_versions(files)
+    keyed = _keyed(readings, leaves, versions)
+    plan, by_type = plan_evidence(leaves)
+    environment = by_type[Environment] = _environment(files)
+    by_type[StatedKeys] = StatedKeys(keyed)
+    by_type[NcclVariables] = nccl_variables()
+    by_type[Conflicts] = Conflicts(tuple(_conflicts(leaves, keyed, versions)))
+    if environment.variables:
+        _add_related(by_type, environment, plan)
+    scopes, measured = _add_node(by_type, files, plan)
+    return PlanEvidence(tuple(files), plan, by_type, scopes, measured)
+
+
+def _add_node(
+    by_type: dict[type, object], files: Sequence[ReadFile], plan: TrainingPlan
+) -> tuple[tuple[Scope, ...], tuple[str, ...]]:
+    """Add the parts of snapshots and measurements.
+
+    Returns the scopes of the rules that can judge, and the kinds of measurements.
+    """
+    nodes = [one.node for file in files for one in file.readings if one.node]
+    if not nodes:
+        return OF_FILES, ()
+    from speccheck.validator.catalogue.node_profiles import (  # noqa: PLC0415 - seldom
+        gpu_profiles,
+        instance_profile,
+    )
+    from speccheck.validator.catalogue.xids import (  # noqa: PLC0415 - seldom
+        xid_catalogue,
+    )
+    from speccheck.validator.evidence.node.profile import (  # noqa: PLC0415 - seldom
+        GpuProfiles,
+        InstanceProfile,
+    )
+    from speccheck.validator.evidence.node.xids import (  # noqa: PLC0415 - seldom
+        XidCatalogue,
+    )
+    from speccheck.validator.sources.joining.one_node import (  # noqa: PLC0415
+        joined,
+    )
+
+    node = joined(nodes)
+    by_type.update(node.by_type())
+    by_type[XidCatalogue] = xid_catalogue()
+    by_type[GpuProfiles] = gpu_profiles()
+    by_type[InstanceProfile] = instance_profile(plan.value("cluster.instance_type"))
+    add_conditions(by_type, node)
+    if not _TOLD_BY_LOGS.isdisjoint(node.measured):
+        _add_dictionary(by_type, has_series="metrics" in node.measured)
+    scopes: list[Scope] = [] if all(file.role in _LIVE for file in files) else ["plan"]
+    if any(file.role == "node" for file in files):
+        scopes.append("node")
+    if scopes:
+        scopes.append("environment")
+    return (*scopes, *(("measurement",) if node.measured else ())), node.measured
+
+
+def _add_dictionary(by_type: dict[type, object], *, has_series: bool) -> None:
+    """What metrics mean: only logs of runs have some."""
+    from speccheck.validator.catalogue.metric_dictionary import (  # noqa: PLC0415
+        metric_dictionary,
+    )
+    from speccheck.validator.evidence.logs_at_hand import (  # noqa: PLC0415 - seldom
+        LogsAtHand,
+    )
+    from speccheck.validator.evidence.measurement.metric_dictionary import (  # noqa: PLC0415
+        MetricDictionary,
+    )
+
+    by_type[MetricDictionary] = metric_dictionary()
+    if has_series:
+        by_type[LogsAtHand] = LogsAtHand()
+
+
+def add_conditions(by_type: dict[type, Any], node: "Node") -> None:
+    """Add what is known of the machines that something was measured on."""
+    from speccheck.validator.catalogue.bandwidth import (  # noqa: PLC0415
+        published_bandwidth,
+    )
+    from speccheck.validator.evidence.measurement.communicator import (  # noqa: PLC0415
+        Communicators,
+        VariablesInForce,
+    )
+    from speccheck.validator.evidence.measurement.conditions import (  # noqa: PLC0415
+        Conditions,
+    )
+    from speccheck.validator.evidence.node.gpu import Gpus  # noqa: PLC0415
+    from speccheck.validator.evidence.node.profile import (  # noqa: PLC0415
+        InstanceProfile,
+    )
+    from speccheck.validator.evidence.node.rdma import RdmaPorts  # noqa: PLC0415
+
+    by_type[Conditions] = Conditions(
+        cluster=by_type[Cluster],
+        environment=by_type[Environment],
+        instance=by_type[InstanceProfile],
+        gpus=node.several(Gpus),
+        ports=node.several(RdmaPorts),
+        communicators=node.several(Communicators),
+        in_force=node.several(VariablesInForce),
+        published=published_bandwidth(),
+    )
+
+
+def _add_related(
+    by_type: dict[type, object], environment: Environment, plan: TrainingPlan
+) -> None:
+    """Most plans set no variable, and the module would cost them time all the same."""
+    from speccheck.validator.evidence.variable_relations import (  # noqa: PLC0415
+        Job,
+        RelatedVariables,
+    )
+
+    job = Job(environment, plan, nccl_variables())
+    by_type[RelatedVariables] = RelatedVariables(job, nccl_relations())
+
+
+def _facts(files: Sequence[ReadFile]) -> Iterator[Fact]:
+    """What the files state, without what a command line that names one replaces."""
+    replaced: dict[str, set[str]] = {}
+    for file in files:
+        for reading in file.readings:
+            for one in reading.references:
+                if one.replaces:
+                    base = one.target.rpartition("/")[2]
+                    replaced.setdefault(base, set()).update(one.replaces)
+    for file in files:
+        hidden = replaced.get(file.status.path.rpartition("/")[2], ())
+        for reading in file.readings:
+            for fact in reading.facts.facts:
+                if fact.name not in hidden:
+                    yield fact
+
+
+def _keyed(
+    readings: Sequence[Reading], leaves: dict[str, Value[Any]], versions: Versions
+) -> tuple[KeyedFile, ...]:
+    """The keys of the files, each with the release of its own framework.
+
+    Adds the releases of the main framework and of NCCL to the leaves. What the command
+    line or a file states as such wins over the releases of packages.
+    """
+    keyed = [reading.keyed for reading in readings if reading.keyed is not None]
+    tables = [one.catalogue for one in keyed if one.catalogue is not None]
+    main = _value(leaves, "run.framework").value
+    if not any(is_named(table, main) for table in tables):
+        families = {table.family for table in tables}
+        main = families.pop() if len(families) == 1 else None
+    for name, package in (("run.framework_version", main), ("run.nccl_version", NCCL)):
+        stated = versions.get(package or "")
+        if stated is not None and _value(leaves, name).status == "unknown":
+            leaves[name] = stated._replace(name=name)
+    told = _value(leaves, "run.framework_version")
+    return tuple(with_version(one, told, main, versions).looked_up() for one in keyed)
+
+
+def _value(leaves: Mapping[str, Value[Any]], name: str) -> Value[Any]:
+    return leaves.get(name) or Value(name)
+
+
+def _conflicts(
+    leaves: Mapping[str, Value[Any]], keyed: Sequence[KeyedFile], versions: Versions
+) -> Iterator[Value[Any]]:
+    """Leaves in conflict, and the frameworks of files whose release is in conflict."""
+    yield from (leaf for leaf in leaves.values() if leaf.status == "conflict")
+    main = _value(leaves, "run.framework_version")
+    open_tables = (one.catalogue for one in keyed if one.version is None)
+    for name in dict.fromkeys(table.family for table in open_tables if table):
+        stated = versions.get(name)
+        if stated and stated.status == "conflict" and stated.places != main.places:
+            yield stated
+
+
+def _environment(files: Sequence[ReadFile]) -> Environment:
+    last: dict[str, Variable] = {}
+    hidden: list[Variable] = []
+    # What nearer layers set wins over a nccl.conf (NVIDIA/nccl src/misc/param.cc).
+    layers = {f.status.path for f in files if f.format == "nccl-conf"}
+    taken = _set_where_taken(files)
+    for file in sorted(files, key=_layer):
+        for reading in file.readings:
+            if layers:
+                known = (last.get(one.name) for one in reading.variables)
+                hidden += (one for one in known if one and one.place.file in layers)
+            for one in reading.variables:
+                if one.name not in taken or not _keeps(file, one):
+                    last[one.name] = one
+    names = tuple(file.status.path for file in files if _carries_environment(file))
+    return Environment(tuple(last.values()), names, tuple(hidden))
+
+
+def _set_where_taken(files: Sequence[ReadFile]) -> set[str]:
+    """The variables of the process that took the snapshot: a shell hands them on."""
+    nodes = [one.node for file in files for one in file.readings if one.node]
+    if not nodes:
+        return set()
+    from speccheck.validator.evidence.node.settings import (  # noqa: PLC0415 - seldom
+        NodeVariables,
+    )
+
+    return {
+        one.name.value or ""
+        for node in nodes
+        for one in node.several(NodeVariables).shown
+        if one.layer.value == "environment"
+    }
+
+
+def _keeps(file: ReadFile, variable: Variable) -> bool:
+    """Whether a script leaves a variable as it was set before: `X=${X:-y}`."""
+    name, place = variable.name, variable.place
+    if variable.raw in {f"${name}", f"${{{name}}}"}:
+        return True
+    if place.span is None or place.file != file.source.name:
+        return False
+    line = "".join(file.source.text.splitlines()[place.span.line - 1 :][:1])
+    before = line[: place.span.column - 1].rstrip("\"'")
+    return before.endswith(tuple(f"${{{name}{sign}" for sign in (":-", "-", ":=", "=")))
+
+
+def _layer(file: ReadFile) -> int:
+    """Weaker layers first: NCCL takes from a file what nothing nearer sets."""
+    if file.format == "nccl-conf":
+        return 0 if file.status.path.rpartition("/")[2] == "nccl.conf" else 1
+    # What was set where the machine was looked at; a script sets it anew.
+    return 2 if file.role == "node" else 3
+
+
+def _carries_environment(file: ReadFile) -> bool:
+    """A script or environment file, or a file that sets variables or holds a script."""
+    return file.source.language == "shell" or any(
+        reading.variables or reading.scripts for reading in file.readings
+    )

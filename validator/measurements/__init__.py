@@ -1,0 +1,1 @@
+"""What reports and certificates say of a measurement, beside what was expected."""

@@ -1,0 +1,272 @@
+"""What the logs of a run hold, as reports show it: logs, metrics, events.
+
+Intervals are counted outside the windows in which a run evaluates or saves, as its
+events declare them; the series of one metric, of all nodes and GPUs, are told together.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from math import ceil
+
+from speccheck.validator.catalogue.metric_dictionary import metric_dictionary
+from speccheck.validator.evidence.measurement.metric_dictionary import MetricEntry
+from speccheck.validator.evidence.measurement.telemetry import (
+    Metric,
+    Metrics,
+    RunEvents,
+    RunLog,
+    RunLogs,
+)
+from speccheck.validator.evidence.record import Record
+
+_FAILURES = ("run.failure_injected", "run.failure_detected")
+_RESUMED = "run.resumed"
+# What opens a window, and what closes it.
+_WINDOWS = {
+    "run.eval_start": "run.eval_stop",
+    "run.checkpoint_started": "run.checkpoint_saved",
+}
+_DECIMALS = 3  # of seconds
+
+
+class ToldLog(Record):
+    """One log; is_complete: None where it tells of no beginning and no end."""
+
+    file: str
+    dialect: str
+    lines: int
+    unread_lines: int
+    run: str
+    edition: str
+    clock: str
+    is_complete: bool | None
+    first_seconds: float | None
+    last_seconds: float | None
+
+
+class ToldMetric(Record):
+    """All series of one metric, or of one name that is none of the dictionary.
+
+    metric: its id; empty for another name. candidates: what such a name may mean.
+    interval_median, interval_p99: seconds between points, outside of windows.
+    interval_steps: the usual number of steps between them. required_seconds,
+    required_steps: of the dictionary, whichever is longer in time. last_least,
+    last_most: of the last finite values of the series.
+    """
+
+    metric: str
+    written: tuple[str, ...]
+    candidates: tuple[str, ...]
+    unit: str
+    series: int
+    nodes: int
+    points: int
+    not_finite: int
+    interval_median: float | None
+    interval_p99: float | None
+    interval_steps: int | None
+    required_seconds: float | None
+    required_steps: int | None
+    last_least: float | None
+    last_most: float | None
+
+
+class ToldEvent(Record):
+    """All events of one kind; event: its id, empty for one that nobody tabulates."""
+
+    event: str
+    written: str
+    times: int
+    statuses: tuple[str, ...]
+    first_seconds: float | None
+    last_seconds: float | None
+
+
+class ToldDrill(Record):
+    """One drill: how long from the failure until the run went on.
+
+    begins: run.failure_injected, or run.failure_detected where nobody tells of that.
+    seconds: None where the log lacks one end.
+    """
+
+    drill: str
+    begins: str
+    seconds: float | None
+
+
+class MeasuredTelemetry(Record):
+    """What all logs of a plan hold together."""
+
+    logs: tuple[ToldLog, ...]
+    metrics: tuple[ToldMetric, ...]
+    others: tuple[ToldMetric, ...]
+    events: tuple[ToldEvent, ...]
+    drills: tuple[ToldDrill, ...] = ()
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """The metrics of the dictionary that have a finite value."""
+        return frozenset(
+            one.metric for one in self.metrics if one.last_most is not None
+        )
+
+
+def measured_telemetry(by_type: Mapping[type, object]) -> MeasuredTelemetry | None:
+    """The logs of a plan; None without any."""
+    logs, metrics = by_type.get(RunLogs), by_type.get(Metrics)
+    events = by_type.get(RunEvents)
+    if not isinstance(logs, RunLogs) or not isinstance(metrics, Metrics):
+        return None
+    told = events if isinstance(events, RunEvents) else None
+    windows = _windows(told)
+    known: dict[str, list[Metric]] = {}
+    others: dict[str, list[Metric]] = {}
+    for one in metrics.shown:
+        name = one.metric.or_else("")
+        group = known if name else others
+        group.setdefault(name or one.written.or_else(""), []).append(one)
+    order = {name: at for at, name in enumerate(metric_dictionary().entries)}
+    return MeasuredTelemetry(
+        tuple(_log(one) for one in logs.shown),
+        tuple(
+            _metric(known[name], windows, metric_dictionary().entry(name))
+            for name in sorted(known, key=lambda one: order.get(one, len(order)))
+        ),
+        tuple(_metric(series, windows, None) for series in others.values()),
+        tuple(_events(told)),
+        tuple(_drills(told)),
+    )
+
+
+def _log(log: RunLog) -> ToldLog:
+    places = log.lines.places
+    return ToldLog(
+        places[0].file if places else "",
+        log.dialect.or_else(""),
+        log.lines.or_else(0),
+        log.unread_lines.or_else(0),
+        log.run.or_else(""),
+        log.edition.or_else(""),
+        log.clock.or_else("none"),
+        log.is_complete.value,
+        log.first_seconds.value,
+        log.last_seconds.value,
+    )
+
+
+def _metric(
+    series: Sequence[Metric],
+    windows: Sequence[tuple[float, float]],
+    entry: MetricEntry | None,
+) -> ToldMetric:
+    values = [one.values.or_else(()) for one in series]
+    gaps = sorted(gap for one in series for gap in _gaps(one, windows))
+    last = [finite[-1] for one in values if (finite := _finite(one))]
+    return ToldMetric(
+        entry.id if entry is not None else "",
+        tuple(dict.fromkeys(one.written.or_else("") for one in series)),
+        tuple(filter(None, series[0].candidates.or_else(()))) if entry is None else (),
+        series[0].unit.or_else(""),
+        len(series),
+        len({one.node.value for one in series if one.node.is_known}),
+        sum(map(len, values)),
+        sum(one.not_finite.or_else(0) for one in series),
+        _quantile(gaps, 0.5),
+        _quantile(gaps, 0.99),
+        _usual_steps(series),
+        entry.interval_seconds if entry is not None else None,
+        entry.interval_steps if entry is not None else None,
+        min(last, default=None),
+        max(last, default=None),
+    )
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float | None:
+    """The smallest element that `share` of them do not exceed; None without any."""
+    if not ordered:
+        return None
+    return round(ordered[max(0, ceil(share * len(ordered)) - 1)], _DECIMALS)
+
+
+def _finite(values: Iterable[float | None]) -> list[float]:
+    return [one for one in values if one is not None]
+
+
+def _gaps(series: Metric, windows: Sequence[tuple[float, float]]) -> Iterator[float]:
+    """Seconds between points, in the order of time, without what windows cover."""
+    times = sorted({one for one in series.times.or_else(()) if one is not None})
+    for one, later in pairwise(times):
+        covered = 0.0
+        reached = one
+        for opened, closed in windows:
+            begin, end = max(opened, reached), min(closed, later)
+            if end > begin:
+                covered += end - begin
+                reached = end
+        yield later - one - covered
+
+
+def _usual_steps(series: Sequence[Metric]) -> int | None:
+    """The median number of steps between points; None where they tell no steps."""
+    found = sorted(
+        later - one
+        for each in series
+        for one, later in pairwise(
+            [step for step in each.steps.or_else(()) if step is not None]
+        )
+        if later > one
+    )
+    return found[len(found) // 2] if found else None
+
+
+def _windows(events: RunEvents | None) -> list[tuple[float, float]]:
+    """When a run evaluates or saves; a window that nobody closes is none."""
+    told = sorted(
+        (one.time.value, one.event.value or "")
+        for one in (events.shown if events is not None else ())
+        if one.time.value is not None
+    )
+    found: list[tuple[float, float]] = []
+    for opening, closing in _WINDOWS.items():
+        opened: float | None = None
+        for time, name in told:
+            if name == opening and opened is None:
+                opened = time
+            elif name == closing and opened is not None:
+                found.append((opened, time))
+                opened = None
+    return sorted(found)
+
+
+def _events(events: RunEvents | None) -> Iterator[ToldEvent]:
+    groups: dict[tuple[str, str], list[int]] = {}
+    shown = events.shown if events is not None else ()
+    for at, one in enumerate(shown):
+        key = one.event.or_else(""), one.written.or_else("")
+        groups.setdefault(key, []).append(at)
+    for (event, written), numbers in groups.items():
+        rows = [shown[at] for at in numbers]
+        moments = [time for one in rows if (time := one.time.value) is not None]
+        yield ToldEvent(
+            event,
+            written,
+            len(rows),
+            tuple(dict.fromkeys(one.status.value for one in rows if one.status.value)),
+            min(moments, default=None),
+            max(moments, default=None),
+        )
+
+
+def _drills(events: RunEvents | None) -> Iterator[ToldDrill]:
+    times: dict[str, dict[str, float]] = {}
+    for one in events.shown if events is not None else ():
+        if one.drill.value:
+            told = times.setdefault(one.drill.value, {})
+            if one.event.value and one.time.value is not None:
+                told.setdefault(one.event.value, one.time.value)
+    for drill, told in times.items():
+        begins = next((name for name in _FAILURES if name in told), "")
+        seconds = None
+        if begins and _RESUMED in told:
+            seconds = round(told[_RESUMED] - told[begins], _DECIMALS)
+        yield ToldDrill(drill, begins, seconds)

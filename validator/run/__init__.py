@@ -1,0 +1,1 @@
+"""One run: files in, judged plans out, with waivers, positions, proposals and fixes."""

@@ -1,0 +1,193 @@
+"""One run: files in, judged plans out, positions worked out only for findings."""
+
+from collections.abc import Callable, Iterator
+
+from speccheck.validator.editions.edition import Edition
+from speccheck.validator.engine.edition_in_use import SecondEdition
+from speccheck.validator.engine.policy import own_files
+from speccheck.validator.engine.request import Excluded, Request
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.plan_judges import PlanJudges, names_of
+from speccheck.validator.sources.files import (
+    FileStatus,
+    ReadFile,
+    excluded_file,
+    find_files,
+    read_file,
+)
+from speccheck.validator.sources.joining.follow import followed
+from speccheck.validator.sources.joining.grouping import PlanFiles, each_alone, group
+from speccheck.validator.sources.registry import Readers
+
+
+class Run(Record):
+    """What came of it.
+
+    unsought: plans for whose failures no change was sought. warnings: what settings and
+    command line say in vain. settings: the files that hold for all of it, the closest
+    first. is_isolated: settings were not read. second: an edition that only warns.
+    """
+
+    edition: Edition
+    use: str
+    files: tuple[FileStatus, ...]
+    plans: tuple[JudgedPlan, ...]
+    unsought: int = 0
+    warnings: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    is_isolated: bool = False
+    second: SecondEdition | None = None
+
+
+def all_readers(request: Request) -> Readers:
+    """The readers of the run; raises PluginFault."""
+    if not request.plugins:
+        return Readers()
+    from speccheck.validator.engine.plugins import plugin_readers  # noqa: PLC0415 - seldom
+
+    return Readers(plugin_readers())
+
+
+def read_all(
+    request: Request, readers: Readers
+) -> Iterator[tuple[list[FileStatus], list[ReadFile]]]:
+    """Read the files in batches: the named ones together, each folder by itself."""
+    statuses: list[FileStatus] = []
+    files: list[ReadFile] = []
+    batch: tuple[str, ...] | None = None
+    excluded = _exclusion(request)
+    own = own_files(request.policy, request.tailoring)
+    for path, named in find_files(request.arguments, excluded):
+        if path in own and not named:
+            continue
+        key = ("named",) if named else ("folder", path.rpartition("/")[0])
+        if batch is not None and key != batch:
+            yield statuses, files
+            statuses, files = [], []
+        batch = key
+        if named and request.force_exclude and excluded and path != "-":
+            pattern = excluded(path)
+            if pattern is not None:
+                statuses.append(excluded_file(path, pattern.told))
+                continue
+        status, found = read_file(
+            path,
+            named=named and not request.skip_unknown,
+            format_id=request.format,
+            stdin_name=request.stdin_name,
+            readers=readers,
+        )
+        statuses.append(status)
+        files.extend(found)
+    yield statuses, files
+
+
+def _exclusion(request: Request) -> "Callable[[str], Excluded | None] | None":
+    """What leaves files out, where anything does."""
+    if not request.excluded:
+        return None
+    from speccheck.validator.run.excluded import exclusion_of  # noqa: PLC0415 - seldom
+
+    return exclusion_of(request.excluded)
+
+
+class NoSnapshot(Exception):  # noqa: N818 - a usage error with its own message
+    """The file of `--node` is none, or cannot be read."""
+
+
+def read_node(
+    path: str, readers: Readers, text: str | None = None
+) -> tuple[FileStatus, ReadFile]:
+    """The snapshot of a machine, or its text that was just taken; raises NoSnapshot.
+
+    What was just taken may be a measurement alone.
+    """
+    status, files = read_file(path, readers=readers, text=text)
+    roles = {"node"} if text is None else {"node", "measurement"}
+    if len(files) == 1 and files[0].role in roles:
+        return status, files[0]
+    told = status.message or f"it is {status.format or 'of no known format'}"
+    message = f"--node {path}: no snapshot: {told}; take one with speccheck probe"
+    raise NoSnapshot(message)
+
+
+def read_plans(request: Request) -> Iterator[tuple[list[FileStatus], list[PlanFiles]]]:
+    """Read the files in batches and say which of them make one plan.
+
+    A machine without files is judged by itself.
+    """
+    readers = all_readers(request)
+    if request.node is None:
+        yield from _read_plans(request, readers)
+        return
+    status, node = read_node(request.node, readers, request.snapshot)
+    if not request.arguments:
+        yield [status], [PlanFiles((node,))]
+        return
+    reason = f"judged on the machine of {status.path}"
+    for statuses, groups in _read_plans(request, readers):
+        plans = [
+            PlanFiles((*one.files, node), (*one.reasons, reason))
+            for one in groups
+            if all(file.role != "node" for file in one.files)
+        ]
+        yield [status, *statuses], plans
+
+
+def _read_plans(
+    request: Request, readers: Readers
+) -> Iterator[tuple[list[FileStatus], list[PlanFiles]]]:
+    for statuses, files in read_all(request, readers):
+        if request.each:
+            yield statuses, each_alone(files)
+        else:
+            also = followed(files, readers)
+            named = [file.status for file in also]
+            groups = group([*files, *also], by_folder=request.by_folder)
+            yield [*statuses, *named], [_with_reason(request, one) for one in groups]
+        del files[:]
+
+
+def _with_reason(request: Request, group: PlanFiles) -> PlanFiles:
+    """A plan that says whose settings count, where its files have several."""
+    if request.for_files is None or len(group.files) == 1:
+        return group
+    reason = request.for_files.reason(names_of(group))
+    return group._replace(reasons=(*group.reasons, reason)) if reason else group
+
+
+def run(request: Request, judges: PlanJudges | None = None) -> Run:
+    """Read, group, judge, by judges of the request where there are some.
+
+    Raises UnknownName, UnknownFormat, UnknownProfile, UnknownEdition, UnknownSelection
+    or PluginFault for names that nobody knows and plugins that hold nothing, and
+    WaiverFault for files of waivers.
+    """
+    judges = judges or PlanJudges(request)
+    statuses: dict[str, FileStatus] = {}
+    plans: list[JudgedPlan] = []
+    for found, groups in read_plans(request):
+        for status in found:
+            # A file that another one names may lie in a folder of its own turn.
+            if not status.followed or status.path not in statuses:
+                statuses[status.path] = status
+        while groups:
+            plans.append(judges(groups.pop(0)))
+    for silenced in judges.silenced():
+        from speccheck.validator.run.waivers.told import (  # noqa: PLC0415 - seldom
+            with_waivers_judged,
+        )
+
+        plans = with_waivers_judged(silenced, plans, statuses)
+    return Run(
+        judges.edition,
+        request.use,
+        tuple(statuses.values()),
+        tuple(plans),
+        judges.unsought,
+        judges.warnings,
+        request.settings,
+        request.is_isolated,
+        judges.second,
+    )

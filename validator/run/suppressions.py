@@ -1,0 +1,102 @@
+"""What would be judged, had nobody switched it off: silence is never hidden."""
+
+from collections.abc import Iterable, Sequence
+
+from speccheck.validator.editions.compose import ComposedEdition
+from speccheck.validator.engine.applicability import EvidenceByType
+from speccheck.validator.engine.engine import Judge
+from speccheck.validator.engine.rule_index import RuleEntry
+from speccheck.validator.engine.selection import Selection, names_of_rule, told
+from speccheck.validator.evidence.finding import ClauseLevel
+from speccheck.validator.evidence.record import Record
+
+_ASKED = "--select"  # who types it knows what is left
+
+
+class LeftOut(Record):
+    """A clause that was not judged, or not by one of its rules, and who said so."""
+
+    clause: str
+    clause_level: ClauseLevel
+    rule: str
+    by: str
+
+
+class Silences:
+    """The clauses and rules that a selection leaves out of an edition."""
+
+    def __init__(
+        self,
+        selection: Selection,
+        before: ComposedEdition,
+        after: ComposedEdition,
+        rules: Sequence[RuleEntry],
+        selected: Sequence[RuleEntry],
+    ) -> None:
+        """Compare what would be judged without the selection with what is."""
+        kept = {one.name for one in selected}
+        still = {one.clause.id for one in after.clauses if one.is_selected}
+        by_clause: dict[str, list[RuleEntry]] = {}
+        for rule in rules:
+            by_clause.setdefault(rule.clause, []).append(rule)
+        self._left_out: dict[str, list[LeftOut]] = {}
+        for judged in before.clauses:
+            clause = judged.clause
+            if not judged.is_selected:
+                continue
+            of_clause = {clause.id.lower(), clause.area.lower()}
+            silenced = [("", of_clause)]
+            if clause.id in still:
+                silenced = [
+                    (rule.name, names_of_rule(rule))
+                    for rule in by_clause.get(clause.id, ())
+                    if rule.name not in kept
+                ]
+            for rule_name, names in silenced:
+                by = _by(selection, names)
+                if by != _ASKED:
+                    one = LeftOut(clause.id, judged.level, rule_name, by)
+                    self._left_out.setdefault(clause.id, []).append(one)
+        # Without rules: only whether the clauses apply is asked.
+        concerned = before.selecting(
+            lambda one: one.is_selected and one.clause.id in self._left_out
+        )
+        self._judge = Judge(concerned, {})
+
+    def __call__(self, evidence: EvidenceByType) -> tuple[LeftOut, ...]:
+        """What is left out of what applies, or may apply, to a plan."""
+        return tuple(
+            one
+            for finding in self._judge(evidence)
+            if finding.outcome != "not_applicable"
+            for one in self._left_out[finding.clause]
+        )
+
+
+def _by(selection: Selection, names: set[str]) -> str:
+    """Who left out what bears these names: a line of settings, or an option."""
+    for name in selection.ignore:
+        if name.lower() in names:
+            return told(selection.place_of("ignore", name))
+    return told(selection.place_of("select", selection.select[0]))
+
+
+class SwitchedOff(Record):
+    """What one line of settings, or one option, switched off in a run."""
+
+    by: str
+    clauses: dict[str, list[str]]
+    rules: list[str]
+
+
+def switched_off(left_out: Iterable[LeftOut]) -> tuple[SwitchedOff, ...]:
+    """What was left out of some plans, each once, by who said so."""
+    found: dict[str, SwitchedOff] = {}
+    for one in dict.fromkeys(left_out):
+        empty = SwitchedOff(one.by, {"must": [], "should": [], "may": []}, [])
+        of_it = found.setdefault(one.by, empty)
+        if one.rule:
+            of_it.rules.append(f"{one.rule} of {one.clause}")
+        else:
+            of_it.clauses[one.clause_level].append(one.clause)
+    return tuple(found.values())

@@ -1,0 +1,314 @@
+"""What came of the waivers of a run, judged by rules after all plans.
+
+Of a waiver that silenced nothing is told only where the run can know: all that it might
+cover was judged, and all files of the folder were at hand.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from speccheck.validator.engine.locate import LocatedFinding, Location, locate
+from speccheck.validator.engine.rule_index import RuleEntry
+from speccheck.validator.engine.scopes import OF_WAIVERS
+from speccheck.validator.evidence.applied_waivers import (
+    AppliedBaseline,
+    AppliedWaiver,
+    AppliedWaivers,
+    Standing,
+)
+from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.value import Place
+from speccheck.validator.run.plan_judge import JudgedPlan, PlanJudge
+from speccheck.validator.run.plan_judges import Silenced
+from speccheck.validator.run.waivers.apply import Silence
+from speccheck.validator.run.waivers.entry import Entry, InFiles, InLines, PlanFacts
+from speccheck.validator.sources.files import is_searched
+
+if TYPE_CHECKING:
+    from speccheck.validator.run.waivers.baseline import Known
+
+_EXAMPLES = 3
+_NEAR = 5  # lines between a comment and the one that may have been meant
+_OPEN = {"unknown", "error"}
+_DECIDED = {"pass", "fail"}
+
+
+class Seen:
+    """What a run has seen: its files, its plans, and the rules that judged."""
+
+    def __init__(
+        self,
+        silenced: Silenced,
+        plans: Sequence[JudgedPlan],
+        paths: Iterable[str],
+    ) -> None:
+        """Take a run that is over."""
+        silence, self.numbers, judge = silenced
+        judged = (plans[number] for number in self.numbers)
+        self.plans: list[tuple[PlanFacts, JudgedPlan]] = [
+            *zip(silence.plans, judged, strict=True)
+        ]
+        self._silence = silence
+        own = [silence.baseline.path] if silence.baseline is not None else []
+        known = (*paths, *silence.own_files, *own)
+        self._files = {os.path.abspath(path) for path in known}
+        self._folders = [
+            os.path.abspath(one)
+            for one in judge.request.arguments
+            if os.path.isdir(one)
+        ]
+        self._judging = {
+            name
+            for rule in judge.request.selection.rules(judge.entries)
+            for name in _names_of_rule(rule)
+        }
+        self._is_whole = cache(self._has_all_of)
+
+    def has_whole(self, path: str) -> bool:
+        """Whether a file was read, and all others of its folder that could be."""
+        whole = os.path.abspath(path)
+        return whole in self._files and self._is_whole(os.path.dirname(whole))
+
+    def _has_all_of(self, folder: str) -> bool:
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            return False
+        return all(
+            os.path.join(folder, name) in self._files
+            for name in names
+            if is_searched(name)
+        )
+
+    def searched(self, folder: str) -> bool:
+        """Whether all below a folder was looked through."""
+        return any(
+            folder == one or folder.startswith(one.rstrip(os.sep) + os.sep)
+            for one in self._folders
+        )
+
+    def outcomes(self, name: str, where: Sequence[int]) -> set[str] | None:
+        """What was said of a rule or clause in these plans; None where not for sure."""
+        if name not in self._judging:
+            return None
+        found: set[str] = {
+            one.finding.outcome
+            for index in where
+            for one in self.plans[index][1].findings
+            if name in self._silence.names_of(one.finding)
+        }
+        return found if _OPEN.isdisjoint(found) else None
+
+    def has_judged(self, names: Iterable[str], where: Sequence[int]) -> bool:
+        """Whether each that is named was decided in these plans."""
+        for name in names:
+            outcomes = self.outcomes(name, where)
+            if outcomes is None or _DECIDED.isdisjoint(outcomes):
+                return False
+        return True
+
+    def with_host(self, host: str) -> bool:
+        """Whether a machine was in the run."""
+        return any(facts.host.lower() == host for facts, _ in self.plans)
+
+
+def _names_of_rule(rule: RuleEntry) -> tuple[str, ...]:
+    clause = rule.clause.lower()
+    return (rule.name.lower(), clause, rule.area, clause.partition("-")[0])
+
+
+def with_waivers_judged(
+    silenced: Silenced, plans: Sequence[JudgedPlan], paths: Iterable[str]
+) -> list[JudgedPlan]:
+    """The plans of a run, with what the rules say of the waivers that concern them."""
+    silence = silenced.silence
+    seen = Seen(silenced, plans, paths)
+    applied: dict[int, list[AppliedWaiver]] = {}
+    for index, entry in enumerate(silence.entries):
+        where = [
+            number
+            for number, (facts, _) in enumerate(seen.plans)
+            if entry.scope.concerns(facts)
+        ]
+        if where:
+            one = _applied(silence, seen, index, where)
+            applied.setdefault(seen.numbers[where[0]], []).append(one)
+    baselines: dict[int, AppliedBaseline] = {}
+    if silence.baseline is not None and plans:
+        at, baseline = _applied_baseline(silence, seen)
+        baselines[seen.numbers[at]] = baseline
+    result = list(plans)
+    for number in sorted({*applied, *baselines}):
+        evidence = AppliedWaivers(
+            tuple(applied.get(number, ())),
+            (baselines[number],) if number in baselines else (),
+            silence.today,
+        )
+        found = tuple(_judged(evidence, silence, silenced.judge))
+        plan = result[number]
+        result[number] = plan._replace(findings=(*plan.findings, *found))
+    return result
+
+
+def _judged(
+    applied: AppliedWaivers, silence: Silence, judge: PlanJudge
+) -> Iterator[LocatedFinding]:
+    """What the rules on waivers say; what does not apply is left out."""
+    plan = TrainingPlan({})
+    by_rules = judge.judge_of(plan, scopes=OF_WAIVERS)
+    for finding in by_rules({TrainingPlan: plan, AppliedWaivers: applied}):
+        if finding.outcome != "not_applicable":
+            yield LocatedFinding(finding, _locations(finding, silence))
+
+
+def _locations(finding: Finding, silence: Silence) -> tuple[Location, ...]:
+    if finding.outcome == "pass":
+        return ()
+    return tuple(
+        silence.locations.get(place) or locate(place, {}) for place in finding.places
+    )
+
+
+def _applied(
+    silence: Silence, seen: Seen, index: int, where: Sequence[int]
+) -> AppliedWaiver:
+    entry = silence.entries[index]
+    standing = _standing(silence, seen, index, where)
+    locked = (
+        *(
+            name.upper() if "-" in name else name
+            for name in silence.locked_names(entry)
+        ),
+        *silence.locked.get(index, ()),
+    )
+    return AppliedWaiver(
+        entry.waiver,
+        entry.title,
+        tuple(name.upper() if "-" in name else name for name in entry.names),
+        standing,
+        entry.faults,
+        entry.days_left,
+        tuple(dict.fromkeys(locked)),
+        _beside(silence, seen, entry, where) if standing == "idle" else 0,
+    )
+
+
+def _standing(
+    silence: Silence, seen: Seen, index: int, where: Sequence[int]
+) -> Standing:
+    entry = silence.entries[index]
+    if index in silence.used:
+        return "used"
+    is_plain = entry.has_effect and not entry.faults and index not in silence.locked
+    if not is_plain or silence.locked_names(entry) or not _has_all(seen, entry, where):
+        return "open"
+    return "idle" if seen.has_judged(entry.names, where) else "open"
+
+
+def _has_all(seen: Seen, entry: Entry, where: Sequence[int]) -> bool:
+    """Whether the run has seen all that a waiver may cover."""
+    scope = entry.scope
+    if isinstance(scope, InLines):
+        return seen.has_whole(scope.file)
+    covered = [
+        file
+        for number in where
+        for file in seen.plans[number][0].files
+        if scope.has_file(file)
+    ]
+    if not all(map(seen.has_whole, covered)):
+        return False
+    if scope.is_of_nodes:
+        hosts = scope.hosts or ()
+        return not scope.host_patterns and all(map(seen.with_host, hosts))
+    return bool(scope.files) and all(_is_searched(seen, scope, o) for o in scope.files)
+
+
+def _is_searched(seen: Seen, scope: InFiles, pattern: str) -> bool:
+    """Whether every file that a pattern means was looked for."""
+    if "/" not in pattern.removeprefix("./"):
+        return seen.searched(scope.folder)
+    parts = pattern.removeprefix("./").removeprefix("/").split("/")
+    fixed: list[str] = []
+    for part in parts[:-1]:
+        if "*" in part or "?" in part:
+            break
+        fixed.append(part)
+    folder = os.path.join(scope.folder, *fixed)
+    if len(fixed) == len(parts) - 1 and not set("*?") & set(parts[-1]) and parts[-1]:
+        return seen.has_whole(os.path.join(folder, parts[-1]))
+    return seen.searched(os.path.normpath(folder))
+
+
+def _beside(silence: Silence, seen: Seen, entry: Entry, where: Sequence[int]) -> int:
+    """The nearest line on which what is named fails and is not waived."""
+    scope = entry.scope
+    if not isinstance(scope, InLines) or entry.waiver.place.span is None:
+        return 0
+    stands = entry.waiver.place.span.line
+    lines = [
+        place.line
+        for number in where
+        for one in seen.plans[number][1].findings
+        if one.finding.outcome == "fail" and not one.finding.waiver
+        if not set(entry.names).isdisjoint(silence.names_of(one.finding))
+        for place in one.locations
+        if place.file == scope.file and place.line
+    ]
+    nearest = min(lines, key=lambda line: (abs(line - stands), line), default=0)
+    return nearest if nearest and abs(nearest - stands) <= _NEAR else 0
+
+
+def _applied_baseline(silence: Silence, seen: Seen) -> tuple[int, AppliedBaseline]:
+    """The baseline, and the plan that it concerns first."""
+    baseline = silence.baseline
+    if baseline is None:
+        raise TypeError(baseline)
+    fixed = [(one, count, at) for one, count, at in fixed_entries(silence, seen)]
+    first = min((at for *_, at in fixed), default=0)
+    used = sum((baseline.known & baseline.met).values())
+    return first, AppliedBaseline(
+        Place(baseline.path, "findings"),
+        sum(baseline.known.values()),
+        used,
+        sum(count for _, count, _ in fixed),
+        tuple(_example(one) for one, *_ in fixed[:_EXAMPLES]),
+        tuple(sorted({one.clause for one in baseline.locked if one in baseline.known})),
+    )
+
+
+def _example(one: "Known") -> str:
+    place = one.places[0]
+    where = f"{place.file} {place.key}".strip()
+    return f"{one.rule or one.clause} at {where}"
+
+
+def fixed_entries(silence: Silence, seen: Seen) -> Iterator[tuple["Known", int, int]]:
+    """Entries of the baseline that this run has judged and not met.
+
+    Gives each with how often, and the first plan that holds its file.
+    """
+    baseline = silence.baseline
+    if baseline is None:
+        return
+    by_file: dict[str, list[int]] = {}
+    for number, (facts, _) in enumerate(seen.plans):
+        for file in facts.files:
+            by_file.setdefault(os.path.abspath(file), []).append(number)
+    for one, count in baseline.gone():
+        paths = [
+            os.path.normpath(os.path.join(baseline.folder, place.file))
+            for place in one.places
+            if place.file
+        ]
+        if not paths:
+            continue
+        where = by_file.get(paths[0], [])
+        if not where or not all(map(seen.has_whole, paths)):
+            continue
+        # A value that is gone leaves a rule nothing to say.
+        if seen.outcomes(one.rule.lower() or one.clause.lower(), where):
+            yield one, count, where[0]

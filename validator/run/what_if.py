@@ -1,0 +1,69 @@
+"""One plan before and after `--what-if`: values, findings, forecasts."""
+
+from collections.abc import Sequence
+
+from speccheck.validator.changes.what_if.assignments import Assignment
+from speccheck.validator.changes.what_if.comparison import (
+    FindingChange,
+    LeafChange,
+    changed_findings,
+    changed_values,
+)
+from speccheck.validator.changes.what_if.overrides import overridden
+from speccheck.validator.engine.assemble import evidence_of, merged_leaves
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.forecast.all import forecasts
+from speccheck.validator.forecast.quantity import Forecast
+from speccheck.validator.run.plan_judge import PlanJudge
+from speccheck.validator.run.run import Run
+from speccheck.validator.sources.joining.grouping import PlanFiles
+
+
+class WhatIf(Record):
+    """A changed plan beside the one that the files make.
+
+    Attributes:
+        changes: what the user set.
+        remarks: what was kept or given up for it.
+        values: the leaves that differ.
+        findings: what is judged differently.
+        before: the run of the plan of the files alone, for its verdict.
+        after: the run of the changed plan.
+        forecasts: of the changed plan.
+
+    """
+
+    changes: tuple[Assignment, ...]
+    remarks: tuple[str, ...]
+    values: tuple[LeafChange, ...]
+    findings: tuple[FindingChange, ...]
+    before: Run
+    after: Run
+    forecasts: tuple[Forecast, ...]
+
+
+def what_if(
+    group: PlanFiles, judge: PlanJudge, changes: Sequence[Assignment]
+) -> WhatIf:
+    """Judge a plan as its files make it and as the changes would."""
+    merged = merged_leaves(group.files, judge.request.context)
+    evidence = evidence_of(group.files, merged)
+    found = overridden(merged, changes)
+    changed = evidence_of(group.files, found.leaves)
+    before, after = (
+        Run(judge.edition, judge.request.use, plan.files, (plan,))
+        for plan in (judge.judged(group, one) for one in (evidence, changed))
+    )
+    old, new = (
+        [located.finding for located in run.plans[0].findings]
+        for run in (before, after)
+    )
+    return WhatIf(
+        changes=tuple(changes),
+        remarks=found.remarks,
+        values=changed_values(evidence.plan, changed.plan),
+        findings=changed_findings(old, new),
+        before=before,
+        after=after,
+        forecasts=forecasts(changed.plan),
+    )

@@ -1,0 +1,276 @@
+"""The rounds that come next: suspects, each with nodes that are cleared.
+
+As many suspects are put into one set as the cleared nodes allow: one, where there are
+enough of them, and otherwise half of a slow set, so that slow sets are bisected.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Literal
+
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.straggler_search.judgement import Judgement
+from speccheck.validator.straggler_search.rounds import (
+    PAIR,
+    Hosts,
+    Plan,
+    Round,
+    groups,
+    pairs,
+)
+
+# Two rounds, for it takes two different partners to blame a node.
+_CONFIRMING_ROUNDS = 2
+_SPARE_LOOKS = 64
+
+
+def next_plan(judgement: Judgement) -> Plan | None:
+    """What to measure next; None where nothing is left to find out."""
+    suspects = judgement.hosts("suspect")
+    cleared = [one for one in judgement.nodes if one.verdict == "cleared"]
+    if not suspects:
+        return _anew(judgement.open) if judgement.open else None
+    # Who was never slow comes first.
+    cleared.sort(key=lambda one: one.slow_sets)
+    size = _size(judgement, suspects)
+    found = follow_up(
+        _by_set(judgement, suspects),
+        [one.host for one in cleared],
+        size,
+        _met(judgement, {*suspects}),
+    )
+    return found or _anew([one.host for one in judgement.nodes], size)
+
+
+def _anew(hosts: Sequence[str], size: int = 0) -> Plan | None:
+    """A tournament of its own, in smaller sets, where the last told nothing."""
+    if len(hosts) <= 1:
+        return None
+    if size > 2 * PAIR:
+        return groups(hosts, size // 2)
+    return pairs(hosts)
+
+
+def _size(judgement: Judgement, suspects: Iterable[str]) -> int:
+    """The smallest sets in which a suspect was slow."""
+    wanted = {*suspects}
+    return min(
+        len(trial.hosts)
+        for one in judgement.nodes
+        if one.host in wanted
+        for trial in one.slow_trials
+    )
+
+
+def _by_set(judgement: Judgement, suspects: Iterable[str]) -> list[list[str]]:
+    """Suspects, those together that were slow in one set."""
+    wanted = {*suspects}
+    taken: set[str] = set()
+    found: list[list[str]] = []
+    for one in judgement.nodes:
+        if one.host not in wanted or one.host in taken:
+            continue
+        smallest = min(one.slow_trials, key=lambda trial: _left(trial.hosts, wanted))
+        mates = [host for host in smallest.hosts if host in wanted - taken]
+        taken.update(mates)
+        found.append(mates)
+    return found
+
+
+def _left(hosts: Iterable[str], wanted: set[str]) -> int:
+    return sum(host in wanted for host in hosts)
+
+
+def _met(judgement: Judgement, suspects: set[str]) -> dict[str, set[str]]:
+    """With whom each suspect has measured."""
+    found: dict[str, set[str]] = {host: set() for host in suspects}
+    for one in judgement.conditions:
+        for trial in one.sets.trials:
+            for host in suspects.intersection(trial.hosts):
+                found[host].update(trial.hosts)
+    return found
+
+
+def follow_up(
+    suspects: Sequence[Sequence[str]],
+    cleared: Sequence[str],
+    size: int,
+    met: dict[str, set[str]],
+) -> Plan | None:
+    """Rounds of sets of that size; None where too few nodes are cleared for any.
+
+    Args:
+        suspects: those together that were slow in one set.
+        cleared: who fills the sets.
+        size: of the sets in which the suspects were slow, so that they can be compared.
+        met: with whom each suspect has measured; others are preferred.
+
+    """
+    together = _suspects_in_a_set(suspects, len(cleared), size)
+    if together is None:
+        return None
+    pieces = [
+        tuple(one[start : start + together])
+        for one in suspects
+        for start in range(0, len(one), together)
+    ]
+    rounds: list[Round] = []
+    # A half of a slow set is divided again before anything in it is confirmed.
+    for _ in range(_CONFIRMING_ROUNDS if together == 1 else 1):
+        rounds.extend(_rounds(pieces, cleared, size, met, len(rounds)))
+    if not rounds:
+        return None
+    return Plan("pairs" if size == PAIR else "groups", tuple(rounds))
+
+
+def _suspects_in_a_set(
+    suspects: Sequence[Sequence[str]], cleared: int, size: int
+) -> int | None:
+    """How many suspects share a set: the fewest for which one round is enough."""
+    largest = max(map(len, suspects))
+    most = min(max(1, largest // 2), size - 1) if size > 1 else 1
+    for number in range(1, most + 1):
+        sets = sum(-(-len(one) // number) for one in suspects)
+        if sets * (size - number) <= cleared:
+            return number
+    return most if size - most <= cleared else None
+
+
+def _rounds(
+    pieces: Sequence[Hosts],
+    cleared: Sequence[str],
+    size: int,
+    met: dict[str, set[str]],
+    turn: int,
+) -> list[Round]:
+    """Each piece once, in as many rounds as the cleared nodes need."""
+    rounds: list[Round] = []
+    left = list(pieces)
+    while left:
+        # Another start each time: partners are others also where all are met.
+        start = (turn + len(rounds)) * max(1, size - 1) % max(1, len(cleared))
+        free = dict.fromkeys([*cleared[start:], *cleared[:start]])
+        sets: list[Hosts] = []
+        while left and len(free) >= size - len(left[0]):
+            piece = left.pop(0)
+            partners = _partners(piece, free, size - len(piece), met)
+            for host in partners:
+                del free[host]
+            for host in piece:
+                met.setdefault(host, set()).update(partners)
+            sets.append((*piece, *partners))
+        if not sets:  # the rest of a set is smaller than what fills it
+            break
+        rounds.append(tuple(sets))
+    return rounds
+
+
+def _partners(
+    piece: Hosts, free: dict[str, None], number: int, met: dict[str, set[str]]
+) -> list[str]:
+    """Free nodes, those first that nobody of the piece has met."""
+    known: set[str] = set().union(*(met.get(host, set()) for host in piece))
+    looked = [*islice(free, 4 * number + _SPARE_LOOKS)]
+    looked.sort(key=lambda host: host in known)
+    return looked[:number]
+
+
+Answer = Literal["slow", "suspects", "inconclusive", "none_slow"]
+_EXIT_CODES: dict[Answer, int] = {
+    "slow": 1,
+    "suspects": 3,
+    "inconclusive": 3,
+    "none_slow": 0,
+}
+_UNREADABLE = 2
+
+
+class Planned(Record):
+    """What the plan asked for, and what of it is not in the results."""
+
+    nodes: int
+    missing: tuple[str, ...]
+    sets: int
+    sets_measured: int
+
+
+class Outcome(Record):
+    """The answer to: is a node slow, and what is to be done next.
+
+    following: the next plan; None where nothing is left to find out.
+    """
+
+    answer: Answer
+    exit_code: int
+    judgement: Judgement
+    planned: Planned | None
+    following: Plan | None
+    not_read: tuple[str, ...]
+
+
+def outcome_of(
+    judgement: Judgement, plans: Iterable[Plan], not_read: tuple[str, ...]
+) -> Outcome:
+    """The answer; nobody is cleared by what is missing."""
+    planned = _planned(judgement, tuple(plans))
+    is_missing = planned is not None and bool(planned.missing)
+    answer: Answer
+    if judgement.hosts("slow"):
+        answer = "slow"
+    elif judgement.accused:
+        answer = "suspects"
+    elif judgement.open or not judgement.nodes or is_missing:
+        answer = "inconclusive"
+    else:
+        answer = "none_slow"
+    return Outcome(
+        answer,
+        _UNREADABLE if not_read else _EXIT_CODES[answer],
+        judgement,
+        planned,
+        next_plan(judgement),
+        not_read,
+    )
+
+
+def _planned(judgement: Judgement, plans: tuple[Plan, ...]) -> Planned | None:
+    if not plans:
+        return None
+    hosts = dict.fromkeys(host for plan in plans for host in plan.hosts)
+    known = _Names([*(one.host for one in judgement.nodes), *judgement.open])
+    measured = {
+        frozenset(trial.hosts)
+        for one in judgement.conditions
+        for trial in one.sets.trials
+    }
+    sets = [one for plan in plans for sets in plan.rounds for one in sets]
+    done = sum(frozenset(map(known.measured, one)) in measured for one in sets)
+    missing = tuple(host for host in hosts if not known.measured(host))
+    return Planned(len(hosts), missing, len(sets), done)
+
+
+class _Names:
+    """Names as results have them: a plan may leave out the domain, or add it."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = {*names}
+        self._by_short: dict[str, str | None] = {}
+        for name in self._names:
+            short = _short(name)
+            self._by_short[short] = None if short in self._by_short else name
+
+    def measured(self, name: str) -> str:
+        """The name in the results; empty where they have none, or several."""
+        if name in self._names:
+            return name
+        found = self._by_short.get(_short(name)) or ""
+        # Two that have different domains are two nodes.
+        return found if found and "" in {_domain(found), _domain(name)} else ""
+
+
+def _short(name: str) -> str:
+    return name.partition(".")[0].lower()
+
+
+def _domain(name: str) -> str:
+    return name.partition(".")[2]
