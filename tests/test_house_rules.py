@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 
 from speccheck.validator.editions.edition import editions, load_edition
-from speccheck.validator.evidence.training_plan import leaf_names
+from speccheck.validator.evidence.plan import leaf_names
 from speccheck.validator.rule import Rule
 
 ROOT = Path(__file__).resolve().parents[1]

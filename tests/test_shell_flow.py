@@ -2,7 +2,7 @@
 
 import pytest
 
-from speccheck.validator.sources.scripts.shell import Script, parse_script
+from speccheck.validator.sources.shell.script import Script, parse_script
 
 
 def runs(script: Script) -> list[list[str]]:

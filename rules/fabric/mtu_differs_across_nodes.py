@@ -23,7 +23,7 @@ Good::
 from speccheck.validator.comparison.differences import Compared, differing
 from speccheck.validator.comparison.keyed import by_key
 from speccheck.validator.comparison.verdicts import Advice, verdicts
-from speccheck.validator.evidence.fleet.fleet import Fleet
+from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule
 
 _PORTS = Compared("rdma_ports.active_mtu_bytes", "MTU of RDMA ports", is_needed=False)

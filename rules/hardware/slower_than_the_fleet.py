@@ -28,7 +28,7 @@ from speccheck.validator.comparison.outlier_verdicts import (
 )
 from speccheck.validator.comparison.outliers import Noise, outliers
 from speccheck.validator.comparison.rates import rates_of
-from speccheck.validator.evidence.fleet.fleet import Fleet
+from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Numbers, Verdicts, rule
 
 

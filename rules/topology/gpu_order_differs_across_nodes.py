@@ -23,7 +23,7 @@ Good::
 from speccheck.validator.comparison.differences import Compared, differing
 from speccheck.validator.comparison.places import are_places_fixed
 from speccheck.validator.comparison.verdicts import Advice, verdicts
-from speccheck.validator.evidence.fleet.fleet import Fleet
+from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule
 
 _ORDER = Compared("gpus.order", "GPUs in order")

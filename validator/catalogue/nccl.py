@@ -4,8 +4,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from speccheck.validator.catalogue.files import read_compiled
-from speccheck.validator.evidence.nccl_text import release
-from speccheck.validator.evidence.nccl_variables import NcclVariables, Platform
+from speccheck.validator.evidence.nccl_variables import NcclVariables, Platform, release
 
 if TYPE_CHECKING:
     from speccheck.validator.evidence.variable_relations import Relations

@@ -15,9 +15,8 @@ from speccheck.validator.certification.grants import Obstacle, coverage, grants
 from speccheck.validator.certification.identity import type_digest
 from speccheck.validator.certification.results import ClauseResult
 from speccheck.validator.editions.edition import Edition, UseTerms
-from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.evidence.finding import Finding, Waiver
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.evidence.waiver import Waiver
 from speccheck.validator.rule.clause_outcome import by_clause
 
 _NOWHERE = Place("", "", ())

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from speccheck.validator.evidence.fleet.fleet import Group, Shared
+from speccheck.validator.evidence.fleet import Group, Shared
 
 
 def by_key(shared: Shared | None) -> Iterator[tuple[str, Shared]]:

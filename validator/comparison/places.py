@@ -1,6 +1,6 @@
 """Whether places on the bus tell anything of a machine."""
 
-from speccheck.validator.evidence.fleet.fleet import Fleet
+from speccheck.validator.evidence.fleet import Fleet
 
 _BARE = "none"
 

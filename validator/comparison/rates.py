@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from speccheck.validator.comparison.outliers import MIB, Reading
-from speccheck.validator.evidence.fleet.fleet import Fleet
-from speccheck.validator.evidence.fleet.leaves import RATES
+from speccheck.validator.evidence.fleet import RATES, Fleet
 
 _GIGA, _TERA = 1e9, 1e12
 # Label, unit, how many of the own unit make one of it, and of what it is a number.

@@ -19,7 +19,7 @@ from speccheck.validator.comparison.wording import (
     short,
 )
 from speccheck.validator.evidence.finding import Action
-from speccheck.validator.evidence.fleet.fleet import Fleet
+from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.rule import Verdict, Verdicts, fail, passed, unknown

@@ -12,7 +12,7 @@ from speccheck.validator.editions.edition_models import (
     RaiseSource,
 )
 from speccheck.validator.editions.lifecycle import DRAFT, version_of
-from speccheck.validator.evidence.training_plan import leaf_names
+from speccheck.validator.evidence.plan import leaf_names
 
 COMPUTED_FACTS = ("cluster.size_class", "profile.use")
 _RANK = {"may": 0, "should": 1, "must": 2}

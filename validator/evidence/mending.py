@@ -8,7 +8,7 @@ key counts in the leaf's unit, and another value may stand in its place.
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from speccheck.validator.evidence.fix import (
+from speccheck.validator.evidence.finding import (
     Change,
     Fix,
     Scalar,
@@ -21,7 +21,7 @@ from speccheck.validator.evidence.value import Place, Value
 
 if TYPE_CHECKING:
     from speccheck.validator.evidence.environment import Variable
-    from speccheck.validator.evidence.key_rows import KeyRow
+    from speccheck.validator.evidence.framework_keys import KeyRow
     from speccheck.validator.evidence.stated_keys import (
         KeyedFile,
         LoadedAs,

@@ -3,8 +3,7 @@
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 
-from speccheck.validator.evidence.fleet.fleet import Group, Shared
-from speccheck.validator.evidence.fleet.leaves import VARIABLES
+from speccheck.validator.evidence.fleet import VARIABLES, Group, Shared
 from speccheck.validator.fleet.shared_values import Profile
 
 NOT_SET = "not set"

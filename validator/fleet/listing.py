@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
-from speccheck.validator.evidence.fleet.fleet import Unread
+from speccheck.validator.evidence.fleet import Unread
 from speccheck.validator.evidence.record import Record
 
 _LINES = (".jsonl", ".ndjson")

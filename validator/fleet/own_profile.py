@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Literal
 
-from speccheck.validator.evidence.fleet.fleet import Samples, Shared
-from speccheck.validator.evidence.fleet.leaves import RATES, VARIABLES
+from speccheck.validator.evidence.fleet import RATES, VARIABLES, Samples, Shared
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.golden import Range
 

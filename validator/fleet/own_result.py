@@ -5,7 +5,7 @@ from sys import intern
 from typing import Any, get_args
 
 from speccheck.validator.evidence.finding import Action, Finding, Level
-from speccheck.validator.evidence.fleet.fleet import FleetNode
+from speccheck.validator.evidence.fleet import FleetNode
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.reading import Report
 

@@ -7,7 +7,7 @@ two of them make one: that is how a fleet is judged by several cores.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from speccheck.validator.evidence.fleet.fleet import FleetNode, Unread
+from speccheck.validator.evidence.fleet import FleetNode, Unread
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.counters import CounterStore
 from speccheck.validator.fleet.distributions import Distributions

@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator
 from datetime import datetime
 from typing import Any, BinaryIO
 
-from speccheck.validator.evidence.fleet.fleet import Unread
+from speccheck.validator.evidence.fleet import Unread
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.decoding import decoded
 from speccheck.validator.fleet.listing import Chunk, is_result

@@ -4,8 +4,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from speccheck.validator.evidence.fleet.fleet import Samples
-from speccheck.validator.evidence.fleet.leaves import SAMPLED
+from speccheck.validator.evidence.fleet import SAMPLED, Samples
 from speccheck.validator.fleet.distributions import moved
 
 Sample = tuple[str, int, float]  # leaf, number of the part, value

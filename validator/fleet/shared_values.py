@@ -7,7 +7,7 @@ each of ten thousand nodes.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from speccheck.validator.evidence.fleet.leaves import SHARED, VARIABLES, SharedLeaf
+from speccheck.validator.evidence.fleet import SHARED, VARIABLES, SharedLeaf
 from speccheck.validator.evidence.node.part import NOT_IN_SNAPSHOT
 
 Content = Mapping[str, Any]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from speccheck.validator.engine.request import Request
-from speccheck.validator.evidence.fleet.fleet import FleetNode, Unread
+from speccheck.validator.evidence.fleet import FleetNode, Unread
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.listing import Chunk
 from speccheck.validator.fleet.node_judge import NodeJudge

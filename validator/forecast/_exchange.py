@@ -1,7 +1,7 @@
 """Traffic of one GPU in a step, and the wires that it takes, as the plan tells them."""
 
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast._job import (
     context_ranks,

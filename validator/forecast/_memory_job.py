@@ -3,7 +3,7 @@
 Nothing is guessed: a leaf that is not known makes an interval or is named as missing.
 """
 
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast.plan_facts import degree, stage_of, trains_adapter
 from speccheck.validator.models.activation_memory import (

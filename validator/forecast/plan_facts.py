@@ -1,6 +1,6 @@
 """What forecasts and rules ask of a plan before any model is at hand."""
 
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 
 
 def trains_adapter(plan: TrainingPlan) -> bool:

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from speccheck.validator.evidence.measurement.collective import (
     CollectiveRun,
     CollectiveRuns,
+    path_of,
+    uses_nccl,
 )
 from speccheck.validator.evidence.measurement.conditions import Conditions
-from speccheck.validator.evidence.measurement.path import path_of, uses_nccl
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.forecast.collective_series import all_points, seconds_at
 from speccheck.validator.forecast.curve_bounds import Bounds, bounds_of

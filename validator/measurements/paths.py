@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 
-from speccheck.validator.evidence.measurement.communicator import (
+from speccheck.validator.evidence.measurement.collective import (
     Communicator,
     Communicators,
+    path_words,
 )
-from speccheck.validator.evidence.measurement.path import path_words
 from speccheck.validator.evidence.record import Record
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from statistics import median
 
-from speccheck.validator.evidence.measurement.copying import CopyTest, CopyTests
-from speccheck.validator.evidence.measurement.multiplication import MatrixProducts
-from speccheck.validator.evidence.measurement.transfer import (
+from speccheck.validator.evidence.measurement.device import (
+    CopyTest,
+    CopyTests,
+    MatrixProducts,
     RdmaTransfer,
     RdmaTransfers,
 )

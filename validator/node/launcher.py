@@ -22,7 +22,7 @@ API; Kubeflow training-operator (PET_NNODES); Ray src/ray/common/constants.h.
 
 from collections.abc import Iterable, Mapping
 
-from speccheck.validator.evidence.node.launch import MOST_NUMBER, NAME, Launch, wrong
+from speccheck.validator.evidence.node.node import MOST_NUMBER, NAME, Launch, wrong
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.node.host_names import HostNamesError, unfold
 

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeVar
 
 from speccheck.validator.evidence.node.gpu import Gpu, Gpus
-from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.node import Node
-from speccheck.validator.evidence.node.pci import (
+from speccheck.validator.evidence.node.host import (
     NVIDIA_VENDOR,
     NVSWITCH_CLASS,
+    Host,
     PciDevice,
     PciDevices,
 )
+from speccheck.validator.evidence.node.node import Node
 from speccheck.validator.evidence.node.rdma import RdmaDevices, RdmaPort, RdmaPorts
 from speccheck.validator.evidence.record import Record
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from speccheck.validator.catalogue.xids import xid_catalogue
+from speccheck.validator.catalogue.nodes import xid_catalogue
 from speccheck.validator.simulation.shape import NOT_SUPPORTED
 
 Snapshot = dict[str, Any]

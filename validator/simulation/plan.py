@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from speccheck.validator.evidence.nearest import nearest
+from speccheck.validator.evidence.spelling import nearest
 from speccheck.validator.evidence.value import KeyPath, dotted
 from speccheck.validator.simulation.faults import FAULTS
 from speccheck.validator.sources.documents.document import Document, ReadError

@@ -6,9 +6,24 @@ if it had been seen. Each leaf knows the line that it stands on.
 
 from collections.abc import Callable, Iterable, Mapping
 
+from speccheck.validator.catalogue.names import UnknownName
+from speccheck.validator.evidence.measurement.collective import (
+    CollectiveRuns,
+    Communicators,
+)
+from speccheck.validator.evidence.measurement.device import CopyTests, MatrixProducts
 from speccheck.validator.evidence.node.node import Node
 from speccheck.validator.evidence.node.part import SnapshotFile
-from speccheck.validator.evidence.value import KeyPath, Place, Span, Status, dotted
+from speccheck.validator.evidence.value import (
+    KeyPath,
+    Place,
+    Span,
+    Status,
+    Value,
+    dotted,
+)
+from speccheck.validator.sources.context import gpu_facts
+from speccheck.validator.sources.reader import FactSheet, Reading
 
 Scalar = str | int | float | bool
 # A value, or why there is none: {"status": "not_supported"}.
@@ -179,3 +194,32 @@ def line_span(line_number: int, line: str) -> Span:
     text = line.strip()
     column = len(line) - len(line.lstrip()) + 1
     return Span(line_number, column, max(1, len(text)))
+
+
+def measurement_reading(node: Node, sheet: FactSheet) -> Reading:
+    """Measurements, the GPU they were taken on and the release of NCCL.
+
+    The nodes of a test are not those of the job: nothing is said of them.
+    """
+    gpus = (
+        one.gpu
+        for several in (CollectiveRuns, CopyTests, MatrixProducts)
+        for one in node.several(several).shown
+    )
+    gpu = _shared(gpus)
+    if gpu is not None:
+        try:
+            gpu_facts(sheet, str(gpu.value), gpu.places[0])
+        except UnknownName as error:
+            sheet.unusable("cluster.accelerator", str(error), gpu.places[0])
+    version = _shared(one.nccl_version for one in node.several(Communicators).shown)
+    if version is not None:
+        note = f"{version.name} of the log"
+        sheet.derive("run.nccl_version", version.value, note, *version.places)
+    return Reading(sheet, node=node)
+
+
+def _shared(values: Iterable[Value[str]]) -> Value[str] | None:
+    """The first of these, where all that are known say the same."""
+    known = [one for one in values if one.is_known]
+    return known[0] if len({one.value for one in known}) == 1 else None

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from speccheck.validator.evidence.framework_version import parse_version
+from speccheck.validator.evidence.framework_keys import parse_version
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.reader import FactSheet
 
 # The hardware catalogue is imported where a name is looked up: few runs give one.
 if TYPE_CHECKING:

@@ -3,22 +3,57 @@
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Literal
+from typing import Any, Literal
 
+from speccheck.validator.evidence.plan import leaf_names
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.sources.composing.gaps import without_defaults
+from speccheck.validator.evidence.value import Value
 from speccheck.validator.sources.documents.document import Document, ReadError
 from speccheck.validator.sources.documents.reading import read_stream, read_text
 from speccheck.validator.sources.reader import (
     CaptureReader,
+    Fact,
     Gap,
     Reader,
     Reading,
     Role,
     ScriptReader,
+    Source,
 )
 from speccheck.validator.sources.registry import Detection, Readers
-from speccheck.validator.sources.source import Source
+
+# What no setting changes: the framework is the same whatever a parent says.
+_CERTAIN = frozenset({"run.framework", "run.uses_torch"})
+
+
+def without_defaults(reading: Reading, gaps: tuple[Gap, ...]) -> Reading:
+    """The reading with the framework's defaults unknown: the missing file may differ.
+
+    Changes the fact sheet, which is the reading's own.
+    """
+    gap = gaps[0]
+    reading.facts.facts[:] = [
+        Fact(fact.name, None, "unknown", (gap.place,), gap.reason)
+        if fact.status == "default" and fact.name not in _CERTAIN
+        else fact
+        for fact in reading.facts.facts
+    ]
+    return reading
+
+
+def with_reasons(
+    leaves: dict[str, Value[Any]], gaps: Iterable[Gap]
+) -> dict[str, Value[Any]]:
+    """The leaves, and for each that nothing speaks of the gap that it may lie in."""
+    gap = next(iter(gaps), None)
+    if gap is None:
+        return leaves
+    reasons = {
+        name: Value[Any](name, places=(gap.place,), note=gap.reason)
+        for name in leaf_names()
+    }
+    return {**reasons, **leaves}
+
 
 FileState = Literal["judged", "unrecognised", "template", "unreadable", "excluded"]
 Excludes = Callable[[str], object]  # whether a file or folder is not searched
@@ -213,7 +248,7 @@ def _unread(source: Source | None, readers: Readers, status: FileStatus) -> File
     """A template says what it will be; anything else could not be read."""
     if status.state != "template" or source is None:
         return status
-    from speccheck.validator.sources.template_format import (  # noqa: PLC0415 - rare
+    from speccheck.validator.sources.registry import (  # noqa: PLC0415 - rare
         template_format,
     )
 
@@ -282,7 +317,7 @@ def _read_document(
     parents: tuple[Source, ...] = ()
     gaps: tuple[Gap, ...] = ()
     if reader.parents is not None or (reader.interpolates and "${" in document.text):
-        from speccheck.validator.sources.composing.composition import (  # noqa: PLC0415 - dear
+        from speccheck.validator.sources.composition import (  # noqa: PLC0415 - dear
             compose,
         )
 

@@ -30,7 +30,7 @@ _WORDS = {"not_supported": "not supported", "not_permitted": "not permitted"}
 _NOTHING = object()
 NOT_IN_SNAPSHOT = "not in the snapshot"
 
-
+Texts = tuple[str | None, ...]
 Frame = tuple[str, tuple[Place, ...], str]
 
 

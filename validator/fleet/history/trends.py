@@ -103,7 +103,7 @@ class Window:
         query = f"SELECT id FROM {table} WHERE name = ?"  # noqa: S608 - our own
         row = self.connection.execute(query, (name,)).fetchone()
         if row is None:
-            from speccheck.validator.evidence.nearest import (  # noqa: PLC0415 - rare
+            from speccheck.validator.evidence.spelling import (  # noqa: PLC0415 - rare
                 nearest,
             )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from speccheck.validator.evidence.fleet.leaves import VARIABLES
+from speccheck.validator.evidence.fleet import VARIABLES
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.distributions import NOT_SET
 from speccheck.validator.fleet.history.trends import Window

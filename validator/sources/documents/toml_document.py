@@ -5,23 +5,19 @@ from tomllib import TOMLDecodeError, loads
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.sources.documents.document import (
+    MAXIMUM_DEPTH,
     Document,
     Extent,
     LineTable,
     ReadError,
     TreeNode,
-)
-from speccheck.validator.sources.documents.limits import (
-    MAXIMUM_DEPTH,
     demand_depth,
     long_integer,
-    too_deep,
-    too_deep_in_brackets,
-)
-from speccheck.validator.sources.documents.template import (
     placeholder,
     template_error,
     template_marker,
+    too_deep,
+    too_deep_in_brackets,
 )
 
 _SINGLE_LINE_STRING = r"\"(?:[^\"\\\n]++|\\.)*+\"?|'[^'\n]*+'?"

@@ -9,8 +9,7 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from speccheck.validator.evidence.value import Span
-from speccheck.validator.sources.documents.document import ReadError
-from speccheck.validator.sources.documents.limits import MAXIMUM_DEPTH
+from speccheck.validator.sources.documents.document import MAXIMUM_DEPTH, ReadError
 
 # The capture of 8 GPUs has 4,300; that of a large topology 400.
 MAXIMUM_ELEMENTS = 1_000_000

@@ -11,7 +11,8 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.sources.files import ReadFile
+from speccheck.validator.sources.files import ReadFile, read_file
+from speccheck.validator.sources.registry import Readers
 
 # Parts of one configuration share next to nothing; two variants of one nearly all.
 _MOST_SHARED = 0.3
@@ -333,3 +334,63 @@ def _pools(
     ]
     pools.append((named, "named together, one file of each kind", "role"))
     return [row for row in pools if len(row[0]) > 1]
+
+
+_SUFFIXES = (".yaml", ".yml", ".json", ".hjson", ".toml")
+_MOST_FOLDERS_UP = 6
+_MOST_FILES = 100
+
+
+def followed(files: Sequence[ReadFile], readers: Readers) -> list[ReadFile]:
+    """The files that the given ones name, and those that they name in turn."""
+    known = {os.path.normpath(file.status.path) for file in files}
+    bases = {os.path.basename(path) for path in known}
+    found: list[ReadFile] = []
+    waiting = list(files)
+    while waiting and len(found) < _MOST_FILES:
+        file = waiting.pop(0)
+        for target in _targets(file):
+            if os.path.basename(target) in bases:
+                continue
+            path = _find(file.status.path, target)
+            if path is None or path in known:
+                continue
+            known.add(path)
+            bases.add(os.path.basename(path))
+            _, read = read_file(path, named=False, readers=readers)
+            new = [
+                one._replace(status=one.status._replace(followed=True)) for one in read
+            ]
+            found += new
+            waiting += new
+    return found
+
+
+def _targets(file: ReadFile) -> Iterator[str]:
+    for reading in file.readings:
+        for reference in reading.references:
+            target = reference.target
+            if target.endswith(_SUFFIXES) and not os.path.isabs(target):
+                yield target
+
+
+def _find(path: str, target: str) -> str | None:
+    """Where a name leads: beside the file, in the working folder, or above the file."""
+    folder = os.path.dirname(path)
+    for home in (folder, "", *_above(folder)):
+        candidate = os.path.normpath(os.path.join(home, target))
+        if os.path.isfile(candidate):
+            return candidate
+    return None
+
+
+def _above(folder: str) -> list[str]:
+    """The folders above one, up to the top of its repository; none outside of one."""
+    here = os.path.abspath(folder)
+    found: list[str] = []
+    for _ in range(_MOST_FOLDERS_UP):
+        if os.path.exists(os.path.join(here, ".git")):
+            return found
+        here = os.path.dirname(here)
+        found.append(os.path.relpath(here))
+    return []
