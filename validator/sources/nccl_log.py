@@ -1,4 +1,9 @@
-"""From what was heard to the parts of the evidence."""
+"""The log of NCCL, of all ranks and communicators in one text, as evidence.
+
+A line is a message of a thread; threads speak of a communicator by its address, or
+without naming it. Listener takes the messages in their order, Members says which rank
+of which communicator each concerns, and the leaves of each communicator are made last.
+"""
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -44,7 +49,7 @@ class Writer(Record):
         return self.host, self.process
 
 
-class Line(Record):
+class LogLine(Record):
     """One message, and where the line stands on which it begins.
 
     stands_for_more: Ray leaves out lines that are alike, and says how many.
@@ -60,7 +65,7 @@ class Line(Record):
 NOBODY = Writer()
 
 
-def lines_of(log: str) -> Iterator[Line]:
+def lines_of(log: str) -> Iterator[LogLine]:
     """All messages of NCCL, in their order; threads may share a line."""
     writers = _Writers()
     for number, whole in enumerate(log.splitlines(), 1):
@@ -71,7 +76,7 @@ def lines_of(log: str) -> Iterator[Line]:
         if not starts:
             if VERSION.search(line):
                 span = line_span(number, whole)
-                yield Line(NOBODY, is_warning=False, text=line.strip(), span=span)
+                yield LogLine(NOBODY, is_warning=False, text=line.strip(), span=span)
             continue
         span = line_span(number, whole)
         begin = 0
@@ -83,7 +88,7 @@ def lines_of(log: str) -> Iterator[Line]:
                 _, length = writers.of(said[-_MOST_BEFORE:])
                 said = said[: len(said) - length]
             text, *left_out = said.split(_LEFT_OUT, 1)
-            yield Line(writer, is_warning, text.strip(), span, bool(left_out))
+            yield LogLine(writer, is_warning, text.strip(), span, bool(left_out))
 
 
 def _starts(line: str) -> list[tuple[int, bool]]:
@@ -155,7 +160,7 @@ class Settings:
         """Start without any."""
         self.taken: dict[tuple[str, str | None, str], Span] = {}
 
-    def hear(self, line: Line) -> bool:
+    def hear(self, line: LogLine) -> bool:
         """Put down a line that tells of a variable."""
         text = line.text
         if " to " not in text:
@@ -427,7 +432,7 @@ class Listener:
         self.has_heard = False
         self.is_summary = False  # not all lines are there
 
-    def hear(self, line: Line) -> None:
+    def hear(self, line: LogLine) -> None:
         """Put down what a line says."""
         text = line.text
         self.is_summary |= line.stands_for_more
@@ -444,7 +449,7 @@ class Listener:
         elif text.startswith(("Trees [", "Setting affinity")):
             self.members.building(line.writer)
 
-    def _of_process(self, line: Line, name: str, value: Hashable) -> None:
+    def _of_process(self, line: LogLine, name: str, value: Hashable) -> None:
         process = line.writer.of_process
         facts = self.processes.get(process)
         if facts is None:
@@ -453,7 +458,7 @@ class Listener:
             facts.note(name, value, line.span)
         self.has_heard = True
 
-    def _communicator(self, line: Line, address: str, rank: int, ranks: int) -> None:
+    def _communicator(self, line: LogLine, address: str, rank: int, ranks: int) -> None:
         text, writer = line.text, line.writer
         id_ = _id(text)
         if "Destroy" in text or "Abort" in text:
@@ -473,7 +478,7 @@ class Listener:
             if match[3]:
                 member.facts.note("is_mnnvl", match[3] != "0", line.span)
 
-    def _link(self, line: Line) -> bool:
+    def _link(self, line: LogLine) -> bool:
         match = _LINK.match(line.text)
         if match is None:
             return False
@@ -501,7 +506,7 @@ class Listener:
         self.has_heard = True
         return True
 
-    def _of_rank(self, line: Line) -> bool:
+    def _of_rank(self, line: LogLine) -> bool:
         """What a rank says of its communicator, without naming it."""
         text = line.text
         if "Bytes -> Algo" in text:
@@ -534,7 +539,7 @@ class Listener:
             return False
         return True
 
-    def _connected(self, line: Line) -> bool:
+    def _connected(self, line: LogLine) -> bool:
         text, facts = line.text, self._speaking(line)
         for words, name in _CONNECTED.items():
             if text.startswith(words):
@@ -545,10 +550,10 @@ class Listener:
                 return True
         return False
 
-    def _speaking(self, line: Line) -> Facts:
+    def _speaking(self, line: LogLine) -> Facts:
         return self.members.speaking(line.writer, line.span).facts
 
-    def _tuned(self, line: Line) -> bool:
+    def _tuned(self, line: LogLine) -> bool:
         """What rank 0 took for a size; nothing where it is rank 0 of several."""
         match = _TUNED_LINE.search(line.text)
         if match is None:
@@ -564,7 +569,7 @@ class Listener:
         facts.note("tuned", choice, line.span)
         return True
 
-    def _network(self, line: Line) -> bool:
+    def _network(self, line: LogLine) -> bool:
         """What a process says of its libraries, plugins and adapters."""
         text = line.text
         if line.writer == NOBODY or "version" in text:
@@ -587,13 +592,13 @@ class Listener:
             return self._adapters(line)
         return self._failure(line) or text.startswith("DMA-BUF is available")
 
-    def _version(self, line: Line) -> None:
+    def _version(self, line: LogLine) -> None:
         if (match := VERSION.search(line.text)) is not None:
             self._of_process(line, "nccl_version", match[1])
             if match[2]:
                 self._of_process(line, "cuda_version", match[2])
 
-    def _reach(self, line: Line) -> bool:
+    def _reach(self, line: LogLine) -> bool:
         if (match := _ADAPTER_REACH.search(line.text)) is not None:
             name = "gpudirect_adapters" if match[1] == "Enabled" else _OUT_OF_REACH
             self._of_process(line, name, match[2])
@@ -603,7 +608,7 @@ class Listener:
             self._of_process(line, f"{start}gpudirect_pairs", pair)
         return match is not None
 
-    def _plugin(self, line: Line) -> bool:
+    def _plugin(self, line: LogLine) -> bool:
         text = line.text
         if "sing internal" in text or "No plugin found" in text:
             name = "tuner_plugin" if text.startswith("TUNER") else "internal_network"
@@ -616,7 +621,7 @@ class Listener:
         self._multipath(line)
         return True
 
-    def _adapters(self, line: Line) -> bool:
+    def _adapters(self, line: LogLine) -> bool:
         text = line.text
         if (match := _INTERFACE.match(text)) is not None:
             self._of_process(line, f"has_{match[1]}", match[1])
@@ -629,14 +634,14 @@ class Listener:
         self._multipath(line)
         return self._failure(line) or match is not None or "adapters" in text
 
-    def _failure(self, line: Line) -> bool:
+    def _failure(self, line: LogLine) -> bool:
         for words, failure in _FAILURES.items():
             if words in line.text:
                 self._of_process(line, "verbs_failure", failure)
                 return True
         return False
 
-    def _multipath(self, line: Line) -> None:
+    def _multipath(self, line: LogLine) -> None:
         if (match := _MULTIPATH.search(line.text)) is not None:
             self._of_process(line, "mrc_version", match[1])
 
@@ -741,7 +746,9 @@ _MOST_OF = (
 
 def add_communicators(capture: Capture, text: str) -> bool:
     """Add the communicators and variables of a text; whether it tells of any."""
-    listener = _heard(text)
+    listener = Listener()
+    for line in lines_of(text):
+        listener.hear(line)
     groups = grouped(listener.members.all)
     if not groups and listener.processes:
         groups = [Group("", 0)]  # NCCL spoke, and of no communicator
@@ -761,7 +768,7 @@ def add_communicators(capture: Capture, text: str) -> bool:
 
 
 def has_lines(text: str) -> bool:
-    """Whether NCCL says anything in a text that is known."""
+    """Return whether NCCL says anything in a text that is known."""
     listener = Listener()
     for line in lines_of(text):
         listener.hear(line)
@@ -770,17 +777,11 @@ def has_lines(text: str) -> bool:
     return False
 
 
-def _heard(text: str) -> Listener:
-    listener = Listener()
-    for line in lines_of(text):
-        listener.hear(line)
-    return listener
-
-
 def _gap(listener: Listener, groups: list[Group]) -> str:
     """Why the log may not tell of all: empty for one that is whole."""
     if len(groups) > _MOST_COMMUNICATORS:
-        return f"the log has {len(groups):,} communicators; {_MOST_COMMUNICATORS:,} were read"
+        most = f"{_MOST_COMMUNICATORS:,} were read"
+        return f"the log has {len(groups):,} communicators; {most}"
     if listener.is_summary:
         return "the launcher left out lines that are alike"
     if any(one.of("warnings") for one in listener.processes.values()):

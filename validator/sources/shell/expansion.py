@@ -15,12 +15,12 @@ from speccheck.validator.sources.shell.syntax import (
     Literal,
     Parameter,
     Part,
-    Piece,
-    Sited,
+    PlacedSpan,
+    TextSpan,
     WordSyntax,
     cut,
+    extent_of,
     join,
-    site_of,
     words_of,
 )
 
@@ -31,13 +31,13 @@ _OPTION = lazy_pattern(r"(?:^|[ \t\n])-")
 class Variable(Record):
     """A variable.
 
-    pieces: the elements of an array, or what a plain value consists of; None when the
+    spans: the elements of an array, or what a plain value consists of; None when the
         value cannot be known.
     start, value_start, value_end: offsets of the assignment and of its value; start is
         -1 for a variable that has no value: `unset A`, `export A`.
     """
 
-    pieces: tuple[Piece, ...] | None
+    spans: tuple[TextSpan, ...] | None
     array: bool = False
     exported: bool = False
     conditional: bool = False
@@ -52,10 +52,10 @@ class Variable(Record):
 
     def text(self) -> str | None:
         """The value as one text, or None when any of it is unknown."""
-        if self.pieces is None or not all(piece.resolved for piece in self.pieces):
+        if self.spans is None or not all(span.resolved for span in self.spans):
             return None
-        first = self.pieces[:1] if self.array else self.pieces
-        return "".join([piece.text for piece in first])
+        first = self.spans[:1] if self.array else self.spans
+        return "".join([span.text for span in first])
 
 
 class Scope:
@@ -111,7 +111,7 @@ def join_branches(
         alternatives = [branch.changes.get(name, base) for branch in live]
         if may_skip:
             alternatives.append(base)
-        work = sum(len(one.pieces or ()) for one in alternatives if one is not None)
+        work = sum(len(one.spans or ()) for one in alternatives if one is not None)
         joined = _join(alternatives) if spend(work // 4) else Variable(None, start=0)
         scope.changes[name] = joined
 
@@ -139,47 +139,47 @@ def _join(alternatives: Sequence[Variable | None]) -> Variable:
         return shown
     if len(stated) == 1:
         return shown
-    return shown._replace(pieces=_union(stated))
+    return shown._replace(spans=_union(stated))
 
 
 def _is_argument(variable: Variable) -> bool:
-    pieces = variable.pieces
+    spans = variable.spans
     return (
-        pieces is not None
-        and len(pieces) == 1
-        and _POSITIONAL.fullmatch(pieces[0].text) is not None
+        spans is not None
+        and len(spans) == 1
+        and _POSITIONAL.fullmatch(spans[0].text) is not None
     )
 
 
 def _key(variable: Variable) -> tuple[object, ...] | None:
-    if variable.pieces is None:
+    if variable.spans is None:
         return None
-    return (variable.array, *[(one.text, one.resolved) for one in variable.pieces])
+    return (variable.array, *[(one.text, one.resolved) for one in variable.spans])
 
 
-def _union(variables: Sequence[Variable]) -> tuple[Piece, ...] | None:
+def _union(variables: Sequence[Variable]) -> tuple[TextSpan, ...] | None:
     """The words that all alternatives share, and between them all others, unsure.
 
     Only lists of options may be united so: the others are told apart by their flags.
     """
-    lists: list[Sequence[Piece]] = []
+    lists: list[Sequence[TextSpan]] = []
     for one in variables:
-        if one.pieces is None or one.array is not variables[0].array:
+        if one.spans is None or one.array is not variables[0].array:
             return None
         if one.array:
-            lists.append(one.pieces)
+            lists.append(one.spans)
             continue
-        text = "".join([piece.text for piece in one.pieces])
+        text = "".join([span.text for span in one.spans])
         if text.strip() and not _OPTION.search(text):
             return None
-        lists.append([word for piece in one.pieces for word in words_of(piece)])
+        lists.append([word for span in one.spans for word in words_of(span)])
     united = _unite(lists)
     if variables[0].array:
         return tuple(united)
-    return tuple([piece for word in united for piece in (word, BLANK)])
+    return tuple([span for word in united for span in (word, BLANK)])
 
 
-def _unite(lists: Sequence[Sequence[Piece]]) -> list[Piece]:
+def _unite(lists: Sequence[Sequence[TextSpan]]) -> list[TextSpan]:
     shortest = min(len(one) for one in lists)
     first = lists[0]
     head = 0
@@ -193,11 +193,11 @@ def _unite(lists: Sequence[Sequence[Piece]]) -> list[Piece]:
     united = list(first[:head])
     for one in lists:
         middle = one[head : len(one) - tail]
-        united += [piece._replace(resolved=False) for piece in middle]
+        united += [span._replace(resolved=False) for span in middle]
     return united + list(first[len(first) - tail :])
 
 
-def _same(left: Piece, right: Piece) -> bool:
+def _same(left: TextSpan, right: TextSpan) -> bool:
     return left.text == right.text and left.resolved == right.resolved
 
 
@@ -215,13 +215,13 @@ _UNSET = Variable(())
 class Field(Record):
     """One word after expansion, with the place where it was written."""
 
-    sited: list[Sited]
+    placed: list[PlacedSpan]
     start: int
     end: int
 
-    def piece(self) -> Piece:
-        """The word as one piece."""
-        return join(self.sited, self.start, self.end)
+    def span(self) -> TextSpan:
+        """The word as one span."""
+        return join(self.placed, self.start, self.end)
 
 
 class _Fields:
@@ -230,29 +230,29 @@ class _Fields:
     __slots__ = ("current", "fields", "splits")
 
     def __init__(self, *, splits: bool) -> None:
-        self.fields: list[list[Sited]] = []
-        self.current: list[Sited] | None = None
+        self.fields: list[list[PlacedSpan]] = []
+        self.current: list[PlacedSpan] | None = None
         self.splits = splits
 
-    def add(self, piece: Piece, start: int, end: int) -> None:
+    def add(self, span: TextSpan, start: int, end: int) -> None:
         """Add to the word that is being collected."""
         if self.current is None:
             self.current = []
-        self.current.append(Sited(piece, start, end))
+        self.current.append(PlacedSpan(span, start, end))
 
-    def split(self, piece: Piece, start: int, end: int) -> None:
-        """Add a piece that blanks cut into words."""
+    def split(self, span: TextSpan, start: int, end: int) -> None:
+        """Add a span that blanks cut into words."""
         if not self.splits:
-            self.add(piece, start, end)
+            self.add(span, start, end)
             return
-        for match in _RUNS.finditer(piece.text):
+        for match in _RUNS.finditer(span.text):
             if match[0].isspace():
                 self.end_word()
             else:
-                self.add(cut(piece, *match.span()), start, end)
+                self.add(cut(span, *match.span()), start, end)
 
     def end_word(self) -> None:
-        """Let the next piece begin a new word."""
+        """Let the next span begin a new word."""
         if self.current is not None:
             self.fields.append(self.current)
             self.current = None
@@ -269,8 +269,10 @@ class Expander:
     def __init__(self, size: int, known: Mapping[str, str]) -> None:
         self.scope = Scope()
         self.known = known
-        self.positional: tuple[Piece, ...] | None = None
-        self.assign: Callable[[str, Sequence[Sited], Parameter], None] | None = None
+        self.positional: tuple[TextSpan, ...] | None = None
+        self.assign: Callable[[str, Sequence[PlacedSpan], Parameter], None] | None = (
+            None
+        )
         self._budget = _BASE_BUDGET + size // _CHARACTERS_PER_WORD
 
     @property
@@ -286,56 +288,58 @@ class Expander:
     def fields(self, word: WordSyntax) -> list[Field]:
         """The words that a written word becomes."""
         if not word.parts:
-            piece = Piece(word.text, word.start, word.end, resolved=not _braced(word))
-            return [Field([Sited(piece, word.start, word.end)], word.start, word.end)]
+            span = TextSpan(word.text, word.start, word.end, resolved=not _braced(word))
+            return [
+                Field([PlacedSpan(span, word.start, word.end)], word.start, word.end)
+            ]
         collected = _Fields(splits=True)
         self._emit(word.parts, collected, resolved=True)
         collected.end_word()
         if len(collected.fields) == 1:
             return [Field(collected.fields[0], word.start, word.end)]
-        return [Field(sited, *site_of(sited)) for sited in collected.fields]
+        return [Field(placed, *extent_of(placed)) for placed in collected.fields]
 
-    def value(self, word: WordSyntax) -> list[Sited]:
+    def value(self, word: WordSyntax) -> list[PlacedSpan]:
         """What a word gives where no word splitting is done."""
         if not word.parts:
-            piece = Piece(word.text, word.start, word.end, resolved=True)
-            return [Sited(piece, word.start, word.end)]
+            span = TextSpan(word.text, word.start, word.end, resolved=True)
+            return [PlacedSpan(span, word.start, word.end)]
         collected = _Fields(splits=False)
         self._emit(word.parts, collected, resolved=True)
         return collected.current or []
 
-    def piece(self, word: WordSyntax) -> Piece:
-        """A word as one piece, without word splitting."""
+    def span(self, word: WordSyntax) -> TextSpan:
+        """A word as one span, without word splitting."""
         return join(self.value(word), word.start, word.end)
 
     def _emit(self, parts: Iterable[Part], out: _Fields, *, resolved: bool) -> None:
         for part in parts:
             if isinstance(part, Literal):
                 text, start, end, quoted, sure = part
-                piece = Piece(text, start, end, sure and resolved)
+                span = TextSpan(text, start, end, sure and resolved)
                 if quoted:
-                    out.add(piece, start, end)
+                    out.add(span, start, end)
                 else:
-                    out.split(piece, start, end)
+                    out.split(span, start, end)
             elif isinstance(part, Parameter):
                 self._parameter(part, out, resolved=resolved)
             elif isinstance(part, Arithmetic):
                 out.add(self._arithmetic(part), part.start, part.end)
             else:
-                piece = Piece(part.text, part.start, part.end, resolved=False)
-                out.add(piece, part.start, part.end)
+                span = TextSpan(part.text, part.start, part.end, resolved=False)
+                out.add(span, part.start, part.end)
 
-    def _arithmetic(self, part: Arithmetic) -> Piece:
+    def _arithmetic(self, part: Arithmetic) -> TextSpan:
         collected = _Fields(splits=False)
         self._emit(part.expression, collected, resolved=True)
         joined = join(collected.current or [], part.start, part.end)
         number = self.calculate(joined)
         if number is None:
             text = f"$(({''.join(joined.text.split())}))"
-            return Piece(text, part.start, part.end, resolved=False)
-        return Piece(str(number), part.start, part.end, resolved=True)
+            return TextSpan(text, part.start, part.end, resolved=False)
+        return TextSpan(str(number), part.start, part.end, resolved=True)
 
-    def calculate(self, expression: Piece) -> int | None:
+    def calculate(self, expression: TextSpan) -> int | None:
         """The value of an arithmetic expression, or None when it is unknown."""
         if not expression.resolved:
             return None
@@ -351,16 +355,18 @@ class Expander:
         if variable is not None and (variable.is_set or not variable.exported):
             return variable
         if name in self.known:
-            return Variable((Piece(self.known[name], -1, -1, resolved=True),), start=0)
+            return Variable(
+                (TextSpan(self.known[name], -1, -1, resolved=True),), start=0
+            )
         if self.positional is None or not (name.isdecimal() or name in "@*#"):
             return None
         return self._argument(name, self.positional)
 
-    def _argument(self, name: str, arguments: tuple[Piece, ...]) -> Variable | None:
+    def _argument(self, name: str, arguments: tuple[TextSpan, ...]) -> Variable | None:
         if name in {"@", "*"}:
             return Variable(arguments, array=True, start=0)
         if name == "#":
-            count = Piece(str(len(arguments)), -1, -1, resolved=True)
+            count = TextSpan(str(len(arguments)), -1, -1, resolved=True)
             return Variable((count,), start=0)
         index = int(name) if len(name) < len("1000") else len(arguments) + 1
         if index == 0:
@@ -381,15 +387,15 @@ class Expander:
             if empty:
                 self._default(part, out, resolved=resolved)
                 return
-        pieces = self._pieces(part, variable)
-        if pieces is None:
+        spans = self._spans(part, variable)
+        if spans is None:
             index = f"[{part.subscript}]" if part.subscript else ""
             text = f"${{{part.name}{index}}}"
-            pieces = (Piece(text, part.start, part.end, resolved=False),)
+            spans = (TextSpan(text, part.start, part.end, resolved=False),)
         if not resolved:
-            pieces = tuple([piece._replace(resolved=False) for piece in pieces])
+            spans = tuple([span._replace(resolved=False) for span in spans])
         elements = part.subscript in {"@", "*"} or part.name in {"@", "*"}
-        self._place(part, pieces, out, elements=elements)
+        self._place(part, spans, out, elements=elements)
 
     def _default(self, part: Parameter, out: _Fields, *, resolved: bool) -> None:
         self._emit(part.argument, out, resolved=resolved)
@@ -398,13 +404,13 @@ class Expander:
             self._emit(part.argument, collected, resolved=resolved)
             self.assign(part.name, collected.current or [], part)
 
-    def _pieces(
+    def _spans(
         self, part: Parameter, variable: Variable | None
-    ) -> tuple[Piece, ...] | None:
-        """The pieces that a reference stands for; None when they are unknown."""
-        if variable is None or variable.pieces is None:
+    ) -> tuple[TextSpan, ...] | None:
+        """The spans that a reference stands for; None when they are unknown."""
+        if variable is None or variable.spans is None:
             return None
-        pieces = variable.pieces
+        spans = variable.spans
         if (
             variable.array
             and part.subscript not in {"@", "*"}
@@ -417,43 +423,43 @@ class Expander:
                 if len(part.subscript) < len("100000")
                 else -1
             )
-            if any(not one.resolved for one in pieces[: at + 1]):
+            if any(not one.resolved for one in spans[: at + 1]):
                 return None
-            pieces = pieces[at : at + 1]
-        if not self.spend(1 + len(pieces)):
+            spans = spans[at : at + 1]
+        if not self.spend(1 + len(spans)):
             return None
-        return tuple([self._shown(part, piece) for piece in pieces])
+        return tuple([self._shown(part, span) for span in spans])
 
-    def _shown(self, part: Parameter, piece: Piece) -> Piece:
-        """A piece as its reference shows it."""
-        text = piece.text
+    def _shown(self, part: Parameter, span: TextSpan) -> TextSpan:
+        """A span as its reference shows it."""
+        text = span.text
         self.spend(len(text) // _CHARACTERS_PER_UNIT + text.count(" "))
-        if piece.start < 0:
-            return Piece(text, part.start, part.end, piece.resolved)
-        if not piece.resolved and text.startswith("$(") and text.endswith(")"):
-            return piece._replace(text=f"${{{part.name}}}")
-        return piece
+        if span.start < 0:
+            return TextSpan(text, part.start, part.end, span.resolved)
+        if not span.resolved and text.startswith("$(") and text.endswith(")"):
+            return span._replace(text=f"${{{part.name}}}")
+        return span
 
     def _place(
         self,
         part: Parameter,
-        pieces: Sequence[Piece],
+        spans: Sequence[TextSpan],
         out: _Fields,
         *,
         elements: bool,
     ) -> None:
-        """Put the pieces of a reference into the words that are being collected."""
+        """Put the spans of a reference into the words that are being collected."""
         add = out.add if part.quoted else out.split
         starred = part.quoted and "*" in (part.subscript, part.name)
-        for number, piece in enumerate(pieces):
+        for number, span in enumerate(spans):
             if number and elements:
                 if out.splits and not starred:
                     out.end_word()
                 else:
                     out.add(BLANK, part.start, part.start)
-            add(piece, part.start, part.end)
-        if part.quoted and not pieces and not elements:
-            empty = Piece("", part.start, part.start, resolved=True)
+            add(span, part.start, part.end)
+        if part.quoted and not spans and not elements:
+            empty = TextSpan("", part.start, part.start, resolved=True)
             out.add(empty, part.start, part.end)
 
 
@@ -469,10 +475,10 @@ def _is_empty(variable: Variable | None, *, colon: bool) -> bool | None:
     """
     if variable is None:
         return True
-    if not variable.is_set and variable.pieces is not None:
+    if not variable.is_set and variable.spans is not None:
         return True
-    if variable.pieces is None:
+    if variable.spans is None:
         return None
     if not colon:
         return False
-    return all(piece.resolved and not piece.text for piece in variable.pieces)
+    return all(span.resolved and not span.text for span in variable.spans)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
-from speccheck.validator.sources.shell.syntax import Piece
+from speccheck.validator.sources.shell.syntax import TextSpan
 
 _TOKEN = lazy_pattern(
     r"[ \t\n]*(?:(0[xX][0-9a-fA-F]+|[0-9]+)|([A-Za-z_][A-Za-z_0-9]*)"
@@ -210,7 +210,7 @@ _EQUAL = frozenset({"=", "=="})
 _BINARY_TERMS, _UNARY_TERMS = 3, 2
 
 
-def holds(terms: Sequence[Piece], *, patterns: bool) -> bool | None:
+def holds(terms: Sequence[TextSpan], *, patterns: bool) -> bool | None:
     """Whether a condition holds; None when the text alone does not tell.
 
     patterns: the right side of `==` may be a pattern, as in `[[ ... ]]`.
@@ -231,12 +231,12 @@ def holds(terms: Sequence[Piece], *, patterns: bool) -> bool | None:
     return _single(terms, patterns=patterns)
 
 
-def _rest_holds(terms: Sequence[Piece], *, patterns: bool) -> bool | None:
+def _rest_holds(terms: Sequence[TextSpan], *, patterns: bool) -> bool | None:
     joints = sum(1 for term in terms if term.text in {"||", "&&", "-o", "-a"})
     return holds(terms, patterns=patterns) if joints <= _MAX_JOINTS else None
 
 
-def _single(terms: Sequence[Piece], *, patterns: bool) -> bool | None:
+def _single(terms: Sequence[TextSpan], *, patterns: bool) -> bool | None:
     negations = 0
     while negations + 1 < len(terms) and terms[negations].text == "!":
         negations += 1
@@ -244,7 +244,7 @@ def _single(terms: Sequence[Piece], *, patterns: bool) -> bool | None:
     return value if value is None or negations % 2 == 0 else not value
 
 
-def _plain(terms: Sequence[Piece], *, patterns: bool) -> bool | None:
+def _plain(terms: Sequence[TextSpan], *, patterns: bool) -> bool | None:
     if not all(term.resolved for term in terms):
         return None
     if not terms:

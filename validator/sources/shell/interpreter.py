@@ -46,17 +46,17 @@ from speccheck.validator.sources.shell.syntax import (
     If,
     Origins,
     Parameter,
-    Piece,
     Pipeline,
+    PlacedSpan,
     Simple,
-    Sited,
     Statement,
     Test,
+    TextSpan,
     While,
     WordSyntax,
+    coalesce,
     cut,
-    settle,
-    site_of,
+    extent_of,
 )
 
 _SHELLS = frozenset({"bash", "sh", "dash", "zsh", "ksh"})
@@ -98,83 +98,83 @@ def base_name(text: str) -> str:
     return text.rpartition("/")[2]
 
 
-def given_variables(pieces: Sequence[Piece]) -> list[tuple[str, Piece]]:
+def given_variables(spans: Sequence[TextSpan]) -> list[tuple[str, TextSpan]]:
     """The variables that a command line sets for the program that it starts."""
-    found: list[tuple[str, Piece]] = []
-    first = base_name(pieces[0].text)
+    found: list[tuple[str, TextSpan]] = []
+    first = base_name(spans[0].text)
     if first not in _FLAGS and first not in _WRAPPERS:
         return found
     flags: frozenset[str] = frozenset()
     in_env = is_value = takes_two = False
     name_before = ""  # of `-genv NAME VALUE`
-    for piece in pieces:
-        text = piece.text
+    for span in spans:
+        text = span.text
         name = base_name(text)
         if name.startswith(_PROGRAMS) or name.endswith(".py") or name in _SHELLS:
             break
         if name_before:
-            found.append((name_before, piece))
+            found.append((name_before, span))
             name_before = ""
         elif name in _FLAGS:
             flags = _FLAGS[name]
         elif is_value:
-            name_before = "" if _add(piece, found) or not takes_two else text
+            name_before = "" if _add(span, found) or not takes_two else text
         elif text.partition("=")[0] in flags:
-            _add(cut(piece, (text.find("=") + 1) or len(text), len(text)), found)
+            _add(cut(span, (text.find("=") + 1) or len(text), len(text)), found)
         elif in_env and not text.startswith("-"):
-            in_env = _add(piece, found)
+            in_env = _add(span, found)
         is_value = text in flags or (in_env and text in _ENV_OPTIONS)
         takes_two = text in _NAME_AND_VALUE
         in_env = in_env or name == "env"
     return found
 
 
-def _add(piece: Piece, found: list[tuple[str, Piece]]) -> bool:
+def _add(span: TextSpan, found: list[tuple[str, TextSpan]]) -> bool:
     """Add `A=1`, or `ALL,A=1,B=2` as Slurm takes it; tells whether any was there."""
     before = len(found)
     position = 0
-    for part in piece.text.split(","):
+    for part in span.text.split(","):
         end = position + len(part)
         match = _NAMED_VALUE.match(part)
         if match is not None:
-            found.append((match[1], cut(piece, position + match.end(), end)))
+            found.append((match[1], cut(span, position + match.end(), end)))
         elif len(found) > before and part != "ALL":
             # A comma inside a value: `NCCL_SOCKET_IFNAME=eth0,eth1`.
             name, value = found[-1]
             start = position - 1 - len(value.text)
-            found[-1] = (name, cut(piece, start, end))
+            found[-1] = (name, cut(span, start, end))
         position = end + 1
     return len(found) > before
 
 
 def nested_script(
-    fields: Sequence[Field], pieces: Sequence[Piece]
-) -> tuple[list[Sited], tuple[Piece, ...] | None] | None:
+    fields: Sequence[Field], spans: Sequence[TextSpan]
+) -> tuple[list[PlacedSpan], tuple[TextSpan, ...] | None] | None:
     """The script that a command hands to a shell, and the arguments it gets.
 
     `bash -c '...'` after any launcher, `sbatch --wrap '...'`, and `ssh host '...'`.
     """
-    if base_name(pieces[0].text) in _REMOTE and BLANKS.search(pieces[-1].text):
-        return fields[-1].sited, None
-    for position, piece in enumerate(pieces):
-        name = base_name(piece.text)
+    if base_name(spans[0].text) in _REMOTE and BLANKS.search(spans[-1].text):
+        return fields[-1].placed, None
+    for position, span in enumerate(spans):
+        name = base_name(span.text)
         if name in _SHELLS:
-            at = _after_options(pieces, position + 1)
+            at = _after_options(spans, position + 1)
             if at is not None:
-                return fields[at].sited, tuple(pieces[at + 2 :])
-        elif piece.text.startswith("--wrap") and base_name(pieces[0].text) == "sbatch":
-            if piece.text.startswith("--wrap="):
-                return _without(fields[position].sited, len("--wrap=")), None
+                return fields[at].placed, tuple(spans[at + 2 :])
+        elif span.text.startswith("--wrap") and base_name(spans[0].text) == "sbatch":
+            if span.text.startswith("--wrap="):
+                return _without(fields[position].placed, len("--wrap=")), None
             if position + 1 < len(fields):
-                return fields[position + 1].sited, None
+                return fields[position + 1].placed, None
     return None
 
 
-def _after_options(pieces: Sequence[Piece], position: int) -> int | None:
+def _after_options(spans: Sequence[TextSpan], position: int) -> int | None:
     """Where the script stands among the arguments of a shell, if there is one."""
     runs_script = False
-    while position < len(pieces):
-        text = pieces[position].text
+    while position < len(spans):
+        text = spans[position].text
         if not text.startswith(("-", "+")):
             return position if runs_script else None
         runs_script = runs_script or _RUNS_SCRIPT.fullmatch(text) is not None
@@ -182,25 +182,25 @@ def _after_options(pieces: Sequence[Piece], position: int) -> int | None:
     return None
 
 
-def _without(sited: Sequence[Sited], length: int) -> list[Sited]:
+def _without(placed: Sequence[PlacedSpan], length: int) -> list[PlacedSpan]:
     """What remains of a word after its first characters."""
-    rest: list[Sited] = []
-    for piece, start, end in sited:
-        skipped = min(length, len(piece.text))
+    rest: list[PlacedSpan] = []
+    for span, start, end in placed:
+        skipped = min(length, len(span.text))
         length -= skipped
-        if skipped < len(piece.text):
-            tail = cut(piece, skipped, len(piece.text))
-            written = (piece.start, piece.end) == (start, end)
-            rest.append(Sited(tail, tail.start if written else start, end))
+        if skipped < len(span.text):
+            tail = cut(span, skipped, len(span.text))
+            written = (span.start, span.end) == (start, end)
+            rest.append(PlacedSpan(tail, tail.start if written else start, end))
     return rest
 
 
-def reads_script(pieces: Sequence[Piece]) -> bool:
+def reads_script(spans: Sequence[TextSpan]) -> bool:
     """Whether a command takes a script from its standard input."""
-    first, last = base_name(pieces[0].text), base_name(pieces[-1].text)
+    first, last = base_name(spans[0].text), base_name(spans[-1].text)
     if first == "sbatch":
-        return all(piece.text.startswith("-") for piece in pieces[1:])
-    return last in _SHELLS or (last == "-s" and base_name(pieces[-2].text) in _SHELLS)
+        return all(span.text.startswith("-") for span in spans[1:])
+    return last in _SHELLS or (last == "-s" and base_name(spans[-2].text) in _SHELLS)
 
 
 class Outcome(Enum):
@@ -223,14 +223,14 @@ def outcome_of(value: bool | None) -> Outcome:  # noqa: FBT001 - a truth value
     return Outcome.HOLDS if value else Outcome.FAILS
 
 
-def _holds_argument(piece: Piece) -> bool:
+def _holds_argument(span: TextSpan) -> bool:
     """Whether it holds `${1}` of the script around, which is none of the inner one."""
-    return not piece.resolved and _ARGUMENT.search(piece.text) is not None
+    return not span.resolved and _ARGUMENT.search(span.text) is not None
 
 
-def given(pieces: tuple[Piece, ...], start: int, *value: int) -> Variable:
+def given(spans: tuple[TextSpan, ...], start: int, *value: int) -> Variable:
     """A variable that a command gives to the program that it starts."""
-    variable = Variable(pieces, exported=True, start=start)
+    variable = Variable(spans, exported=True, start=start)
     return variable._replace(value_start=value[0], value_end=value[1])
 
 
@@ -380,9 +380,9 @@ class Flow:
         return Outcome.LIKELY
 
     def _for(self, statement: For) -> Outcome:
-        words: list[Piece] = []
+        words: list[TextSpan] = []
         for word in statement.words or ():
-            words += [field.piece() for field in self.expander.fields(word)]
+            words += [field.span() for field in self.expander.fields(word)]
         if statement.words is not None and not words:
             return Outcome.LIKELY
         start, end = statement.place
@@ -442,7 +442,7 @@ class Flow:
             self._join([last], may_skip=True)
 
     def _case(self, statement: Case) -> Outcome:
-        subject = self.expander.piece(statement.subject)
+        subject = self.expander.span(statement.subject)
         branches: list[Scope] = []
         for patterns, body in statement.arms:
             fits = self._fits(subject, patterns)
@@ -458,15 +458,15 @@ class Flow:
             self._join(branches, may_skip=True)
         return Outcome.LIKELY
 
-    def _fits(self, subject: Piece, patterns: Sequence[WordSyntax]) -> bool | None:
+    def _fits(self, subject: TextSpan, patterns: Sequence[WordSyntax]) -> bool | None:
         """Whether a text fits one of the patterns of a case."""
         answers: list[bool | None] = []
         for pattern in patterns:
-            piece = self.expander.piece(pattern)
-            known = subject.resolved and piece.resolved
-            if piece.text == "*":
+            span = self.expander.span(pattern)
+            known = subject.resolved and span.resolved
+            if span.text == "*":
                 return True
-            answers.append(matches(subject.text, piece.text) if known else None)
+            answers.append(matches(subject.text, span.text) if known else None)
         return True if True in answers else None if None in answers else False
 
     def _function(self, statement: Function) -> Outcome:
@@ -475,11 +475,11 @@ class Flow:
         return Outcome.LIKELY
 
     def _double_test(self, statement: Test) -> Outcome:
-        terms = [self.expander.piece(word) for word in statement.words]
+        terms = [self.expander.span(word) for word in statement.words]
         return outcome_of(holds(terms, patterns=True))
 
     def _calculation(self, statement: Calculation) -> Outcome:
-        return self.calculate(self.expander.piece(statement.expression))
+        return self.calculate(self.expander.span(statement.expression))
 
     def parser(self, text: str, origins: Origins | None = None) -> Parser:
         """What reads the statements of the script, and of each inside it."""
@@ -510,16 +510,16 @@ class Flow:
 
     def _run(self, simple: Simple, fields: list[Field]) -> Outcome:
         """A function, a script of its own, or a program."""
-        pieces = [field.piece() for field in fields]
-        name = pieces[0].text
+        spans = [field.span() for field in fields]
+        name = spans[0].text
         if self.repeats:
-            self.expander.spend(len(pieces))
+            self.expander.spend(len(spans))
         body = self.functions.get(name)
         if body is not None or name == "eval":
             for syntax in simple.assignments:
                 self.assign(syntax, exported=True)
         if body is not None:
-            self._call(name, body, tuple(pieces[1:]))
+            self._call(name, body, tuple(spans[1:]))
             return Outcome.LIKELY
         if name == "eval":
             self._evaluate(fields[1:])
@@ -527,34 +527,34 @@ class Flow:
         if name.startswith("--") and simple.words[0].text == name:
             message = f"{name} is read as a command: the line before has ended it"
             self.report(message, simple.start)
-        command = self._command(simple, pieces)
+        command = self._command(simple, spans)
         self.commands.append(command)
-        self._nested_scripts(simple, fields, pieces, command)
-        if name == "exec" and len(pieces) > 1:
+        self._nested_scripts(simple, fields, spans, command)
+        if name == "exec" and len(spans) > 1:
             self.expander.scope.stopped = "exit"
         question = base_name(name) in _QUESTIONS
         return Outcome.UNKNOWN if question else Outcome.LIKELY
 
-    def _command(self, simple: Simple, pieces: Sequence[Piece]) -> Command:
+    def _command(self, simple: Simple, spans: Sequence[TextSpan]) -> Command:
         environment: list[Assignment] = []
         for syntax in simple.assignments:
             value = syntax.value
-            sited = self.expander.value(value)
+            placed = self.expander.value(value)
             place = (value.start, value.end)
-            variable = given(settle(sited), syntax.start, *place)
+            variable = given(coalesce(placed), syntax.start, *place)
             environment.append(self.assignment(syntax.name, variable))
-        for name, piece in given_variables(pieces):
-            variable = given((piece,), piece.start, piece.start, piece.end)
+        for name, span in given_variables(spans):
+            variable = given((span,), span.start, span.start, span.end)
             environment.append(self.assignment(name, variable))
         return Command(
-            tuple([self.word(piece) for piece in pieces]),
+            tuple([self.word(span) for span in spans]),
             tuple(environment),
             self.lines.line(simple.start),
             self.conditional > 0,
             self._outer,
         )
 
-    def _call(self, name: str, body: Block, arguments: tuple[Piece, ...]) -> None:
+    def _call(self, name: str, body: Block, arguments: tuple[TextSpan, ...]) -> None:
         """Read the body of a function with the arguments of a call."""
         self.called.add(name)
         scope = self.expander.scope
@@ -581,54 +581,54 @@ class Flow:
 
     def _evaluate(self, fields: Sequence[Field]) -> None:
         """`eval`: its arguments, joined by blanks, are read as a script."""
-        sited: list[Sited] = []
+        placed: list[PlacedSpan] = []
         for field in fields:
-            if sited:
-                sited.append(Sited(BLANK, field.start, field.start))
-            sited += field.sited
-        self._nested(sited)
+            if placed:
+                placed.append(PlacedSpan(BLANK, field.start, field.start))
+            placed += field.placed
+        self._nested(placed)
 
     def _nested_scripts(
         self,
         simple: Simple,
         fields: Sequence[Field],
-        pieces: Sequence[Piece],
+        spans: Sequence[TextSpan],
         command: Command,
     ) -> None:
         """Read the scripts that a command hands to other shells."""
-        nested = nested_script(fields, pieces)
+        nested = nested_script(fields, spans)
         if nested is not None:
             self._inner_shell(*nested, command)
-        elif simple.documents and reads_script(pieces):
+        elif simple.documents and reads_script(spans):
             for document in simple.documents:
                 self._inner_shell(self.expander.value(document), None, command)
 
     def _inner_shell(
         self,
-        sited: Sequence[Sited],
-        arguments: tuple[Piece, ...] | None,
+        placed: Sequence[PlacedSpan],
+        arguments: tuple[TextSpan, ...] | None,
         command: Command,
     ) -> None:
         scope, outer = self.expander.scope, self._outer
         positional = self.expander.positional
         self.expander.scope = inner = Scope(scope, exported_only=True)
         self.expander.positional, self._outer = arguments, command
-        self._nested(sited)
+        self._nested(placed)
         self.expander.positional, self._outer = positional, outer
         self.expander.scope = scope
         self.keep_exports(inner)
 
-    def _nested(self, sited: Sequence[Sited]) -> None:
+    def _nested(self, placed: Sequence[PlacedSpan]) -> None:
         """Read a text that expansions have made."""
         if self._depth >= _MAX_DEPTH:
             return
-        pieces = [piece for piece in settle(sited, BLANKS_AND_QUOTES) if piece.text]
-        text = "".join([piece.text for piece in pieces])
+        spans = [span for span in coalesce(placed, BLANKS_AND_QUOTES) if span.text]
+        text = "".join([span.text for span in spans])
         if not self.expander.spend(len(text) // 8):
             return
-        origins = Origins(pieces)
+        origins = Origins(spans)
         positional = self.expander.positional
-        if any(_holds_argument(piece) for piece in pieces):
+        if any(_holds_argument(span) for span in spans):
             self.expander.positional = None
         self._depth += 1
         if "#SBATCH" in text:
@@ -641,25 +641,25 @@ class Flow:
         """Note a problem at an offset in the file."""
         self.problems[Problem(message, self.lines.line(offset))] = None
 
-    def word(self, piece: Piece) -> Word:
-        """The word that a piece makes."""
-        text, start, end, resolved = piece
+    def word(self, span: TextSpan) -> Word:
+        """The word that a span makes."""
+        text, start, end, resolved = span
         return self.lines.word(text, start, end, resolved=resolved)
 
     def assignment(self, name: str, variable: Variable) -> Assignment:
         """What a variable was last assigned."""
         place = (variable.value_start, variable.value_end)
-        pieces = variable.pieces
-        if pieces is None:
-            piece = Piece(f"${{{name}}}", *place, resolved=False)
-        elif len(pieces) == 1 and not variable.array:
-            piece = pieces[0]
+        spans = variable.spans
+        if spans is None:
+            span = TextSpan(f"${{{name}}}", *place, resolved=False)
+        elif len(spans) == 1 and not variable.array:
+            span = spans[0]
         else:
-            text = (" " if variable.array else "").join([one.text for one in pieces])
-            piece = Piece(text, *place, all(one.resolved for one in pieces))
+            text = (" " if variable.array else "").join([one.text for one in spans])
+            span = TextSpan(text, *place, all(one.resolved for one in spans))
         return Assignment(
             name,
-            self.word(piece),
+            self.word(span),
             variable.exported,
             *self.lines.position(variable.start),
             variable.conditional,
@@ -674,26 +674,26 @@ class Flow:
     def assign(self, syntax: AssignmentSyntax, *, exported: bool) -> bool:
         """Do an assignment; tells whether the value is known."""
         previous = self.expander.scope.get(syntax.name)
-        pieces: tuple[Piece, ...] | None = None
+        spans: tuple[TextSpan, ...] | None = None
         array = syntax.elements is not None
         if syntax.elements is not None:
-            pieces = tuple(
+            spans = tuple(
                 [
-                    field.piece()
+                    field.span()
                     for element in syntax.elements
                     for field in self.expander.fields(element)
                 ]
             )
         elif syntax.subscript is None:
-            pieces = settle(self.expander.value(syntax.value))
-        if syntax.append and pieces is not None and previous is not None:
-            pieces = self._appended(syntax, previous, pieces)
+            spans = coalesce(self.expander.value(syntax.value))
+        if syntax.append and spans is not None and previous is not None:
+            spans = self._appended(syntax, previous, spans)
             array = array or previous.array
         if previous is not None:
             exported = exported or previous.exported
         value = syntax.value
         variable = Variable(
-            pieces,
+            spans,
             array or syntax.subscript is not None,
             exported,
             self.conditional > 0,
@@ -702,37 +702,37 @@ class Flow:
             value.end,
         )
         self._set(syntax.name, variable)
-        return pieces is not None and all(one.resolved for one in pieces)
+        return spans is not None and all(one.resolved for one in spans)
 
     def _appended(
-        self, syntax: AssignmentSyntax, previous: Variable, pieces: tuple[Piece, ...]
-    ) -> tuple[Piece, ...] | None:
+        self, syntax: AssignmentSyntax, previous: Variable, spans: tuple[TextSpan, ...]
+    ) -> tuple[TextSpan, ...] | None:
         if not previous.is_set:
-            return pieces
+            return spans
         start, end = syntax.start, syntax.start + len(syntax.name)
-        before = previous.pieces
+        before = previous.spans
         if before is None:
             text = f"${{{syntax.name}[@]}}" if previous.array else f"${{{syntax.name}}}"
-            before = (Piece(text, start, end, resolved=False),)
+            before = (TextSpan(text, start, end, resolved=False),)
         allowed = self.expander.spend(len(before))
         if not allowed or (syntax.elements is None and previous.array):
             return None
         if syntax.elements is not None:
-            return before + pieces
-        sited = [Sited(one, start, end) for one in before]
-        sited += [Sited(one, one.start, one.end) for one in pieces]
-        return settle(sited)
+            return before + spans
+        placed = [PlacedSpan(one, start, end) for one in before]
+        placed += [PlacedSpan(one, one.start, one.end) for one in spans]
+        return coalesce(placed)
 
     def _assign_default(
-        self, name: str, value: Sequence[Sited], part: Parameter
+        self, name: str, value: Sequence[PlacedSpan], part: Parameter
     ) -> None:
         """`${NAME:=value}`."""
         previous = self.expander.scope.get(name)
-        start, end = site_of(value) if value else (part.end, part.end)
+        start, end = extent_of(value) if value else (part.end, part.end)
         self._set(
             name,
             Variable(
-                settle(value),
+                coalesce(value),
                 exported=previous is not None and previous.exported,
                 conditional=self.conditional > 0,
                 start=part.start,
@@ -745,7 +745,7 @@ class Flow:
         """`export`, `declare`, `local` and the like."""
         command = simple.words[0].text
         fields = [
-            field.piece()
+            field.span()
             for word in simple.words[1:]
             for field in self.expander.fields(word)
         ]
@@ -756,14 +756,14 @@ class Flow:
         for syntax in simple.assignments:
             self._remember_local(command, syntax.name)
             self.assign(syntax, exported=exported)
-        for piece in fields:
-            if match := _NAMED_VALUE.match(piece.text):
-                value = cut(piece, match.end(), len(piece.text))
-                self.set_value(match[1], value, piece.start, exported=exported)
-            elif _IDENTIFIER.fullmatch(piece.text):
-                self._remember_local(command, piece.text)
+        for span in fields:
+            if match := _NAMED_VALUE.match(span.text):
+                value = cut(span, match.end(), len(span.text))
+                self.set_value(match[1], value, span.start, exported=exported)
+            elif _IDENTIFIER.fullmatch(span.text):
+                self._remember_local(command, span.text)
                 if exported or "n" in flags:
-                    self._export(piece.text, exported=exported)
+                    self._export(span.text, exported=exported)
 
     def _remember_local(self, command: str, name: str) -> None:
         if command == "local" and self._local_names is not None:
@@ -779,7 +779,7 @@ class Flow:
             self.expander.scope.changes[name] = variable
 
     def set_value(
-        self, name: str, value: Piece, start: int, *, exported: bool = False
+        self, name: str, value: TextSpan, start: int, *, exported: bool = False
     ) -> None:
         """Give a variable a value that a command other than an assignment gives it."""
         self._set(
@@ -810,51 +810,51 @@ class Flow:
 
     def builtin(self, fields: Sequence[Field]) -> Outcome | None:
         """Do what a command of the shell itself does; None for any other command."""
-        name = fields[0].piece().text
+        name = fields[0].span().text
         act = self._BUILTINS.get(name)
         if act is None:
             return None
-        pieces = [field.piece() for field in fields]
-        return act(self, pieces)
+        spans = [field.span() for field in fields]
+        return act(self, spans)
 
-    def _test(self, pieces: list[Piece]) -> Outcome:
-        terms = pieces[1:]
-        if pieces[0].text == "[" and terms and terms[-1].text == "]":
+    def _test(self, spans: list[TextSpan]) -> Outcome:
+        terms = spans[1:]
+        if spans[0].text == "[" and terms and terms[-1].text == "]":
             terms.pop()
         return outcome_of(holds(terms, patterns=False))
 
-    def _unset(self, pieces: list[Piece]) -> Outcome:
-        for piece in pieces[1:]:
-            if _IDENTIFIER.fullmatch(piece.text):
-                self.expander.scope.changes[piece.text] = Variable(())
+    def _unset(self, spans: list[TextSpan]) -> Outcome:
+        for span in spans[1:]:
+            if _IDENTIFIER.fullmatch(span.text):
+                self.expander.scope.changes[span.text] = Variable(())
         return Outcome.LIKELY
 
-    def _read(self, pieces: list[Piece]) -> Outcome:
+    def _read(self, spans: list[TextSpan]) -> Outcome:
         """`read`, `mapfile`, `getopts`: any word may name what they set."""
-        for piece in pieces[1:]:
-            if _IDENTIFIER.fullmatch(piece.text):
-                self.forget_value(piece.text, (piece.start, piece.end))
+        for span in spans[1:]:
+            if _IDENTIFIER.fullmatch(span.text):
+                self.forget_value(span.text, (span.start, span.end))
         return Outcome.UNKNOWN
 
-    def _printf(self, pieces: list[Piece]) -> Outcome:
-        if len(pieces) > 1 and pieces[1].text == "-v":
-            self._read(pieces[1:3])
+    def _printf(self, spans: list[TextSpan]) -> Outcome:
+        if len(spans) > 1 and spans[1].text == "-v":
+            self._read(spans[1:3])
         return Outcome.LIKELY
 
-    def _let(self, pieces: list[Piece]) -> Outcome:
-        for piece in pieces[1:]:
-            self.calculate(piece)
+    def _let(self, spans: list[TextSpan]) -> Outcome:
+        for span in spans[1:]:
+            self.calculate(span)
         return Outcome.UNKNOWN
 
-    def calculate(self, expression: Piece) -> Outcome:
+    def calculate(self, expression: TextSpan) -> Outcome:
         """`(( ... ))`: set what it sets, and tell whether it is other than 0."""
         match = _CALCULATED.fullmatch(expression.text)
         value: int | None = None
         if match is not None and expression.resolved:
             value = self.expander.calculate(expression._replace(text=match[2]))
         if match is not None and value is not None:
-            piece = expression._replace(text=str(value))
-            self.set_value(match[1], piece, expression.start)
+            span = expression._replace(text=str(value))
+            self.set_value(match[1], span, expression.start)
             return outcome_of(value != 0)
         names = [one[1] or one[2] for one in _CHANGED.finditer(expression.text)]
         for name in names:
@@ -864,42 +864,42 @@ class Flow:
         value = self.expander.calculate(expression)
         return outcome_of(None if value is None else value != 0)
 
-    def _setenv(self, pieces: list[Piece]) -> Outcome:
+    def _setenv(self, spans: list[TextSpan]) -> Outcome:
         """`setenv NAME value` of csh."""
-        if len(pieces) > 1 and _IDENTIFIER.fullmatch(pieces[1].text):
-            end = Piece("", pieces[1].end, pieces[1].end, resolved=True)
-            value = pieces[2] if len(pieces) > len("AB") else end
-            self.set_value(pieces[1].text, value, pieces[1].start, exported=True)
+        if len(spans) > 1 and _IDENTIFIER.fullmatch(spans[1].text):
+            end = TextSpan("", spans[1].end, spans[1].end, resolved=True)
+            value = spans[2] if len(spans) > len("AB") else end
+            self.set_value(spans[1].text, value, spans[1].start, exported=True)
         return Outcome.LIKELY
 
-    def _set_options(self, pieces: list[Piece]) -> Outcome:
+    def _set_options(self, spans: list[TextSpan]) -> Outcome:
         """`set -a` exports every assignment from there on, `set --` sets arguments."""
-        texts = [piece.text for piece in pieces[1:]]
+        texts = [span.text for span in spans[1:]]
         for position, text in enumerate(texts):
             named = text in {"-o", "+o"} and texts[position + 1 : position + 2]
             if (text[:1] in {"-", "+"} and "a" in text[1:]) or named == ["allexport"]:
                 self._exports_all = text[0] == "-"
             if text in {"--", "-"}:
-                arguments = tuple(pieces[position + 2 :])
+                arguments = tuple(spans[position + 2 :])
                 known = all(one.resolved for one in arguments)
                 self.expander.positional = arguments if known else None
                 break
         return Outcome.LIKELY
 
-    def _shift(self, pieces: list[Piece]) -> Outcome:
-        count = pieces[1].text if len(pieces) > 1 else "1"
+    def _shift(self, spans: list[TextSpan]) -> Outcome:
+        count = spans[1].text if len(spans) > 1 else "1"
         arguments = self.expander.positional
         if arguments is not None:
             known = count.isdecimal() and len(count) < len("1000")
             self.expander.positional = arguments[int(count) :] if known else None
         return Outcome.LIKELY
 
-    def _stop(self, pieces: list[Piece]) -> Outcome:
-        self.expander.scope.stopped = pieces[0].text
+    def _stop(self, spans: list[TextSpan]) -> Outcome:
+        self.expander.scope.stopped = spans[0].text
         return Outcome.LIKELY
 
-    def _nothing(self, pieces: list[Piece]) -> Outcome:
-        return Outcome.FAILS if pieces[0].text == "false" else Outcome.HOLDS
+    def _nothing(self, spans: list[TextSpan]) -> Outcome:
+        return Outcome.FAILS if spans[0].text == "false" else Outcome.HOLDS
 
     _READERS: ClassVar[Mapping[type, Callable[..., Outcome]]] = {
         Simple: simple,

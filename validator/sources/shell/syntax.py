@@ -18,7 +18,7 @@ BLANKS = lazy_pattern(r"[ \t\n]+")
 BLANKS_AND_QUOTES = lazy_pattern(r"[ \t\n'\"]+")
 
 
-class Piece(Record):
+class TextSpan(Record):
     """Text, the offsets in the file where it is written, and whether it is sure."""
 
     text: str
@@ -27,84 +27,86 @@ class Piece(Record):
     resolved: bool
 
 
-class Sited(Record):
-    """A piece, and the offsets where a word or a value takes it in.
+class PlacedSpan(Record):
+    """A span, and the offsets where a word or a value takes it in.
 
     The two differ for what an expansion brings: `$PORT` stands at the site, its value
     where the variable is defined.
     """
 
-    piece: Piece
+    span: TextSpan
     start: int
     end: int
 
 
-BLANK = Piece(" ", 0, 0, resolved=True)
+BLANK = TextSpan(" ", 0, 0, resolved=True)
 
 
-def cut(piece: Piece, first: int, last: int) -> Piece:
-    """A part of a piece, at its own place where the text is the written one."""
-    text, start, end, resolved = piece
+def cut(span: TextSpan, first: int, last: int) -> TextSpan:
+    """A part of a span, at its own place where the text is the written one."""
+    text, start, end, resolved = span
     if end - start != len(text):
-        return Piece(text[first:last], start, end, resolved)
-    return Piece(text[first:last], start + first, start + last, resolved)
+        return TextSpan(text[first:last], start, end, resolved)
+    return TextSpan(text[first:last], start + first, start + last, resolved)
 
 
-def words_of(piece: Piece) -> list[Piece]:
-    """The words of a piece, split at blanks."""
-    if BLANKS.search(piece.text) is None:
-        return [piece] if piece.text else []
+def words_of(span: TextSpan) -> list[TextSpan]:
+    """The words of a span, split at blanks."""
+    if BLANKS.search(span.text) is None:
+        return [span] if span.text else []
     return [
-        cut(piece, match.start(), match.end())
-        for match in _RUNS.finditer(piece.text)
+        cut(span, match.start(), match.end())
+        for match in _RUNS.finditer(span.text)
         if not match[0].isspace()
     ]
 
 
-def join(sited: Sequence[Sited], start: int, end: int) -> Piece:
-    """One piece of several; it stands from start to end unless it is a single one."""
-    if len(sited) == 1:
-        return sited[0].piece
-    text = "".join([one.piece.text for one in sited])
+def join(placed: Sequence[PlacedSpan], start: int, end: int) -> TextSpan:
+    """One span of several; it stands from start to end unless it is a single one."""
+    if len(placed) == 1:
+        return placed[0].span
+    text = "".join([one.span.text for one in placed])
     if len(text) > MAX_WORD_CHARACTERS:
-        return Piece(text[:80] + "${...}", start, end, resolved=False)
-    return Piece(text, start, end, all(one.piece.resolved for one in sited))
+        return TextSpan(text[:80] + "${...}", start, end, resolved=False)
+    return TextSpan(text, start, end, all(one.span.resolved for one in placed))
 
 
-def settle(sited: Sequence[Sited], gaps: re.Pattern[str] = BLANKS) -> tuple[Piece, ...]:
-    """The pieces of a value, such that each of its words lies within one piece.
+def coalesce(
+    placed: Sequence[PlacedSpan], gaps: re.Pattern[str] = BLANKS
+) -> tuple[TextSpan, ...]:
+    """The spans of a value, such that each of its words lies within one span.
 
     What an expansion and its neighbours form together is written in this value, and no
     place but this one shows it. `gaps` are what stands between words.
     """
-    if len(sited) == 1 or _is_settled(sited):
-        return tuple([one.piece for one in sited])
-    pieces: list[Piece] = []
-    run: list[Sited] = []
-    for one in sited:
-        text = one.piece.text
-        spans = [match.span() for match in gaps.finditer(text)]
-        if not spans:
+    if len(placed) == 1 or _is_coalesced(placed):
+        return tuple([one.span for one in placed])
+    spans: list[TextSpan] = []
+    run: list[PlacedSpan] = []
+    for one in placed:
+        text = one.span.text
+        breaks = [match.span() for match in gaps.finditer(text)]
+        if not breaks:
             run.append(one)
             continue
-        first, last = spans[0][0], spans[-1][1]
+        first, last = breaks[0][0], breaks[-1][1]
         if first:
-            run.append(Sited(cut(one.piece, 0, first), one.start, one.end))
-        _flush(run, pieces)
-        pieces.append(cut(one.piece, first, last))
+            run.append(PlacedSpan(cut(one.span, 0, first), one.start, one.end))
+        _flush(run, spans)
+        spans.append(cut(one.span, first, last))
         if last < len(text):
-            rest = cut(one.piece, last, len(text))
-            start = rest.start if one.start == one.piece.start else one.start
-            run.append(Sited(rest, start, one.end))
-    _flush(run, pieces)
-    return tuple(pieces)
+            rest = cut(one.span, last, len(text))
+            start = rest.start if one.start == one.span.start else one.start
+            run.append(PlacedSpan(rest, start, one.end))
+    _flush(run, spans)
+    return tuple(spans)
 
 
-def _is_settled(sited: Sequence[Sited]) -> bool:
-    """Whether all is written right here, with blanks where two pieces meet."""
+def _is_coalesced(placed: Sequence[PlacedSpan]) -> bool:
+    """Whether all is written right here, with blanks where two spans meet."""
     ends_blank = True
-    for (text, start, end, _), site_start, site_end in sited:
-        if start != site_start or end != site_end:
+    for (text, start, end, _), placed_start, placed_end in placed:
+        if start != placed_start or end != placed_end:
             return False
         if text:
             if not ends_blank and text[0] not in " \t\n":
@@ -113,15 +115,15 @@ def _is_settled(sited: Sequence[Sited]) -> bool:
     return True
 
 
-def _flush(run: list[Sited], pieces: list[Piece]) -> None:
+def _flush(run: list[PlacedSpan], spans: list[TextSpan]) -> None:
     if run:
-        pieces.append(join(run, *site_of(run)))
+        spans.append(join(run, *extent_of(run)))
         run.clear()
 
 
-def site_of(sited: Sequence[Sited]) -> tuple[int, int]:
-    """The offsets from the first to the last of several pieces."""
-    first, last = sited[0], sited[-1]
+def extent_of(placed: Sequence[PlacedSpan]) -> tuple[int, int]:
+    """The offsets from the first to the last of several spans."""
+    first, last = placed[0], placed[-1]
     # What an inner script joins may come from places in any order.
     return first.start, last.end if last.start >= first.end else first.end
 
@@ -129,37 +131,37 @@ def site_of(sited: Sequence[Sited]) -> tuple[int, int]:
 class Origins:
     """Where the characters of a text that an expansion gave are written."""
 
-    __slots__ = ("_pieces", "_starts")
+    __slots__ = ("_spans", "_starts")
 
-    def __init__(self, pieces: Sequence[Piece]) -> None:
-        self._pieces = pieces or (BLANK,)
-        self._starts = [0, *accumulate(len(piece.text) for piece in self._pieces)]
+    def __init__(self, spans: Sequence[TextSpan]) -> None:
+        self._spans = spans or (BLANK,)
+        self._starts = [0, *accumulate(len(span.text) for span in self._spans)]
 
-    def cut(self, start: int, end: int) -> list[Piece]:
-        """The pieces that a range of the text consists of."""
-        at = min(bisect_right(self._starts, start) - 1, len(self._pieces) - 1)
-        found: list[Piece] = []
-        while at < len(self._pieces) and (self._starts[at] < end or not found):
-            piece, offset = self._pieces[at], self._starts[at]
-            stop = min(end - offset, len(piece.text))
-            found.append(cut(piece, max(start - offset, 0), stop))
+    def cut(self, start: int, end: int) -> list[TextSpan]:
+        """The spans that a range of the text consists of."""
+        at = min(bisect_right(self._starts, start) - 1, len(self._spans) - 1)
+        found: list[TextSpan] = []
+        while at < len(self._spans) and (self._starts[at] < end or not found):
+            span, offset = self._spans[at], self._starts[at]
+            stop = min(end - offset, len(span.text))
+            found.append(cut(span, max(start - offset, 0), stop))
             at += 1
         return found
 
     def locate(self, start: int, end: int) -> tuple[int, int, bool]:
         """The offsets in the file of a range of the text, and whether it is sure."""
-        last_piece = len(self._pieces) - 1
-        first = min(bisect_right(self._starts, start) - 1, last_piece)
-        last = min(max(bisect_right(self._starts, end - 1) - 1, first), last_piece)
-        piece = self._pieces[first]
+        last_span = len(self._spans) - 1
+        first = min(bisect_right(self._starts, start) - 1, last_span)
+        last = min(max(bisect_right(self._starts, end - 1) - 1, first), last_span)
+        span = self._spans[first]
         offset = self._starts[first]
-        head = cut(piece, start - offset, min(end - offset, len(piece.text)))
+        head = cut(span, start - offset, min(end - offset, len(span.text)))
         if first == last:
             return head[1:]
-        tail = self._pieces[last]
-        sure = all(one.resolved for one in self._pieces[first : last + 1])
+        tail = self._spans[last]
+        sure = all(one.resolved for one in self._spans[first : last + 1])
         stop = cut(tail, 0, end - self._starts[last]).end
-        return head.start, max(head.end, stop if tail.start >= piece.end else 0), sure
+        return head.start, max(head.end, stop if tail.start >= span.end else 0), sure
 
 
 class Literal(Record):
