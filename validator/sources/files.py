@@ -20,7 +20,7 @@ from speccheck.validator.sources.reader import (
     ScriptReader,
     Source,
 )
-from speccheck.validator.sources.registry import Detection, Readers
+from speccheck.validator.sources.registry import Detection, Readers, template_format
 
 # What no setting changes: the framework is the same whatever a parent says.
 _CERTAIN = frozenset({"run.framework", "run.uses_torch"})
@@ -248,10 +248,6 @@ def _unread(source: Source | None, readers: Readers, status: FileStatus) -> File
     """A template says what it will be; anything else could not be read."""
     if status.state != "template" or source is None:
         return status
-    from speccheck.validator.sources.registry import (  # noqa: PLC0415 - rare
-        template_format,
-    )
-
     found = template_format(source, readers)
     if found is None:
         return status

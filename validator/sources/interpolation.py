@@ -144,14 +144,6 @@ def _numbers(values: list[object], least: int = 1) -> list[int | float]:
     return found
 
 
-def _product(values: list[object]) -> object:
-    return math.prod(_numbers(values))
-
-
-def _sum(values: list[object]) -> object:
-    return sum(_numbers(values))
-
-
 def _difference(values: list[object]) -> object:
     first, *rest = _numbers(values)
     return first - sum(rest)
@@ -171,22 +163,6 @@ def _true_quotient(values: list[object]) -> object:
     return int(quotient) if quotient.is_integer() else quotient
 
 
-def _floor(values: list[object]) -> object:
-    return math.floor(_quotient(values))
-
-
-def _ceiling(values: list[object]) -> object:
-    return math.ceil(_quotient(values))
-
-
-def _largest(values: list[object]) -> object:
-    return max(_numbers(values))
-
-
-def _smallest(values: list[object]) -> object:
-    return min(_numbers(values))
-
-
 def _choice(values: list[object]) -> object:
     """`if:condition,then,else`."""
     condition, *branches = values
@@ -194,18 +170,6 @@ def _choice(values: list[object]) -> object:
         message = "if needs a condition and two values"
         raise ResolverFault(message)
     return branches[0] if condition else branches[1]
-
-
-def _negation(values: list[object]) -> object:
-    return not values[0]
-
-
-def _equality(values: list[object]) -> object:
-    return len(values) > 1 and values[0] == values[1]
-
-
-def _whole(values: list[object]) -> object:
-    return int(_numbers(values)[0])
 
 
 def _decoded(values: list[object]) -> object:
@@ -223,25 +187,23 @@ def _decoded(values: list[object]) -> object:
 
 
 RESOLVERS: dict[str, Resolver] = {
-    "multiply": _product,
-    "mul": _product,
-    "add": _sum,
-    "sum": _sum,
-    "sub": _difference,
-    "subtract": _difference,
-    "divide": _true_quotient,
-    "div": _true_quotient,
-    "divide_floor": _floor,
-    "floor_div": _floor,
-    "int_div": _floor,
-    "divide_ceil": _ceiling,
-    "ceil_div": _ceiling,
-    "max": _largest,
-    "min": _smallest,
+    **dict.fromkeys(("multiply", "mul"), lambda values: math.prod(_numbers(values))),
+    **dict.fromkeys(("add", "sum"), lambda values: sum(_numbers(values))),
+    **dict.fromkeys(("sub", "subtract"), _difference),
+    **dict.fromkeys(("divide", "div"), _true_quotient),
+    **dict.fromkeys(
+        ("divide_floor", "floor_div", "int_div"),
+        lambda values: math.floor(_quotient(values)),
+    ),
+    **dict.fromkeys(
+        ("divide_ceil", "ceil_div"), lambda values: math.ceil(_quotient(values))
+    ),
+    "max": lambda values: max(_numbers(values)),
+    "min": lambda values: min(_numbers(values)),
     "if": _choice,
-    "not": _negation,
-    "eq": _equality,
-    "int": _whole,
+    "not": lambda values: not values[0],
+    "eq": lambda values: len(values) > 1 and values[0] == values[1],
+    "int": lambda values: int(_numbers(values)[0]),
     "oc.decode": _decoded,
 }
 

@@ -10,11 +10,11 @@ it yet is imported to be asked.
 
 import json
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.sources.documents.document import Document, ReadError
 from speccheck.validator.sources.documents.reading import load_documents
@@ -41,11 +41,19 @@ class Detection(Record):
 
 
 class _Index(Record):
-    """The modules of readers: by format, with their words or marks, by key."""
+    """The modules of readers.
+
+    Attributes:
+        formats: by the format that they read.
+        scripts: with the words, captures with the marks, without which a text is none.
+        keys: those that may know a document, by keys at its top.
+        captures: see `scripts`.
+
+    """
 
     formats: dict[str, str]
     scripts: dict[str, list[str]]
-    by_key: dict[str, list[str]]
+    keys: dict[str, list[str]]
     captures: dict[str, list[str]]
 
 
@@ -73,7 +81,7 @@ class Readers:
     def of_documents(self, data: Mapping[object, object]) -> Iterator[Reader]:
         """The readers that may know a document with these keys at its top."""
         modules: dict[str, None] = {}
-        by_key = _index().by_key
+        by_key = _index().keys
         for key in data:
             if isinstance(key, str) and key in by_key:
                 modules.update(dict.fromkeys(by_key[key]))
@@ -144,14 +152,8 @@ def built_in_readers() -> list[AnyReader]:
 
 def index_text() -> str:
     """What `formats/index.json` must hold."""
-    index = _asked(_modules())
-    content = {
-        "captures": index.captures,
-        "formats": index.formats,
-        "keys": index.by_key,
-        "scripts": index.scripts,
-    }
-    return json.dumps(content, indent=1, sort_keys=True) + "\n"
+    index = _indexed(_modules())._asdict()
+    return json.dumps(index, indent=1, sort_keys=True) + "\n"
 
 
 @cache
@@ -160,31 +162,25 @@ def _index() -> _Index:
         with open(INDEX, encoding="utf-8") as file:
             content = json.load(file)
     except FileNotFoundError:
-        return _asked(_modules())
-    known = _Index(
-        content["formats"],
-        content["scripts"],
-        content["keys"],
-        content["captures"],
-    )
+        return _indexed(_modules())
+    known = _Index(**content)
     new = set(_modules()).difference(known.formats.values())
     if not new:
         return known
-    added = _asked(new)
-    by_key = {
-        key: [*known.by_key.get(key, ()), *added.by_key.get(key, ())]
-        for key in {*known.by_key, *added.by_key}
+    added = _indexed(new)
+    keys = {
+        key: [*known.keys.get(key, ()), *added.keys.get(key, ())]
+        for key in {*known.keys, *added.keys}
     }
-    formats = {**known.formats, **added.formats}
     return _Index(
-        formats,
+        {**known.formats, **added.formats},
         {**known.scripts, **added.scripts},
-        by_key,
+        keys,
         {**known.captures, **added.captures},
     )
 
 
-def _asked(modules: Iterable[str]) -> _Index:
+def _indexed(modules: Iterable[str]) -> _Index:
     """The index of these modules, imported to be asked."""
     formats: dict[str, str] = {}
     scripts: dict[str, list[str]] = {}
@@ -219,12 +215,15 @@ def _readers(module: str) -> tuple[AnyReader, ...]:
     return readers if readers is not None else (found.READER,)
 
 
-_STATEMENT_LINE = re.compile(
+# What a template will be once it is rendered is told by its keys, never judged.
+_STATEMENT_LINE = lazy_pattern(
     r"^\s*(\{%.*%\}|\{\{-?\s*(if|else|end|range|with)\b.*)\s*$"
 )
-_EXPRESSION = re.compile(r"\{\{.*?\}\}|\$\{[^}\n]*\}")
+_EXPRESSION = lazy_pattern(r"\{\{.*?\}\}|\$\{[^}\n]*\}")
 # A value of JSON that is neither quoted nor a literal: a word left for `sed`.
-_BARE_WORD = re.compile(r"(?<=[:\[,])(\s*)(?!(?:true|false|null)\b)[A-Za-z_$][\w.$-]*")
+_BARE_WORD = lazy_pattern(
+    r"(?<=[:\[,])(\s*)(?!(?:true|false|null)\b)[A-Za-z_$][\w.$-]*"
+)
 _STAND_IN = "rendered"
 _LESS_SURE = 0.8
 

@@ -130,16 +130,6 @@ def collection_as_key(name: str, text: str, key_node: Node) -> ReadError:
     )
 
 
-def no_content(name: str) -> ReadError:
-    """A text without any document."""
-    return ReadError(
-        name,
-        "empty",
-        "no value in it, only comments or empty documents",
-        "give a file that states something",
-    )
-
-
 def _bad_start(name: str, word: str, place: tuple[int, int]) -> ReadError:
     if word == "\t":
         problem = "not YAML: a tab where only spaces may indent"
@@ -433,7 +423,8 @@ def load_yaml(name: str, text: str) -> list[Document]:
             )
             documents.append(document)
     if not documents:
-        raise no_content(name)
+        problem = "no value in it, only comments or empty documents"
+        raise ReadError(name, "empty", problem, "give a file that states something")
     return documents
 
 
@@ -582,11 +573,7 @@ def _find_scalar(root: Node, text: str) -> Node | None:
             if node.value == text and node.tag != TEXT:
                 return node
             continue
-        pairs = isinstance(node, MappingNode)
-        children = (
-            [child for pair in node.value for child in pair] if pairs else node.value
-        )
-        for child in reversed(children):
+        for child in reversed(_child_nodes(node)):
             if id(child) not in seen:
                 seen.add(id(child))
                 pending.append(child)
