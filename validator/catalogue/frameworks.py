@@ -1,4 +1,4 @@
-"""Loads the key tables of the training frameworks."""
+"""Loads the key tables of the training frameworks, and what others call a key."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial

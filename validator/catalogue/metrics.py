@@ -20,7 +20,7 @@ from speccheck.validator.evidence.record import Record
 
 @cache
 def metric_dictionary() -> MetricDictionary:
-    """The dictionary as rules see it, the same one each time."""
+    """Return the dictionary as rules see it, the same one each time."""
     return MetricDictionary(_entries)
 
 
@@ -111,7 +111,7 @@ class MetricNames:
         return self.event_aliases.get(written)
 
     def dialects_of(self, names: Iterable[str]) -> frozenset[str]:
-        """The dialects that some of these names belong to and to no other."""
+        """Return the dialects that some of these names belong to and to no other."""
         found: set[str] = set()
         for name in names:
             rows, _ = self._rows(name)
@@ -121,7 +121,7 @@ class MetricNames:
         return frozenset(found)
 
     def meaning(self, name: str, dialects: frozenset[str]) -> Meaning:
-        """What a name means in a log of these dialects."""
+        """Return what a name means in a log of these dialects."""
         entry = self.entry(name)
         if entry is not None:
             return Meaning(Alias(name, "", entry.unit, 1, None, "value"))
@@ -150,7 +150,7 @@ def _is_sure(one: Alias, dialects: frozenset[str]) -> bool:
 
 @cache
 def metric_names() -> MetricNames:
-    """The names, the same ones each time."""
+    """Return the names, the same ones each time."""
     document = read_compiled("metrics")
     return MetricNames(
         metric_dictionary().entry,

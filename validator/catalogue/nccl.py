@@ -35,7 +35,7 @@ class _Unread(NcclVariables):
 
 @cache
 def nccl_relations() -> "Relations":
-    """The rows of relations.yaml, the same ones each time."""
+    """Return the rows of relations.yaml, the same ones each time."""
     from speccheck.validator.evidence.variable_relations import (  # noqa: PLC0415
         Relation,
         Relations,
@@ -46,5 +46,5 @@ def nccl_relations() -> "Relations":
 
 @cache
 def nccl_variables() -> NcclVariables:
-    """The catalogue, the same one each time."""
+    """Return the catalogue, the same one each time."""
     return _Unread()

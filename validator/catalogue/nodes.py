@@ -1,4 +1,4 @@
-"""Loads the catalogue of Xids, when a rule first looks into it."""
+"""Loads what GPUs and instance types should have, and the catalogue of Xids."""
 
 from functools import cache
 from typing import Any
@@ -22,12 +22,12 @@ from speccheck.validator.evidence.value import Value
 
 @cache
 def gpu_profiles() -> GpuProfiles:
-    """The types of GPU, the same ones each time."""
+    """Return the types of GPU, the same ones each time."""
     return GpuProfiles(_gpu_rows)
 
 
 def instance_profile(instance: Value[str]) -> InstanceProfile:
-    """The profile of an instance type, by its id in the catalogue."""
+    """Return the profile of an instance type, by its id in the catalogue."""
     return InstanceProfile(lambda: _instance_row(instance), instance.places)
 
 
@@ -52,7 +52,7 @@ def _catalogue() -> Any:  # noqa: ANN401 - JSON
 
 @cache
 def xid_catalogue() -> XidCatalogue:
-    """The catalogue, the same one each time."""
+    """Return the catalogue, the same one each time."""
     return XidCatalogue(_tables)
 
 

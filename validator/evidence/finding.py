@@ -1,4 +1,8 @@
-"""What a run says of one clause at one place."""
+"""What a run says of one clause at one place, with what mends it or silences it.
+
+A finding may carry a fix (edits of files) and a waiver; a proposal is settings that
+were tried in its stead, and applied waivers are what became of all waivers of a run.
+"""
 
 from typing import Literal
 
@@ -13,8 +17,11 @@ WaiverKind = Literal["comment", "waiver", "baseline", "setting"]
 class Waiver(Record):
     """What silences a failure: the verdict is kept, and every report says both.
 
-    place: where the waiver itself stands. until: the last day on which it holds, a date
-    of UTC (2027-01-31), empty for no end.
+    Attributes:
+        place: where the waiver itself stands.
+        until: the last day on which it holds, a date of UTC (2027-01-31); empty for no
+            end.
+
     """
 
     kind: WaiverKind
@@ -29,7 +36,7 @@ _MARK = "speccheck:"
 
 
 def may_hold_waivers(text: str) -> bool:
-    """Whether `speccheck:` follows the sign of a comment anywhere in a text.
+    """Return whether `speccheck:` follows the sign of a comment anywhere in a text.
 
     A first look, at each file of a run: what is a comment, its language says.
     """
@@ -48,10 +55,12 @@ Scalar = str | int | float | bool | None
 class Change(Record):
     """One edit of one file, symbolic like every place.
 
-    set: the value at the place becomes `value`. remove: the key goes with its value, a
-    variable with its assignment, a flag with its argument. rename: the key, variable or
-    flag becomes `name`; its value stays. add: `name` is set to `value` beside the key
-    at the place, which shows the level and the style to write it in.
+    Attributes:
+        kind: set: the value at the place becomes `value`. remove: the key goes with its
+            value, a variable with its assignment, a flag with its argument. rename: the
+            key, variable or flag becomes `name`; its value stays. add: `name` is set to
+            `value` beside the key at the place, which shows the level and the style.
+
     """
 
     kind: Literal["set", "remove", "rename", "add"]
@@ -63,9 +72,12 @@ class Change(Record):
 class Fix(Record):
     """Edits that belong together: all of them are made, or none.
 
-    is_safe: it changes nothing of what the model learns, neither the mathematics of a
-    step nor the data nor the schedule. Only such a fix is made without being asked for
-    by name. says: the change in a line, for people.
+    Attributes:
+        says: the change in a line, for people.
+        is_safe: it changes nothing of what the model learns, neither the mathematics of
+            a step nor the data nor the schedule. Only such a fix is made unless it is
+            named.
+
     """
 
     says: str
@@ -74,22 +86,22 @@ class Fix(Record):
 
 
 def to_set(place: Place, value: Scalar) -> Change:
-    """The value at a place becomes another."""
+    """Set another value at a place."""
     return Change("set", place, value)
 
 
 def to_remove(place: Place) -> Change:
-    """A key, variable or flag goes, with its value."""
+    """Remove a key, variable or flag with its value."""
     return Change("remove", place)
 
 
 def to_rename(place: Place, name: str) -> Change:
-    """A key, variable or flag takes another name and keeps its value."""
+    """Give a key, variable or flag another name; it keeps its value."""
     return Change("rename", place, name=name)
 
 
 def to_add(beside: Place, name: str, value: Scalar) -> Change:
-    """A key, variable or flag is set beside another that stands already."""
+    """Set a key, variable or flag beside another that stands already."""
     return Change("add", beside, value, name)
 
 
@@ -117,14 +129,20 @@ Action = Literal["MONITOR", "FIX_CONFIG", "RESET_GPU", "REBOOT", "ISOLATE", "SUP
 class Finding(Record):
     """A verdict with its clause, level and remedy.
 
-    `level` is what the finding weighs when its outcome is fail; `rule` is empty where a
-    clause was decided without a rule. `note` tells where values come from that no file
-    states. `subject` is the part of a node that is judged, such as `GPU 3`, `action`
-    what is to be done with it. `waiver` silences a failure, which stays one; `fix` is
-    the change of files that mends it. `hosts` are the nodes that a finding on a fleet
-    is about. `is_loosened`: it fails by the edition's own number, and not by one that
-    somebody put in its place, as `note` says. `edition` is the second one of a run that
-    gave the finding; empty for the edition of the run.
+    Attributes:
+        rule: empty where a clause was decided without a rule.
+        level: what the finding weighs when its outcome is fail.
+        note: where values come from that no file states.
+        subject: the part of a node that is judged, such as `GPU 3`.
+        action: what is to be done with that part.
+        waiver: silences a failure, which stays one.
+        fix: the change of files that mends it.
+        hosts: the nodes that a finding on a fleet is about.
+        is_loosened: it fails by the edition's own number, and not by one that somebody
+            put in its place, as `note` says.
+        edition: the second one of a run that gave the finding; empty for the edition of
+            the run.
+
     """
 
     clause: str
@@ -186,18 +204,22 @@ class Proposal(Record):
     what_if: tuple[str, ...] = ()
 
 
-# used: it silenced a failure. idle: all that it could silence was judged and holds.
-# open: this run cannot tell, or it had no effect for another reason.
 Standing = Literal["used", "idle", "open"]
 
 
 class AppliedWaiver(Record):
-    """One waiver and what came of it.
+    """One waiver and its effect in a run.
 
-    title: what messages call it. names: rules and clauses that it names. faults: what
-    of it cannot be understood. days_left: up to its last day in UTC, below zero when
-    that is over, None without one. locked: what it names that nothing may silence.
-    beside: a line near it where it would have silenced something; 0 for none.
+    Attributes:
+        title: what messages call it.
+        names: rules and clauses that it names.
+        standing: used: it silenced a failure. idle: all that it could silence was
+            judged and holds. open: this run cannot tell, or it had no effect otherwise.
+        faults: what of it cannot be understood.
+        days_left: to its last day in UTC; below zero when that is over, None without.
+        locked: what it names that nothing may silence.
+        beside: a line near it where it would have silenced something; 0 for none.
+
     """
 
     waiver: Waiver
@@ -211,10 +233,12 @@ class AppliedWaiver(Record):
 
 
 class AppliedBaseline(Record):
-    """A baseline and what came of it.
+    """A baseline and its effect in a run.
 
-    fixed: entries that were judged and hold, with examples. locked: clauses of entries
-    that nothing may silence.
+    Attributes:
+        fixed: entries that were judged and hold, some of them as `examples`.
+        locked: clauses of entries that nothing may silence.
+
     """
 
     place: Place
@@ -226,10 +250,7 @@ class AppliedBaseline(Record):
 
 
 class AppliedWaivers:
-    """What concerns one plan, told once in a run.
-
-    today: the date of UTC that counts as now.
-    """
+    """The waivers and baselines of a run, and the date of UTC that counts as today."""
 
     __slots__ = ("baselines", "today", "waivers")
     scope = "waiver"

@@ -307,7 +307,7 @@ class Fleet:
         return found
 
     def variables(self) -> tuple[Shared, ...]:
-        """Each environment variable that some node sets, over all nodes."""
+        """Return each environment variable that some node sets, over all nodes."""
         return tuple(
             one for name, one in self.shared.items() if name.startswith(VARIABLES)
         )

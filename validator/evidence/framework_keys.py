@@ -40,7 +40,7 @@ class FrameworkVersion(Record):
     or_newer: bool = False
 
     def at_least(self, other: "FrameworkVersion") -> bool:
-        """Whether this is surely `other` or a later version."""
+        """Return whether this is surely `other` or a later version."""
         return _order(self.number) >= _order(other.number)
 
     def surely_before(self, other: "FrameworkVersion") -> bool:
@@ -96,7 +96,7 @@ def _family(text: str) -> str | None:
 
 
 def is_in_range(version: FrameworkVersion | None, text: str) -> bool | None:
-    """Whether `version` lies in `<=0.16`, `>=0.2` or `0.1`; None when it may."""
+    """Return whether `version` lies in `<=0.16`, `>=0.2` or `0.1`; None when it may."""
     if version is None:
         return None
     bound = tuple(int(part) for part in text.lstrip("<>=").split("."))
@@ -151,7 +151,7 @@ class Policy(Record):
 def policy_at(
     rows: Sequence[Policy], version: FrameworkVersion | None
 ) -> UnknownKeyPolicy:
-    """The policy of a section in `version`; the mildest of those it may be."""
+    """Return the policy of a section in `version`; the mildest of those it may be."""
     fit = [(row, is_in_range(version, row.versions)) for row in rows if row.versions]
     for row, inside in fit:
         if inside:
@@ -302,7 +302,7 @@ class FrameworkKeys(Record):
         return _row(self, dotted(path))
 
     def is_known(self, path: KeyPath) -> bool:
-        """Whether the framework knew the key in any tabulated version."""
+        """Return whether the framework knew the key in any tabulated version."""
         return _tabulated(self, dotted(path)) is not None
 
     def covers(self, version: FrameworkVersion | None) -> bool:
@@ -334,7 +334,7 @@ class FrameworkKeys(Record):
     def policy(
         self, path: KeyPath, version: FrameworkVersion | None
     ) -> UnknownKeyPolicy:
-        """What the framework does with an unknown key at `path`.
+        """Return what the framework does with an unknown key at `path`.
 
         Where that changed and the version does not decide it, the mildest of the
         policies: what is not known never makes an error.
@@ -343,7 +343,7 @@ class FrameworkKeys(Record):
         return policy_at(found, self._own(version)) if found else self.default_policy
 
     def is_open(self, path: KeyPath) -> bool:
-        """Whether a training script may define a key of its own at `path`.
+        """Return whether a training script may define a key of its own at `path`.
 
         An unknown key is a fault there only when it is a known one misspelt
         (a suggestion of the kind `spelling`).
@@ -351,7 +351,7 @@ class FrameworkKeys(Record):
         return self.open_at_top and not self._policies_for(path)
 
     def suggest(self, path: KeyPath) -> Suggestion | None:
-        """What an unknown key was probably meant to be, or None."""
+        """Return what an unknown key was probably meant to be, or None."""
         from speccheck.validator.evidence import spelling  # noqa: PLC0415 - rare
 
         above, _, leaf = dotted(path).removesuffix("[]").rpartition(".")
@@ -396,7 +396,7 @@ class FrameworkKeys(Record):
         return self._version_before(gone) is None and self._same_family(None, gone)
 
     def too_new(self, path: KeyPath, version: FrameworkVersion | None) -> bool:
-        """Whether the key surely came after `version`."""
+        """Return whether the key surely came after `version`."""
         row, version = self.lookup(path), self._own(version)
         if row is None or not row.since or version is None:
             return False
@@ -409,7 +409,7 @@ class FrameworkKeys(Record):
         )
 
     def deprecated(self, path: KeyPath, version: FrameworkVersion | None) -> bool:
-        """Whether the key is surely deprecated.
+        """Return whether the key is surely deprecated.
 
         It is not yet deprecated in a version that lacks each of its successors. Where
         the version is not known, only a key counts whose successor every tabulated
@@ -429,7 +429,7 @@ class FrameworkKeys(Record):
     def default(
         self, path: KeyPath, version: FrameworkVersion | None, group: str = ""
     ) -> KnownDefault | None:
-        """The default in `version`, or None when the table does not settle it.
+        """Return the default in `version`, or None when the table does not settle it.
 
         Args:
             path: of the key.
@@ -464,7 +464,7 @@ class FrameworkKeys(Record):
         return _known(row.defaults[step])
 
     def _policies_for(self, path: KeyPath) -> list[Policy]:
-        """The policies of the innermost section around `path`."""
+        """Return the policies of the innermost section around `path`."""
         parents = dotted(path).split(".")[:-1]
         for length in range(len(parents), -1, -1):
             section = ".".join(parents[:length])
@@ -488,7 +488,7 @@ class FrameworkKeys(Record):
         return names.get(first, first) == names.get(other.framework, other.framework)
 
     def _version_before(self, version: FrameworkVersion) -> FrameworkVersion | None:
-        """The last tabulated version of the same family before `version`."""
+        """Return the last tabulated version of the same family before `version`."""
         tabulated = (parse_version(text) for text in self.versions)
         same = [one for one in tabulated if self._same_family(one, version)]
         return next((one for one in same[::-1] if not one.at_least(version)), None)
@@ -496,7 +496,7 @@ class FrameworkKeys(Record):
     def _is_whole_minor(
         self, version: FrameworkVersion, gone: FrameworkVersion
     ) -> bool:
-        """Whether `version` names the minor release in which a key went away."""
+        """Return whether `version` names the minor release in which a key went away."""
         before = self._version_before(gone)
         return (
             before is not None
@@ -511,7 +511,7 @@ def _row(table: FrameworkKeys, text: str) -> KeyRow | None:
 
 @lru_cache(maxsize=_KEPT)
 def _tabulated(table: FrameworkKeys, text: str) -> str | None:
-    """The tabulated name that `text` stands for, or None."""
+    """Return the tabulated name that `text` stands for, or None."""
     if text in table.rows or text in table.blocks:
         return text
     if text.endswith("[]"):
@@ -578,7 +578,7 @@ def _fits(pattern: Sequence[str], segments: Sequence[str]) -> bool:
 
 
 def _known(default: Sequence[KeyValue]) -> KnownDefault | None:
-    """The value of a step; None for a step that the framework computes."""
+    """Return the value of a step; None for a step that the framework computes."""
     return KnownDefault(default[1]) if len(default) > 1 else None
 
 

@@ -21,7 +21,7 @@ def release(text: str | int) -> Release:
 
 
 def integer_seen(text: str) -> int | None:
-    """The number that NCCL sees in a text, or None where it sees none."""
+    """Return the number that NCCL sees in a text, or None where it sees none."""
     match = C_INTEGER.match(text)
     if match is None:
         return None
@@ -54,13 +54,13 @@ class NameList:
         )
 
     def matches(self, entry: tuple[str, int | None], name: str, port: int) -> bool:
-        """Whether one entry of the list means that port."""
+        """Return whether one entry of the list means that port."""
         wanted, number = entry
         is_named = name == wanted if self.is_exact else name.startswith(wanted)
         return is_named and number in {None, port}
 
     def takes(self, name: str, port: int = -1) -> bool:
-        """Whether the list leaves that adapter or interface to NCCL."""
+        """Return whether the list leaves that adapter or interface to NCCL."""
         if not self.entries:
             return True
         is_listed = any(self.matches(one, name, port) for one in self.entries)
@@ -129,7 +129,7 @@ class VariableRow(Record):
         return self.read_as == "integer" and bool(bounded or self.choices)
 
     def is_costly(self, value: str) -> bool:
-        """Whether this value should not stay set in a run."""
+        """Return whether this value should not stay set in a run."""
         if ANY in self.costly:
             return bool(value)
         return value.strip().upper() in {text.upper() for text in self.costly}
@@ -157,12 +157,12 @@ class Platform(Record):
     status: str = "vendor-published"
 
     def is_marked(self, names: Iterable[str]) -> bool:
-        """Whether a name is set that exists on this platform only."""
+        """Return whether a name is set that exists on this platform only."""
         mark = self.marked_by
         return bool(mark) and any(name.startswith(mark) for name in names)
 
     def publishes(self, name: str, value: str) -> bool:
-        """Whether this value of the variable is the provider's own."""
+        """Return whether this value of the variable is the provider's own."""
         published = self.variables.get(name)
         if published is None:
             return False
@@ -205,16 +205,16 @@ class NcclVariables:
         self.left_to_the_job = frozenset(left_to_the_job)
 
     def lookup(self, name: str) -> VariableRow | None:
-        """The row of a variable, or None."""
+        """Return the row of a variable, or None."""
         fields = self._rows.get(name)
         return None if fields is None else VariableRow(name, **fields)
 
     def names(self) -> Iterable[str]:
-        """All tabulated names."""
+        """Return all tabulated names."""
         return self._rows.keys()
 
     def resembles(self, name: str) -> str | None:
-        """The tabulated name that an unknown one is a slip of, or None."""
+        """Return the tabulated name that an unknown one is a slip of, or None."""
         from speccheck.validator.evidence.spelling import (  # noqa: PLC0415 - rare
             distance,
         )
@@ -314,7 +314,7 @@ def _leaves_out(name: str, known: str) -> bool:
 
 
 def out_of_range(row: VariableRow, text: str) -> str | None:
-    """The range in words where a number lies outside of it, or None."""
+    """Return the range in words where a number lies outside of it, or None."""
     number = integer_seen(text)
     if row.read_as != "integer" or number is None:
         return None

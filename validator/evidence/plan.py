@@ -3,6 +3,13 @@
 A field is a `Value`; its name is `section.field`. Units are in the names. The type in
 `Value[...]` is what a reader must deliver; tests/test_plan.py holds readers to it.
 Batches count samples, sizes of groups count ranks (one rank is one GPU).
+
+Sections are plain frozen classes whose class attributes are the unknown fields: sixteen
+slots dataclasses of this size cost as much start-up time as the interpreter itself.
+
+A rule may take a field without a value for one that nobody states: then the default of
+the framework holds. What a template still fills in, or two files contradict each other
+about, has no value either, and is stated: Doubts notes who judges by such a field.
 """
 
 from collections.abc import Iterator, Mapping
@@ -422,15 +429,15 @@ class TrainingPlan:
         }
 
     def section(self, name: str) -> Section:
-        """The section of that name."""
+        """Return the section of that name."""
         return self._sections[name]
 
     def sections(self) -> tuple[Section, ...]:
-        """All sections, in the order of SECTIONS."""
+        """Return all sections, in the order of SECTIONS."""
         return tuple(self._sections.values())
 
     def told(self) -> Iterator[Value[Any]]:
-        """The leaves that some source told of, known or not."""
+        """Yield the leaves that some source told of, known or not."""
         for section in self._sections.values():
             yield from vars(section).values()
 
@@ -442,7 +449,7 @@ class TrainingPlan:
 
 
 def leaf_names() -> tuple[str, ...]:
-    """The names of all leaves, `section.field`."""
+    """Return the names of all leaves, `section.field`."""
     return tuple(
         f"{section}.{field}"
         for section, kind in SECTIONS.items()

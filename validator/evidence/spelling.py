@@ -1,4 +1,7 @@
-"""Which known name a misspelt one was most likely meant to be."""
+"""Which known name a misspelt one was most likely meant to be.
+
+`nearest` counts edits alone; `closest` knows how keys of frameworks are made of words.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Literal
@@ -62,7 +65,7 @@ class Match(Record):
 def closest(
     written: str, known: Iterable[str], vocabulary: Callable[[], Collection[str]]
 ) -> Match | None:
-    """The known name that `written` most likely stands for, or None.
+    """Return the known name that `written` most likely stands for, or None.
 
     Args:
         written: the name that nobody knows.
@@ -90,7 +93,7 @@ def closest(
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a name: `--lr-warmup_iters` has lr, warmup and iters."""
+    """Return the words of a name: `--lr-warmup_iters` has lr, warmup and iters."""
     return name.lower().replace("-", "_").replace(".", "_").strip("_").split("_")
 
 
@@ -149,13 +152,13 @@ def _is_misspelt_word(written: str, word: str) -> bool:
 
 
 def _is_same_block(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether one is the other with a word like `config` behind it."""
+    """Return whether one is the other with a word like `config` behind it."""
     short, long = sorted((list(ours), list(theirs)), key=len)
     return long[:-1] == short and long[-1] in BLOCK_WORDS
 
 
 def _is_shortened(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether each word of one is the word of the other or its beginning."""
+    """Return whether each word of one is the word of the other or its beginning."""
     return len(ours) == len(theirs) > 1 and all(
         a == b
         or (
@@ -167,7 +170,7 @@ def _is_shortened(ours: Sequence[str], theirs: Sequence[str]) -> bool:
 
 
 def _shares_first_word(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether the first words are equal, and at least half of all."""
+    """Return whether the first words are equal, and at least half of all."""
     return (
         len(ours) == len(theirs) > 1
         and ours[0] == theirs[0]

@@ -29,7 +29,7 @@ _FEWEST_LETTERS = 2  # NVIDIA/nccl src/misc/socket.cc: one letter counts as not 
 
 
 def entries(text: str) -> list[str]:
-    """The entries of a list, without its operators and without blanks."""
+    """Return the entries of a list, without its operators and without blanks."""
     listed = text.strip().removeprefix("^").removeprefix("=").split(",")
     return [one.strip() for one in listed]
 
@@ -47,7 +47,7 @@ def _distinct_entries(text: str) -> bool:
 
 
 def _exclusion_of_loopback(text: str) -> bool:
-    """A list that leaves something out leaves the loopback out as well."""
+    """Return whether a list that excludes something excludes the loopback as well."""
     is_exact = text.strip().startswith("^=")
     return not text.strip().startswith("^") or any(
         one == "lo" or (one == "l" and not is_exact) for one in entries(text)
@@ -269,7 +269,7 @@ class Relation(Record):
                 yield one
 
     def _release_tests(self, nccl: NcclVariables) -> Iterator[tuple[str, Test]]:
-        """The bounds that do not hold for all releases that are still in use."""
+        """Yield the bounds that do not hold for all releases that are still in use."""
         if self.since and release(self.since) > nccl.assumed:
             yield "run.nccl_version", ("from_release", self.since)
         if self.until:
@@ -293,7 +293,7 @@ class Relations:
                 rows_of.setdefault((row.kind, name.rstrip("*")), []).append(number)
 
     def rows(self) -> Sequence[Relation]:
-        """All of them."""
+        """Return all of them."""
         return self._rows
 
     def about(self, kind: str, environment: Environment) -> Iterator[Relation]:
@@ -327,7 +327,7 @@ def _held(name: str, test: Test, job: Job) -> Variable | str | None:
 
 
 def _first(name: str, environment: Environment) -> Variable | None:
-    """The variable of that name, or the first that begins so."""
+    """Return the variable of that name, or the first that begins so."""
     if not name.endswith("*"):
         return environment.find(name)
     found = (one for one in environment.variables if one.name.startswith(name[:-1]))
@@ -343,7 +343,7 @@ def _text_holds(word: str, operand: Operand, text: str, job: Job) -> bool:
 
 
 def _compares(word: str, operand: Operand, text: str, job: Job) -> bool:
-    """Whether a number is too large beside that of another variable."""
+    """Return whether a number is too large beside that of another variable."""
     name, limit = (operand, 0) if word == "above_variable" else operand
     other = job.environment.find(name)
     own = integer_seen(text)
@@ -373,7 +373,7 @@ def _begins_as(name: str, patterns: Sequence[str]) -> bool:
 
 
 def _are_published(variables: Sequence[Variable], job: Job) -> bool:
-    """Whether the provider of the machine publishes one of the values."""
+    """Return whether the provider of the machine publishes one of the values."""
     instance = job.plan.value("cluster.instance_type").value
     return any(
         job.nccl.is_published(one, job.environment, instance) for one in variables

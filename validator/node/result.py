@@ -166,7 +166,7 @@ def _fitting(
 
 
 def _head(result: NodeResult) -> dict[str, object]:
-    """All that is never left out, cut to its limits."""
+    """Return all that every line holds, cut to its limits."""
     edition, snapshot = result.edition, result.snapshot
     launch = {
         "job": result.job and _cut(result.job, _MOST["job"]),
@@ -213,7 +213,7 @@ def _made_up(synthetic: Mapping[str, Scalar]) -> dict[str, Scalar]:
 
 
 def _kept(snapshot: KeptSnapshot) -> dict[str, str]:
-    """A path that is too long gives way to the name of its file."""
+    """Give the name of the file in place of a path that is too long."""
     path = _whole(snapshot.path, _MOST["path"])
     path = path or _cut(snapshot.path.rpartition("/")[2], _MOST["path"])
     return {"path": path, "sha256": snapshot.sha256}
@@ -244,7 +244,7 @@ def _finding(one: ResultFinding, most: int) -> dict[str, object]:
 
 
 def _fact(value: Scalar) -> Scalar:
-    """A value that is too long is told apart from others by its digest."""
+    """Replace a value that is too long by its digest, which tells it from others."""
     if not isinstance(value, str):
         return value
     short = _whole(value, _MOST["value"])
@@ -255,7 +255,7 @@ def _fact(value: Scalar) -> Scalar:
 
 
 def _whole(text: str | None, most: int) -> str | None:
-    """The text as it is shown, or None where it would not be whole."""
+    """Return the text as it is shown, or None where it would not be whole."""
     if text is None:
         return None
     shown = shown_text(text)
@@ -273,7 +273,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def shown_text(text: str) -> str:
-    """The text without control characters and halves of characters."""
+    """Return the text without control characters and halves of characters."""
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else "?" for one in text)
@@ -297,7 +297,7 @@ class ResultLineError(ValueError):
 
 
 def read_result(line: str) -> NodeResult:
-    """The result that a line holds; raises ResultLineError."""
+    """Return the result that a line holds; raises ResultLineError."""
     size = len(line) if line.isascii() else len(line.encode("utf-8", "replace"))
     if size > MOST_BYTES:
         _refuse(f"{size:,} bytes, more than the {MOST_BYTES:,} of a result line")
@@ -315,7 +315,7 @@ def read_result(line: str) -> NodeResult:
 
 
 def is_result(data: object) -> bool:
-    """Whether an object says that it is one, of any version."""
+    """Return whether an object says that it is one, of any version."""
     told = data.get("schema") if isinstance(data, dict) else None
     return isinstance(told, str) and told.startswith(f"{_FAMILY}/")
 
@@ -376,7 +376,7 @@ class _Reading:
         return JudgedBy(self.text("version"), self.text("sha256"), tailored)
 
     def node(self) -> str:
-        """The name: it ends up in commands that drain nodes."""
+        """Return the name: it ends up in commands that drain nodes."""
         found = self.text("node")
         if not NAME.fullmatch(found):
             _refuse(f"node must be the name of a host, not {_said(found)}")
@@ -426,7 +426,7 @@ class _Reading:
         }
 
     def synthetic(self) -> dict[str, Scalar]:
-        """What it says of having been made up: whatever that is, it counts."""
+        """Return what the line says of having been made up."""
         told = self.data.get("synthetic")
         if told is None or told is False:
             return {}

@@ -95,14 +95,14 @@ class ComposedDocument(Document):
         return _projected(self._own.own_data, self.data, (), hidden)
 
     def place(self, path: KeyPath) -> Place:
-        """The place of a key path, in the file that states it."""
+        """Return the place of a key path, in the file that states it."""
         document, inner = self._stated_in(path)
         return document.place(inner)
 
     def span(
         self, path: KeyPath, *, part: Literal["key", "value"] = "value"
     ) -> Span | None:
-        """Where a key or a value stands; None for what another file states."""
+        """Return where a key or a value stands; None for what another file states."""
         document, inner = self._stated_in(path)
         return document.span(inner, part=part) if document is self._own else None
 
@@ -205,7 +205,7 @@ class _Parents:
             self.gaps.append(Gap(reason, child.place(parent.at)))
 
     def _load(self, child: Document, parent: Parent) -> Document | str:
-        """The document that a parent names, or the reason why there is none."""
+        """Return the document that a parent names, or the reason why there is none."""
         target = parent.target
         if os.path.isabs(target) or not target.endswith(_PARENT_SUFFIXES):
             return f"{target:.80} is not a configuration file beside this one"

@@ -91,7 +91,7 @@ def _hardware_facts(
 
 
 def _place(name: str, places: Mapping[str, Place]) -> Place:
-    """Where a leaf is stated: in settings, or by its option."""
+    """Return where a leaf is stated: in settings, or by its option."""
     flag = FLAGS[name]
     field = flag.removeprefix("--").replace("-", "_")
     return places.get(field) or Place(COMMAND_LINE, flag)

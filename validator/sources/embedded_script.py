@@ -48,7 +48,7 @@ Anchors = list[tuple[int, int]]
 def embedded_script(
     document: Document, path: KeyPath, known: Variables = _NOTHING
 ) -> Source | None:
-    """The script in the text at `path`; None when there is no text.
+    """Return the script in the text at `path`; None when there is no text.
 
     Args:
         document: the document of the file.
@@ -69,7 +69,7 @@ def embedded_script(
 def embedded_command(
     document: Document, *paths: KeyPath, known: Variables = _NOTHING
 ) -> Source | None:
-    """The command whose words are the lists at `paths`, one after the other.
+    """Return the command whose words are the lists at `paths`, one after the other.
 
     Of `[bash, -c, script]` it is the script; of other words a line that holds them. As
     in Kubernetes, `$(NAME)` stands for a variable of the container.
@@ -93,7 +93,7 @@ def embedded_command(
 
 
 def value_at(data: object, path: KeyPath) -> object:
-    """What lies at a path; None where nothing does."""
+    """Return what lies at a path; None where nothing does."""
     value = data
     for step in path:
         if isinstance(value, dict):
@@ -147,7 +147,7 @@ def _line_of(
 
 
 def _quoted(text: str, known: Variables) -> str:
-    """A word for a shell; what is open in it stays a reference."""
+    """Return a word for a shell; what is open in it stays a reference."""
 
     def expanded(found: re.Match[str]) -> str:
         name = found[1]
@@ -182,7 +182,7 @@ def _with_references(script: str, known: Variables) -> str:
 
 
 def _anchors(text: str, start: int, script: str) -> Iterator[tuple[int, int]]:
-    """Where the parts of a script stand in the file.
+    """Yield where the parts of a script stand in the file.
 
     Whatever YAML does to line ends and blanks, the words between them stay in order;
     of a literal scalar the lines do.
@@ -204,7 +204,7 @@ def _anchors(text: str, start: int, script: str) -> Iterator[tuple[int, int]]:
 
 
 def _unescaped(text: str, start: int, quote: str) -> tuple[str, Anchors]:
-    """A quoted scalar without its escapes, and where its stretches stand."""
+    """Remove the escapes of a quoted scalar; return where its stretches stand, too."""
     parts: list[str] = []
     origins: Anchors = []
     length = 0
@@ -246,7 +246,7 @@ class _Origins(Record):
     anchors: Anchors
 
     def first_line(self, script: str) -> int:
-        """The line of the file on which the first line of the script stands."""
+        """Return the line of the file on which the first line of the script stands."""
         offset, origin = self.anchors[0]
         return max(1, self.lines.place(origin)[0] - script.count("\n", 0, offset))
 
@@ -304,7 +304,7 @@ class _Mover:
         self._commands: dict[int, Command] = {}
 
     def script(self, script: Script) -> Script:
-        """The script with all places moved."""
+        """Return the script with all places moved."""
         problems = [one._replace(line=self.line(one.line)) for one in script.problems]
         return Script(
             tuple([self._directive(one) for one in script.directives]),
@@ -320,7 +320,7 @@ class _Mover:
         return self._origins.lines.place(_origin(self._origins.anchors, offset))
 
     def line(self, line: int) -> int:
-        """The line on which the first word of a line stands."""
+        """Return the line on which the first word of a line stands."""
         text = self._own_lines.line(max(1, line))
         return self._place(line, len(text) - len(text.lstrip()) + 1)[0]
 
@@ -338,7 +338,7 @@ class _Mover:
         return one._replace(line=line, column=column)
 
     def _command(self, command: Command) -> Command:
-        """The command; several hold the same outer one."""
+        """Return the command; several hold the same outer one."""
         moved = self._commands.get(id(command))
         if moved is None:
             moved = Command(

@@ -121,7 +121,7 @@ class ReadFile(Record):
 
 
 class _Found(Record):
-    """What one document or script was taken for, and what came of it."""
+    """What one document or script was taken for, and its readings."""
 
     detection: Detection
     role: Role
@@ -138,7 +138,7 @@ class UnknownFormat(Exception):  # noqa: N818 - a usage error with its own messa
 def find_files(
     arguments: Iterable[str], excludes: Excludes | None = None
 ) -> Iterator[tuple[str, bool]]:
-    """Each file to read, and whether the user named it; folders are searched.
+    """Yield each file to read, and whether the user named it; folders are searched.
 
     What is excluded is not searched; a file that is named is there all the same.
 
@@ -176,7 +176,7 @@ def _search(folder: str, excludes: Excludes | None) -> Iterator[tuple[str, bool]
 
 
 def is_searched(name: str) -> bool:
-    """Whether a file of that name is read where its folder is given."""
+    """Return whether a file of that name is read where its folder is given."""
     is_shown = not name.startswith(".") or name.startswith(".env")
     return name.endswith(SEARCHED_SUFFIXES) and is_shown and name not in _SKIPPED_FILES
 
@@ -245,7 +245,7 @@ def _failed(name: str, error: ReadError, *, named: bool) -> FileStatus:
 
 
 def _unread(source: Source | None, readers: Readers, status: FileStatus) -> FileStatus:
-    """A template says what it will be; anything else could not be read."""
+    """Add to the status of a template what it will be once it is rendered."""
     if status.state != "template" or source is None:
         return status
     found = template_format(source, readers)
@@ -255,7 +255,7 @@ def _unread(source: Source | None, readers: Readers, status: FileStatus) -> File
 
 
 def excluded_file(name: str, by: str) -> FileStatus:
-    """A named file that settings leave out."""
+    """Return the status of a named file that settings exclude."""
     message = f"{name}: not judged: excluded by {by}"
     return FileStatus(name, state="excluded", message=message)
 
@@ -329,7 +329,7 @@ def _read_document(
 
 
 def _script_readings(source: Source, readers: Readers) -> tuple[Reading, ...]:
-    """A script is read by every reader that finds something of its own in it."""
+    """Read a script by every reader that finds something of its own in it."""
     return tuple(
         reader.read(source)
         for reader in readers.of_scripts(source)

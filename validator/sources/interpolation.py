@@ -34,7 +34,7 @@ class Expression(Record):
 
 
 def pieces(text: str) -> list[str | Expression]:
-    r"""A text as plain stretches and expressions; `\${` is plain.
+    r"""Return a text as plain stretches and expressions; `\${` is plain.
 
     Raises MalformedText for a `${` that no bracket closes.
     """
@@ -60,7 +60,7 @@ def pieces(text: str) -> list[str | Expression]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Where the bracket closes that stands open at `start`."""
+    """Return where the bracket closes that stands open at `start`."""
     depth = 1
     quote = ""
     for position in range(start, len(text)):
@@ -87,7 +87,7 @@ def _expression(body: str) -> Expression:
 
 
 def split_arguments(body: str) -> list[str]:
-    """The arguments of a resolver, at the commas outside brackets and quotes."""
+    """Return the arguments of a resolver, at the commas outside brackets and quotes."""
     parts: list[str] = []
     depth = 0
     quote = ""
@@ -108,7 +108,7 @@ def split_arguments(body: str) -> list[str]:
 
 
 def unquoted(text: str) -> str:
-    """A text without the quotes around it."""
+    """Return a text without the quotes around it."""
     is_quoted = (
         len(text) >= _SHORTEST_QUOTED and text[0] == text[-1] and text[0] in _QUOTES
     )
@@ -239,7 +239,7 @@ class Waiting(Unresolved):
 
 
 def interpolate(data: object) -> tuple[object, dict[KeyPath, Outcome]]:
-    """The data with the texts worked out, and what became of each of them."""
+    """Return the data with the texts worked out, and what became of each of them."""
     work = _Interpolation(data)
     return work.node((), data), work.outcomes
 
@@ -293,7 +293,7 @@ class _Interpolation:
         self._open[path] = None
 
     def _text(self, path: KeyPath, raw: str) -> object:
-        """The value of a text; raises Unresolved, and notes what came of it."""
+        """Return the value of a text, and note the outcome; raises Unresolved."""
         if path in self._known:
             return self._known[path]
         known = self.outcomes.get(path)

@@ -1,7 +1,9 @@
-"""Commands that start a program under MPI: how many processes, and where.
+"""Commands of a script that start training: launchers, MPI, containers, their options.
 
-Sources: Open MPI mpirun(1) of 4.1 and 5.0, the Hydra launcher of MPICH and Intel MPI
-(mpiexec -help), horovod/runner/launch.py at v0.28.1.
+Sources: torch.distributed.run, deepspeed.launcher.runner and accelerate launch as
+schemas/catalogues/frameworks/launchers.yaml has them; Open MPI mpirun(1) of 4.1 and
+5.0, the Hydra launcher of MPICH and Intel MPI (mpiexec -help), horovod/runner/launch.py
+at v0.28.1.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -164,7 +166,7 @@ class Launch(Record):
 
 
 def launches(source: Source) -> list[Launch]:
-    """The launch commands of a script, in its order."""
+    """Return the launch commands of a script, in its order."""
     return [
         launch
         for command in source.script.commands
@@ -173,7 +175,7 @@ def launches(source: Source) -> list[Launch]:
 
 
 def launch_of(command: Command) -> Launch | None:
-    """The launch that a command is, or None."""
+    """Return the launch that a command is, or None."""
     words = command.words
     if mentions_only(command):
         return None
@@ -211,7 +213,7 @@ def _launcher(words: Sequence[Word]) -> tuple[int, str] | None:
 
 
 def _split(words: Sequence[Word], position: int, launcher: str) -> tuple[int, str]:
-    """Where the launcher's own words end, and a word that may hold more of them.
+    """Return where the launcher's own words end, and a word that may hold more of them.
 
     As argparse.REMAINDER has it: the first word that is neither an option nor the value
     of one begins the program.
@@ -238,7 +240,7 @@ _DASHED = frozenset({TORCHRUN, FT_LAUNCHER})
 
 
 def _begins(words: Sequence[Word], position: int) -> bool:
-    """Whether a program begins at a position, or nothing is left there."""
+    """Return whether a program begins at a position, or nothing is left there."""
     return position >= len(words) or words[position].text.endswith(".py")
 
 
@@ -277,7 +279,7 @@ def mentions_only(command: Command) -> bool:
 
 
 def base_name(word: Word) -> str:
-    """The name of a program without its folder."""
+    """Return the name of a program without its folder."""
     return word.text.rpartition("/")[2]
 
 
@@ -291,7 +293,7 @@ def starts_tasks(command: Command) -> bool:
 
 
 def _with_outer(command: Command | None) -> Iterator[Command]:
-    """A command and those whose arguments held it: `srun bash -c '...'`."""
+    """Yield a command and those whose arguments held it: `srun bash -c '...'`."""
     while command is not None:
         yield command
         command = command.outer
@@ -329,19 +331,19 @@ class Leaf(Record):
 
 
 def option_place(file: str, option: Option) -> Place:
-    """The place of an option's value, or of the flag where it has none."""
+    """Return the place of an option's value, or of the flag where it has none."""
     flag, values, word = option
     return word_place(file, flag, values[0] if values else word)
 
 
 def is_sure(option: Option) -> bool:
-    """Whether an option is given in any case, whatever its value is."""
+    """Return whether an option is given in any case, with any value."""
     flag, _, word = option
     return word.resolved or word.text != flag
 
 
 def word_place(file: str, key: str, word: Word) -> Place:
-    """The place where a word is written."""
+    """Return the place where a word is written."""
     span = Span(word.line, word.column, max(1, word.length))
     return Place(file, key, span=span)
 
@@ -375,7 +377,7 @@ def state_option(sheet: FactSheet, leaf: Leaf, option: Option) -> None:
 
 
 def unresolved(word: Word) -> str:
-    """Why the value of a word is not known."""
+    """Return why the value of a word is not known."""
     text = word.text[:60]
     return (
         f"{text} is known only when the script runs"
@@ -385,7 +387,7 @@ def unresolved(word: Word) -> str:
 
 
 def may_hold_options(word: Word) -> bool:
-    """Whether a word is a variable of the environment: `$EXTRA_ARGS`.
+    """Return whether a word is a variable of the environment: `$EXTRA_ARGS`.
 
     `"$@"` and `$1` are what the script is called with: it is read as called without.
     """
@@ -405,7 +407,7 @@ def state_options(
 
 
 def shared_facts(parts: Sequence[Sequence[Fact]], what: str) -> Iterator[Fact]:
-    """What several commands of one script say alike; the rest is not known.
+    """Yield what several commands of one script say alike; the rest is not known.
 
     Args:
         parts: the facts of each command.
@@ -428,7 +430,7 @@ def shared_facts(parts: Sequence[Sequence[Fact]], what: str) -> Iterator[Fact]:
 
 
 def references(source: Source) -> tuple[Reference, ...]:
-    """The files that the commands of a script name as their configuration.
+    """Return the files that the commands of a script name as their configuration.
 
     Configurations that several programs take each for itself, and scripts of which
     several are started, belong to different plans: none of them is a reference.
@@ -579,7 +581,7 @@ def _read(word: Word, words: Sequence[Word]) -> MpiRun:
 
 
 def _own_words(words: Sequence[Word]) -> Iterator[Word]:
-    """The words of the starter itself, up to the program that it starts."""
+    """Yield the words of the starter itself, up to the program that it starts."""
     for word in words:
         name = base_name(word)
         if name.startswith(_PROGRAMS) or name.endswith((".py", ".sh")):

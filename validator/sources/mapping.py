@@ -1,7 +1,8 @@
-"""Which key of a format states which leaf of the plan: tables, and what applies them.
+"""Which key of a format states which field of the plan: tables, and what applies them.
 
-A table mirrors the nesting of the file: a key leads to a leaf and a conversion, or to
-the table of the section below it.
+A table mirrors the nesting of the file: a key leads to a field and a conversion, or to
+the table of the section below it. Conversions give the value of the field, or
+`Unusable` with the reason for a text that cannot be worked out.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -45,7 +46,7 @@ def placeholder(value: object) -> Unusable | None:
 
 
 def integer(value: object) -> object:
-    """A whole number; a number in quotes is not one."""
+    """Return a whole number; a number in quotes is not one."""
     if isinstance(value, bool):
         return Unusable(f"{value} is not a whole number")
     if isinstance(value, int):
@@ -79,7 +80,7 @@ def number(value: object) -> object:
 
 
 def parse_number(text: str) -> float | None:
-    """The number that a text writes, or None."""
+    """Return the number that a text writes, or None."""
     stripped = text.strip()
     return float(stripped) if _NUMBER.match(stripped) else None
 
@@ -100,7 +101,7 @@ def boolean(value: object) -> object:
 
 
 def text(value: object) -> object:
-    """A text, or a number or a word that a loader took for something else."""
+    """Return a text, or a number or a word that a loader took for something else."""
     if isinstance(value, str):
         return placeholder(value) or value
     if isinstance(value, bool | int | float):
@@ -118,7 +119,7 @@ def texts(value: object) -> object:
 
 
 def lower_text(value: object) -> object:
-    """A text in lower case, for names that frameworks compare so."""
+    """Return a text in lower case, for names that frameworks compare so."""
     converted = text(value)
     return converted.lower() if isinstance(converted, str) else converted
 
@@ -140,13 +141,13 @@ def _scaled(value: object, factor: float) -> object:
 
 
 def negation(value: object) -> object:
-    """The opposite of a switch."""
+    """Return the opposite of a switch."""
     converted = boolean(value)
     return not converted if isinstance(converted, bool) else converted
 
 
 def one_of(table: Mapping[str, object]) -> Convert:
-    """A conversion by a table of lower-case words."""
+    """Return a conversion by a table of lower-case words."""
 
     def convert(value: object) -> object:
         word = lower_text(value)
@@ -184,7 +185,7 @@ def section(value: object, *names: str) -> Mapping[str, object]:
 
 
 def items(value: object) -> list[object]:
-    """The items of a list; none for anything else."""
+    """Return the items of a list; none for anything else."""
     return cast("list[object]", value) if isinstance(value, list) else []
 
 

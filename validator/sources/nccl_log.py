@@ -66,7 +66,7 @@ NOBODY = Writer()
 
 
 def lines_of(log: str) -> Iterator[LogLine]:
-    """All messages of NCCL, in their order; threads may share a line."""
+    """Yield all messages of NCCL, in their order; threads may share a line."""
     writers = _Writers()
     for number, whole in enumerate(log.splitlines(), 1):
         if "NCCL " not in whole:
@@ -92,7 +92,7 @@ def lines_of(log: str) -> Iterator[LogLine]:
 
 
 def _starts(line: str) -> list[tuple[int, bool]]:
-    """Where the messages of a line begin, and which of them are warnings."""
+    """Return where the messages of a line begin, and which of them are warnings."""
     found: list[tuple[int, bool]] = []
     at = line.find("NCCL ")
     while at >= 0 and len(found) < _MOST_OF_LINE:
@@ -179,7 +179,7 @@ class Settings:
 
 
 def _shown(name: str, value: str) -> str | None:
-    """The value; None for what may be a credential."""
+    """Return the value; None for what may be a credential."""
     if _SECRET.search(name) or secret_kind(name, value):
         return None
     # Behind a number NCCL writes the full stop of the sentence.
@@ -205,11 +205,11 @@ class Facts:
         self._said.setdefault(name, {}).setdefault(value, span)
 
     def of(self, name: str) -> dict[LogValue, Span]:
-        """All that was said under a name, in its order."""
+        """Return all that was said under a name, in its order."""
         return self._said.get(name, {})
 
     def all(self) -> Iterable[dict[LogValue, Span]]:
-        """All that was said, by name."""
+        """Return all that was said, by name."""
         return self._said.values()
 
     def add(self, others: "Facts") -> None:
@@ -220,7 +220,7 @@ class Facts:
                 mine.setdefault(value, span)
 
     def __bool__(self) -> bool:
-        """Whether anything was said."""
+        """Return whether anything was said."""
         return bool(self._said)
 
 
@@ -266,7 +266,7 @@ class Members:
         self._starters: set[Process] = set()
 
     def named(self, writer: Writer, address: str, span: Span) -> Member:
-        """The member with an address, which the thread speaks of from now on."""
+        """Return the member with an address, which the thread speaks of from now on."""
         key = writer.of_process, address
         found = self._of_address.get(key)
         if found is None:
@@ -290,11 +290,11 @@ class Members:
         return self.named(writer, address, span)
 
     def at(self, writer: Writer, address: str) -> Member | None:
-        """The member that a line names by its address."""
+        """Return the member that a line names by its address."""
         return self._of_address.get((writer.of_process, address))
 
     def speaking(self, writer: Writer, span: Span) -> Member:
-        """The member that a thread speaks of without naming it."""
+        """Return the member that a thread speaks of without naming it."""
         found = self._of_thread.get(writer)
         if found is not None:
             return found
@@ -315,7 +315,7 @@ class Members:
             del self._of_thread[writer]
 
     def of_process(self, writer: Writer) -> Iterable[Member]:
-        """The members of a process that are named."""
+        """Return the members of a process that are named."""
         return self._of_process.get(writer.of_process, ())
 
     def _made(self, writer: Writer, span: Span) -> Member:
@@ -331,7 +331,7 @@ class Members:
 
 
 def grouped(members: Iterable[Member]) -> list[Group]:
-    """The members of each communicator, in the order of the log.
+    """Return the members of each communicator, in the order of the log.
 
     Without a number that they share, the first of each device are taken for one
     communicator, the second for another, as far as their ranks fit.
@@ -507,7 +507,7 @@ class Listener:
         return True
 
     def _of_rank(self, line: LogLine) -> bool:
-        """What a rank says of its communicator, without naming it."""
+        """Note what a rank says of its communicator without naming it."""
         text = line.text
         if "Bytes -> Algo" in text:
             return self._tuned(line)
@@ -554,7 +554,7 @@ class Listener:
         return self.members.speaking(line.writer, line.span).facts
 
     def _tuned(self, line: LogLine) -> bool:
-        """What rank 0 took for a size; nothing where it is rank 0 of several."""
+        """Note what rank 0 took for a size; nothing where it is rank 0 of several."""
         match = _TUNED_LINE.search(line.text)
         if match is None:
             return False
@@ -570,7 +570,7 @@ class Listener:
         return True
 
     def _network(self, line: LogLine) -> bool:
-        """What a process says of its libraries, plugins and adapters."""
+        """Note what a process says of its libraries, plugins and adapters."""
         text = line.text
         if line.writer == NOBODY or "version" in text:
             self._version(line)
@@ -647,7 +647,7 @@ class Listener:
 
 
 def _id(text: str) -> str:
-    """What all ranks of a communicator tell alike; empty before 2.16."""
+    """Return what all ranks of a communicator tell alike; empty before 2.16."""
     if (match := _COMM_ID.search(text)) is not None:
         return match[1]
     match = _PART.search(text)
@@ -655,7 +655,7 @@ def _id(text: str) -> str:
 
 
 def _by_number(names: tuple[str, ...], told: str) -> str:
-    """The name of an algorithm or protocol; until 2.22 NCCL wrote its number."""
+    """Return the name of an algorithm or protocol; until 2.22 NCCL wrote its number."""
     if not told.isdecimal():
         return told.upper()
     return names[int(told)] if len(told) == 1 and int(told) < len(names) else told
@@ -778,7 +778,7 @@ def has_lines(text: str) -> bool:
 
 
 def _gap(listener: Listener, groups: list[Group]) -> str:
-    """Why the log may not tell of all: empty for one that is whole."""
+    """Return why the log may not tell of all: empty for one that is whole."""
     if len(groups) > _MOST_COMMUNICATORS:
         most = f"{_MOST_COMMUNICATORS:,} were read"
         return f"the log has {len(groups):,} communicators; {most}"
@@ -887,7 +887,7 @@ class _Leaves:
 
 
 def _facts_of(group: Group, listener: Listener) -> Facts:
-    """What its ranks say of it, and their processes of themselves."""
+    """Return what its ranks say of it, and their processes of themselves."""
     facts = Facts()
     for member in group.members:
         facts.add(member.facts)
@@ -927,7 +927,7 @@ def _add_network(facts: Facts) -> None:
 
 
 def _one_text(name: str, told: list[str]) -> Found:
-    """A text; of several all, but no release that is none."""
+    """Return a text; several are joined, but differing releases are none."""
     if len(told) > 1 and name.endswith("_version"):
         return {"status": "failed", "message": f"ranks differ: {', '.join(told)}"}
     return ", ".join(dict.fromkeys(told))

@@ -44,7 +44,7 @@ Versions = Mapping[str, Value[str]]
 
 
 def stated_versions(files: Sequence[ReadFile]) -> Versions:
-    """What the files of a plan, and the pins beside them, say of each framework.
+    """Return what the files of a plan, and the pins beside them, say of each framework.
 
     The folders are only looked into when a file has keys that come and go with the
     releases of a framework, or sets variables of NCCL.
@@ -93,7 +93,7 @@ def _pins_beside(files: Iterable[ReadFile]) -> Iterator[StatedVersion]:
 
 @cache
 def _may_pin(folder: str) -> bool:
-    """Whether the name of any file in a folder is one of pins."""
+    """Return whether the name of any file in a folder is one of pins."""
     try:
         names = os.listdir(folder or ".")
     except OSError:
@@ -107,7 +107,7 @@ def _is_stream(file: ReadFile) -> bool:
 
 
 def _joined(name: str, rows: Sequence[StatedVersion]) -> Value[str]:
-    """The most exact of releases that agree, else a conflict."""
+    """Return the most exact of releases that agree, else a conflict."""
     places = tuple(dict.fromkeys(one.place for one in rows))
     most = max(rows, key=lambda one: len(_number(one.text)))
     if all(_agree(one.text, most.text) for one in rows):
@@ -131,7 +131,7 @@ def _number(text: str) -> tuple[int, ...]:
 
 
 def _agree(text: str, most: str) -> bool:
-    """Whether a release is the other one, or leaves its last numbers open."""
+    """Return whether a release is the other one, or leaves its last numbers open."""
     number = _number(text)
     return number == _number(most)[: len(number)]
 

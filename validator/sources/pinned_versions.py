@@ -1,6 +1,7 @@
-"""Which package releases the requirement and lock files of a folder pin.
+"""Which package releases container images and requirement files pin.
 
-Only exact pins count: `==` in requirements, environments and `pyproject.toml`, and
+The tag of an image may name the release of a package. Of requirement and lock files
+only exact pins count: `==` in requirements, environments and `pyproject.toml`, and
 what lock files have resolved. The files are read line by line: none of them is loaded
 as what it is, so that a lock file of a megabyte costs milliseconds.
 """
@@ -184,7 +185,7 @@ class _Pin(Record):
 
 
 def normalized(name: str) -> str:
-    """The name of a package as PyPI compares it (PEP 503)."""
+    """Return the name of a package as PyPI compares it (PEP 503)."""
     return _SEPARATORS.sub("-", name).lower()
 
 
@@ -194,7 +195,7 @@ def is_requirement_file(name: str) -> bool:
 
 
 def pinned_versions(folder: str) -> tuple[StatedVersion, ...]:
-    """The exact pins in a folder of the packages that speccheck knows.
+    """Return the exact pins in a folder of the packages that speccheck knows.
 
     Package names are normalized. A package that one file pins to several releases is
     left out; files that differ are all told. Never raises: what cannot be read pins
@@ -225,7 +226,7 @@ def _requirement_files(folder: str, changed: int) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _pins_in(path: str, size: int, changed: int) -> tuple[StatedVersion, ...]:
-    """The pins of one file, as it was when it last changed."""
+    """Return the pins of one file, as it was when it last changed."""
     del size, changed
     pins_of = _pins_of(os.path.basename(path))
     if pins_of is None:
@@ -269,7 +270,7 @@ PinsOf = Callable[[str], Iterable[_Pin]]
 
 
 def _pins_of(name: str) -> PinsOf | None:
-    """What reads the pins of a file of this name; None for other files."""
+    """Return what reads the pins of a file of this name; None for other files."""
     lower = name.lower()
     if lower.endswith(".txt"):
         is_one = "requirements" in lower or lower.startswith("constraints")

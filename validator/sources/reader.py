@@ -1,4 +1,8 @@
-"""What a reader is, and what it gives."""
+"""What a reader takes, what it is, and what it gives.
+
+A reader takes a `Source` (a file with its documents or its script) and gives a
+`Reading`: facts on fields of the plan, the keys of the file, variables, a node.
+"""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
@@ -90,7 +94,7 @@ class Source:
 
 
 def guess_language(name: str, text: str) -> Language:
-    """The language of a file by its suffix, else by how its text begins."""
+    """Return the language of a file by its suffix, else by how its text begins."""
     base = name.rpartition("/")[2].lower()
     if base.endswith(_SHELL_SUFFIXES) or base.startswith(".env"):
         return "shell"
@@ -110,7 +114,7 @@ def _is_shell(text: str) -> bool:
 
 
 def allocation_variables(script: "Script") -> dict[str, str]:
-    """What Slurm sets in the job by the script's own directives."""
+    """Return what Slurm sets in the job by the script's own directives."""
     known: dict[str, str] = {}
     for directive in script.directives:
         value = directive.value.strip("\"'")
@@ -149,11 +153,11 @@ class FactSheet:
 
     @classmethod
     def of(cls, document: Document) -> "FactSheet":
-        """An empty sheet for a document."""
+        """Return an empty sheet for a document."""
         return cls(document.name, document)
 
     def place(self, path: KeyPath) -> Place:
-        """The place of a key path in this document."""
+        """Return the place of a key path in this document."""
         if self.document is None:
             return Place(self.file, dotted(path), path)
         return self.document.place(path)
@@ -322,7 +326,7 @@ def keyed_file(
     loaded_as: tuple[LoadedAs, ...] = (),
     refuses_duplicates: bool = False,
 ) -> KeyedFile:
-    """Every key of a document with its value, and the keys that stand twice."""
+    """Return every key of a document with its value, and the keys that stand twice."""
     keys: list[StatedKey] = []
     at = InDocument(document.name, document.index, document.prefix)
     _walk(at, document.own_data, (), keys)

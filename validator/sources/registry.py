@@ -65,12 +65,12 @@ class Readers:
         self._plugins = (*plugins,)
 
     def formats(self) -> tuple[str, ...]:
-        """All format ids, sorted."""
+        """Return all format ids, sorted."""
         plugins = (one.format for one in self._plugins)
         return tuple(sorted({*_index().formats, *plugins}))
 
     def find(self, format_id: str) -> AnyReader | None:
-        """The reader of a format; None when there is none."""
+        """Return the reader of a format; None when there is none."""
         for one in self._plugins:
             if one.format == format_id:
                 return one
@@ -79,7 +79,7 @@ class Readers:
         return next((one for one in found if one.format == format_id), None)
 
     def of_documents(self, data: Mapping[object, object]) -> Iterator[Reader]:
-        """The readers that may know a document with these keys at its top."""
+        """Yield the readers that may know a document with these keys at its top."""
         modules: dict[str, None] = {}
         by_key = _index().keys
         for key in data:
@@ -94,7 +94,7 @@ class Readers:
                 yield one
 
     def of_scripts(self, source: Source) -> Iterator[ScriptReader]:
-        """The readers that may find something in a script or environment file."""
+        """Yield the readers that may find something in a script or environment file."""
         text = source.text
         for module, words in _index().scripts.items():
             if not words or any(word in text for word in words):
@@ -106,7 +106,7 @@ class Readers:
                 yield one
 
     def of_captures(self, text: str) -> Iterator[CaptureReader]:
-        """The readers that may know what a tool has printed."""
+        """Yield the readers that may know what a tool has printed."""
         for module, marks in _index().captures.items():
             if any(mark in text for mark in marks):
                 for reader in _readers(module):
@@ -117,7 +117,7 @@ class Readers:
                 yield one
 
     def detect_document(self, document: Document) -> Detection | None:
-        """The format of a document, or None when no reader is sure enough."""
+        """Return the format of a document, or None when no reader is sure enough."""
         data = document.data
         if not isinstance(data, dict):
             return None
@@ -130,13 +130,13 @@ class Readers:
         return best([(reader.detect(source), reader.format) for reader in readers])
 
     def detect_capture(self, source: Source) -> Detection | None:
-        """The format of what a tool has printed, or None."""
+        """Return the format of what a tool has printed, or None."""
         readers = self.of_captures(source.text)
         return best([(reader.detect(source), reader.format) for reader in readers])
 
 
 def best(scores: list[tuple[float, str]]) -> Detection | None:
-    """The highest score at or above the threshold."""
+    """Return the highest score at or above the threshold."""
     ranked = sorted(scores, key=lambda score: (-score[0], score[1]))
     if not ranked or ranked[0][0] < THRESHOLD:
         return None
@@ -146,12 +146,12 @@ def best(scores: list[tuple[float, str]]) -> Detection | None:
 
 
 def built_in_readers() -> list[AnyReader]:
-    """All readers that come with speccheck, imported."""
+    """Return all readers that come with speccheck, imported."""
     return [reader for module in _modules() for reader in _readers(module)]
 
 
 def index_text() -> str:
-    """What `formats/index.json` must hold."""
+    """Return what `formats/index.json` must hold."""
     index = _indexed(_modules())._asdict()
     return json.dumps(index, indent=1, sort_keys=True) + "\n"
 
@@ -181,7 +181,7 @@ def _index() -> _Index:
 
 
 def _indexed(modules: Iterable[str]) -> _Index:
-    """The index of these modules, imported to be asked."""
+    """Return the index of these modules, imported to be asked."""
     formats: dict[str, str] = {}
     scripts: dict[str, list[str]] = {}
     by_key: dict[str, list[str]] = {}

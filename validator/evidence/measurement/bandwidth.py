@@ -76,5 +76,5 @@ class PublishedBandwidth:
         return self._all().of_gpu(name)
 
     def curves(self, domain: str) -> tuple[PublishedCurve, ...]:
-        """The published runs of a type of GPU."""
+        """Return the published runs of a type of GPU."""
         return tuple(one for one in self._all().curves if one.domain == domain)

@@ -1,11 +1,14 @@
-"""Runs of collectives: what nccl-tests, `speccheck bench` and others measure.
+"""What collectives reach, the communicators that NCCL logs, and the path of the bytes.
 
-One run is one collective over one set of ranks with one placement of its buffers. Its
-points are lists of one length, in the order measured: all of them describe the message
-of `size_bytes` at the same position. What a tool did not tell of a point is None.
+A run is one collective over one set of ranks with one placement of its buffers, as
+nccl-tests, `speccheck bench` and others measure it. Its points are lists of one length,
+in the order measured: all of them describe the message of `size_bytes` at the same
+position. What a tool did not tell of a point is None. Sizes count the whole buffer, for
+all-gather the gathered one, and bus bandwidth is what NVIDIA/nccl-tests
+doc/PERFORMANCE.md calls so.
 
-Sizes count the whole buffer, for all-gather the gathered one, and bus bandwidth is what
-NVIDIA/nccl-tests doc/PERFORMANCE.md calls so.
+A communicator is what its ranks wrote with NCCL_DEBUG=INFO, and `path_of` says whether
+such a log proves which transports a run used.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -186,7 +189,7 @@ class Path(Record):
 
 
 def uses_nccl(run: CollectiveRun) -> bool:
-    """Whether NCCL moved the bytes, and over more than one rank."""
+    """Return whether NCCL moved the bytes, and over more than one rank."""
     backend = run.backend.value
     return backend in {None, "nccl"} and run.ranks.value != 1
 
@@ -213,7 +216,7 @@ def named(one: Communicator) -> Named:
 
 
 def path_of(run: CollectiveRun, communicators: Iterable[Communicator]) -> Path:
-    """What the communicators of logs tell of the path of a run."""
+    """Return what the communicators of logs tell of the path of a run."""
     ranks = run.ranks.value
     if ranks is None:
         return _open("how many ranks took part is not known")
@@ -227,7 +230,7 @@ def path_of(run: CollectiveRun, communicators: Iterable[Communicator]) -> Path:
 
 
 def _groups(found: Sequence[Communicator]) -> Iterator[Sequence[Communicator]]:
-    """Each by itself; then those that several files show of one communicator."""
+    """Yield each by itself; then those that several files show of one communicator."""
     by_id: dict[str | None, list[Communicator]] = {}
     for one in found:
         yield [one]
@@ -280,7 +283,7 @@ def _sum(group: Sequence[Communicator], name: str) -> int:
 
 
 def path_words(group: Sequence[Communicator]) -> str:
-    """The connections of communicators by their transport, in words."""
+    """Return the connections of communicators by their transport, in words."""
     counts = {name: _sum(group, name) for name, _ in _LINKS}
     shown = [f"{counts[name]} {words}" for name, words in _LINKS if counts[name]]
     if counts["links_by_network"]:

@@ -2,7 +2,8 @@
 
 A log tells which collective ran on how many GPUs. What they should reach depends on
 adapters, on NVLink and on what NCCL was allowed: the type of the machine, its snapshot,
-the variables that were set and the log of NCCL tell that, each in part.
+the variables that were set and the log of NCCL tell that, each in part. `rails` are the
+ports of a node that carry the traffic of training.
 """
 
 from collections.abc import Iterable
@@ -36,7 +37,7 @@ _ETHERNET_ALONE = "Ethernet ports alone do not tell whether training uses RDMA"
 def rails(
     ports: RdmaPorts, cluster: Cluster, environment: Environment
 ) -> tuple[RdmaPort, ...]:
-    """The ports of training; none on a node without them.
+    """Return the ports of training; none on a node without them.
 
     Those that NCCL_IB_HCA takes; else those of the fabric that the job has; else those
     of InfiniBand or EFA, where there are any. Of these, the fastest active ones: ports
@@ -87,7 +88,7 @@ def _layer(ports: Iterable[RdmaPort], cluster: Cluster) -> str:
 
 
 def titles(ports: Iterable[RdmaPort]) -> str:
-    """The devices of the ports, as people list them."""
+    """Return the devices of the ports, as people list them."""
     return ", ".join(one.title for one in ports)
 
 
@@ -139,7 +140,7 @@ class Conditions(Record):
         return None if found is None else found.value
 
     def communicators_of(self, ranks: int) -> tuple[Communicator, ...]:
-        """Those of that many ranks in the log of NCCL."""
+        """Return those of that many ranks in the log of NCCL."""
         return tuple(
             one for one in self.communicators.shown if one.ranks.value == ranks
         )

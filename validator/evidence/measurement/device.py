@@ -1,4 +1,7 @@
-"""Results of the diagnosis of a vendor: `dcgmi diag -j`."""
+"""What was measured within one node: copies, matrix products, RDMA, a diagnosis.
+
+The tools are `speccheck bench`, nvbandwidth, perftest and `dcgmi diag -j`.
+"""
 
 from speccheck.validator.evidence.node.part import Part, Parts
 from speccheck.validator.evidence.value import Value

@@ -57,11 +57,11 @@ class MetricDictionary:
         return None if name is None else self.entries.get(name)
 
     def of_clause(self, clause: str) -> tuple[MetricEntry, ...]:
-        """The metrics that a clause asks for."""
+        """Return the metrics that a clause asks for."""
         return tuple(one for one in self.entries.values() if clause in one.clauses)
 
     def stand_ins(self, name: str) -> tuple[str, ...]:
-        """The metrics that together stand for one that nobody exports."""
+        """Return the metrics that together stand for one that nobody exports."""
         return tuple(one.id for one in self.entries.values() if one.proxy_for == name)
 
 
@@ -199,13 +199,13 @@ def series_of(metrics: Metrics, names: Iterable[str]) -> list[Metric]:
 
 
 def names_in(metrics: Metrics) -> frozenset[str]:
-    """The metrics that have a finite value somewhere."""
+    """Return the metrics that have a finite value somewhere."""
     found = (one.metric.value for one in metrics.each() if finite_of(one))
     return frozenset(one for one in found if one is not None)
 
 
 def meanings_of(metric: Metric, dictionary: MetricDictionary) -> list[MetricEntry]:
-    """What a series may be: one metric, or all that its name may mean.
+    """Return what a series may be: one metric, or all that its name may mean.
 
     Raises MissingEvidence where neither is told.
     """
@@ -216,7 +216,7 @@ def meanings_of(metric: Metric, dictionary: MetricDictionary) -> list[MetricEntr
 
 
 def title_of(metric: Metric) -> str:
-    """What messages call a series: `gpu.power of n1, GPU 3`."""
+    """Return what messages call a series: `gpu.power of n1, GPU 3`."""
     name = metric.metric.or_else("") or metric.written.or_else("a series")
     labels = (
         ("", metric.node.value),
@@ -229,7 +229,7 @@ def title_of(metric: Metric) -> str:
 
 
 def events_of(events: RunEvents, *names: str) -> list[RunEvent]:
-    """Those of these kinds, in the order of the logs."""
+    """Return those of these kinds, in the order of the logs."""
     return [one for one in events.shown if one.event.value in names]
 
 

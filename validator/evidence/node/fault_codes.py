@@ -1,4 +1,8 @@
-"""What is known of the errors that NVIDIA's drivers write into the kernel log."""
+"""Codes in which drivers of NVIDIA report states and faults, and what each asks for.
+
+Codes of NVML (clocks, recovery actions, links, fabric), of the start of CUDA (cuInit),
+and Xids and SXids of the kernel log.
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -6,6 +10,8 @@ from typing import Literal
 
 from speccheck.validator.evidence.finding import Action
 from speccheck.validator.evidence.record import Record
+
+# Of NVML.
 
 # Bits of the reasons for which the clocks are not at their highest.
 IDLE = 0x1
@@ -80,7 +86,7 @@ _MANTISSA_AT, _MANTISSA_MASK, _EXPONENT_MASK = 8, 0xF, 0xFF
 
 
 def fabric_faults(mask: int) -> tuple[str, ...]:
-    """What is wrong with the fabric of a GPU, by its health mask."""
+    """Return what is wrong with the fabric of a GPU, by its health mask."""
     return tuple(text for at, text in _FABRIC_FAULTS if mask >> at & 0b11 == _TRUE)
 
 
@@ -111,7 +117,7 @@ def reduced_bandwidth(mode: int) -> str | None:
 
 
 def seconds(nanoseconds: int) -> float:
-    """The unit of times, for people."""
+    """Convert nanoseconds, the unit of times in NVML."""
     return nanoseconds / _NANO
 
 
@@ -120,12 +126,14 @@ def is_one_node_fabric(cluster: str) -> bool:
     return not cluster.strip("0-")
 
 
+# Of the start of CUDA: what cuInit returns (cuda.h).
+
 STARTED = 0
 NO_DEVICE = 100
 
 
 class StartFailure(Record):
-    """Why CUDA does not start: its name in cuda.h, the reason, and the remedy."""
+    """Why CUDA does not start: the name in cuda.h, the reason, and the remedy."""
 
     name: str
     reason: str
@@ -226,9 +234,11 @@ _FAILURES: dict[int, StartFailure] = {
 
 
 def start_failure(code: int) -> StartFailure:
-    """What a code other than 0 says."""
+    """Return what a code of cuInit other than 0 says."""
     return _FAILURES.get(code, _UNKNOWN)
 
+
+# Of the kernel log: Xids of GPUs, SXids of switches.
 
 Kind = Literal["hardware", "driver", "application", "information"]
 Blocks = Literal["yes", "no", "depends"]
@@ -252,7 +262,7 @@ class Xid(Record):
     action_on: Mapping[str, Action]
 
     def action_of(self, board: str) -> Action:
-        """What is to be done with a board of that name."""
+        """Return what is to be done with a board of that name."""
         for part, action in self.action_on.items():
             if part in board:
                 return action
@@ -306,11 +316,11 @@ class XidCatalogue:
         return self._tables
 
     def xid(self, code: int) -> Xid | None:
-        """The error of that code; None for one that nobody has described."""
+        """Return the error of that code; None for one that nobody has described."""
         return self._all().xids.get(code)
 
     def sxid(self, code: int) -> Sxid | None:
-        """The error of a switch of that code."""
+        """Return the error of a switch of that code."""
         return self._all().sxids.get(code)
 
     def recovery(self, text: str) -> int | None:
@@ -323,7 +333,7 @@ class XidCatalogue:
         return texts[last] if last in text else None
 
     def is_of_nvlink5(self, code: int) -> bool:
-        """Whether the words of its line tell what the error asks for."""
+        """Return whether the words of its line tell what the error asks for."""
         return code in self._all().nvlink5
 
     def nvlink5(

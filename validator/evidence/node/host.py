@@ -1,4 +1,8 @@
-"""The host: processors, memory, limits, settings of the kernel, clock and disk."""
+"""The host of a node, and what its operating system says.
+
+Processors, memory, limits and clock; PCI functions; the driver stack; variables of NCCL
+by the layer that sets them; the kernel log; the paths that the job uses.
+"""
 
 import posixpath
 
@@ -274,7 +278,7 @@ class JobPaths(Parts[JobPath]):
 
 
 def local_path(text: str | None) -> str | None:
-    """The path of a file or a folder of a machine; None for all else.
+    """Return the path of a file or a folder of a machine; None for all else.
 
     URLs, object stores and repositories are none, nor is what a template leaves open,
     and nothing tells below which folder a relative path lies.
@@ -288,7 +292,7 @@ def local_path(text: str | None) -> str | None:
 
 
 def seen_by_another(in_container: Value[bool], container: Value[str]) -> bool:
-    """Whether the job sees other files under the same paths than were looked at.
+    """Return whether the job sees other files under the same paths than were looked at.
 
     Args:
         in_container: whether the job runs in a container.

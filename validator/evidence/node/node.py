@@ -56,7 +56,7 @@ _NUMBERS = ("attempt", "rank", "ranks", "nodes", "local_rank", "local_ranks")
 
 
 class Launch(Record):
-    """What is known of it.
+    """How the process was started that took the snapshot, as far as it is known.
 
     engine: whom the node belongs to, and who can take it out of service; where nobody
         does, what started the process.
@@ -102,7 +102,7 @@ class Launch(Record):
 
 
 def read_launch(data: object) -> Launch:
-    """What a snapshot says under `launch`; nothing there makes it fail."""
+    """Return what a snapshot says under `launch`; nothing there makes it fail."""
     if not isinstance(data, Mapping):
         return Launch()
     unknown = _reasons(data.get("unknown"))
@@ -124,7 +124,7 @@ def read_launch(data: object) -> Launch:
 
 
 def wrong(name: str, found: object) -> str:
-    """What is wrong with the value of a field; empty where nothing is."""
+    """Return what is wrong with the value of a field; empty where nothing is."""
     if name in _NUMBERS:
         least = 1 if name in {"ranks", "nodes", "local_ranks"} else 0
         if type(found) is not int or not least <= found <= MOST_NUMBER:
@@ -355,7 +355,7 @@ def _parts(
 
 
 def _synthetic(data: Mapping[str, object]) -> str:
-    """What says that it is made up counts, whatever else it says of that."""
+    """Return what made the snapshot up; empty for one of a real machine."""
     found = data.get("synthetic")
     if found is None or found is False:
         return ""
@@ -371,7 +371,7 @@ def _partly_listed(data: Mapping[str, object]) -> frozenset[str]:
 def _title(
     kind: str, index: int, leaves: Mapping[str, object], *, is_part: bool
 ) -> str:
-    """What people call a part: by its name where it has one."""
+    """Return what people call a part: by its name where it has one."""
 
     def told(leaf: str) -> str:
         found = leaves.get(leaf)  # a leaf without a value says why, in a mapping

@@ -194,7 +194,7 @@ class GpuProfiles:
         return GpuProfile(lambda: row, gpu.name.places)
 
     def by_id(self, accelerator: Value[str]) -> GpuProfile:
-        """The profile of a row of the catalogue, as a plan names it."""
+        """Return the profile of a row of the catalogue, as a plan names it."""
         catalogue = self._lookup_of_all()
         return GpuProfile(lambda: catalogue.by_id(accelerator), accelerator.places)
 
@@ -275,7 +275,7 @@ class _Lookup:
 
 
 def _device(text: str | None) -> int:
-    """The PCI device of `0x233010de`; -1 where it is not one of NVIDIA."""
+    """Return the PCI device of `0x233010de`; -1 where it is not one of NVIDIA."""
     try:
         number = int(text or "", 16)
     except ValueError:

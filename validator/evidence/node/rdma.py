@@ -9,7 +9,7 @@ _INTERFACE = slice(8, 16)  # the lower half: all zero where the entry is not use
 
 
 def kind_of_gid(text: str) -> str:
-    """unset, link_local, ipv4 or global."""
+    """Return the kind of an entry of a port: unset, link_local, ipv4 or global."""
     try:
         address = ipaddress.IPv6Address(text)
     except ValueError:

@@ -135,10 +135,10 @@ class SourceNode(Protocol):
         ...
 
     def child(self, step: str | int) -> "SourceNode | None":
-        """The node under a key or at an index; None when there is none."""
+        """Return the node under a key or at an index; None when there is none."""
 
     def raw(self, text: str) -> RawScalar | None:
-        """The scalar as written; None for a mapping or a list."""
+        """Return the scalar as written; None for a mapping or a list."""
 
 
 class TreeNode:
@@ -159,11 +159,11 @@ class TreeNode:
         return self.children is None
 
     def child(self, step: str | int) -> "TreeNode | None":
-        """The node under a key or at an index; None when there is none."""
+        """Return the node under a key or at an index; None when there is none."""
         return None if self.children is None else self.children.get(step)
 
     def raw(self, text: str) -> RawScalar | None:
-        """The scalar as written; None for a mapping or a list."""
+        """Return the scalar as written; None for a mapping or a list."""
         if self.children is not None:
             return None
         start, stop = self.value
@@ -188,16 +188,16 @@ class LineTable:
         return line, offset - self._starts[line - 1] + 1
 
     def offset(self, line: int) -> int:
-        """The offset at which a line begins; lines count from 1."""
+        """Return the offset at which a line begins; lines count from 1."""
         return self._starts[min(line, len(self._starts)) - 1]
 
     def line(self, line: int) -> str:
-        """The text of a line, with its line end."""
+        """Return the text of a line, with its line end."""
         stop = self._starts[line] if line < len(self._starts) else None
         return self._text[self._starts[line - 1] : stop]
 
     def span(self, extent: Extent) -> Span:
-        """The part of an extent that stands on its first line."""
+        """Return the part of an extent that stands on its first line."""
         start, stop = extent
         line, column = self.place(start)
         if line < len(self._starts):
@@ -269,7 +269,7 @@ class Document:
     def span(
         self, path: KeyPath, *, part: Literal["key", "value"] = "value"
     ) -> Span | None:
-        """Where a key or a value stands; None for a path that does not exist.
+        """Return where a key or a value stands; None for a path that does not exist.
 
         The value of a mapping, a list or nothing at all (`key:`) is marked at its key;
         an item of a list, which has no key, at the first line of the item. A value that
@@ -332,7 +332,7 @@ def _descend(root: SourceNode, path: KeyPath) -> SourceNode | None:
 
 
 def path_step(key: object) -> str | int:
-    """The step of a key path that names a key."""
+    """Return the step of a key path that names a key."""
     if isinstance(key, str) or (isinstance(key, int) and not isinstance(key, bool)):
         return key
     return str(key)
@@ -349,7 +349,7 @@ _LONG_INTEGER = lazy_pattern(r"\d[\d_]{4300}")
 
 
 def too_deep(name: str, at: tuple[int, int] | None = None) -> ReadError:
-    """The error for a text that nests deeper than the limit."""
+    """Return the error for a text that nests deeper than the limit."""
     return ReadError(
         name,
         "too_deep",
@@ -360,7 +360,7 @@ def too_deep(name: str, at: tuple[int, int] | None = None) -> ReadError:
 
 
 def too_deep_in_brackets(name: str, text: str) -> ReadError:
-    """The same for JSON and TOML, whose brackets show the place."""
+    """Return the same error for JSON and TOML, whose brackets show the place."""
     depth = 0
     for found in _STRING_OR_BRACKET.finditer(text):
         depth += bool(found[1]) - bool(found[2])
@@ -370,7 +370,7 @@ def too_deep_in_brackets(name: str, text: str) -> ReadError:
 
 
 def long_integer(name: str, text: str) -> ReadError:
-    """The error for an integer in a text that Python refuses to convert."""
+    """Return the error for an integer in a text that Python refuses to convert."""
     found = _LONG_INTEGER.search(text)
     return ReadError(
         name,
@@ -422,7 +422,7 @@ _BARE_WORD = lazy_pattern(r"\w*[A-Z]\w*")
 
 
 def template_marker(text: str, lines: LineTable, line: int) -> int | None:
-    """The offset of the `{{` or `{%` that explains an error at `line`, or None.
+    """Return the offset of the `{{` or `{%` that explains an error at `line`, or None.
 
     It stands outside quotes and comments, on this line or the one before, or further up
     at the start of a value, where no language reads it as text.
@@ -450,7 +450,7 @@ def placeholder(text: str, offset: int, *, bare_words: bool) -> str | None:
 def template_error(
     name: str, text: str, offset: int, word: str | None = None
 ) -> ReadError:
-    """The error for a template, shown by what it leaves open at an offset."""
+    """Return the error for a template, shown by what it leaves open at an offset."""
     if word is None:
         found = _ENGINE_PLACEHOLDER.match(text, offset)
         word = found[0] if found else text[offset : offset + 2]
@@ -495,7 +495,7 @@ class SectionDocument(Document):
     def span(
         self, path: KeyPath, *, part: Literal["key", "value"] = "value"
     ) -> Span | None:
-        """Where a key or a value stands; None for a path that does not exist."""
+        """Return where a key or a value stands; None for a path that does not exist."""
         return self._whole.span((*self._path, *path), part=part)
 
     def raw(self, path: KeyPath) -> RawScalar | None:
@@ -503,7 +503,7 @@ class SectionDocument(Document):
         return self._whole.raw((*self._path, *path))
 
     def place(self, path: KeyPath) -> Place:
-        """The place of a key path, as the whole file names it."""
+        """Return the place of a key path, as the whole file names it."""
         return self._whole.place((*self._path, *path))
 
     def resolution(self, path: KeyPath) -> Resolution | None:

@@ -50,7 +50,7 @@ _REMEDIES = {
 
 
 def load_json(name: str, text: str) -> Document:
-    """The document of a JSON text; the last value of a duplicate key holds.
+    """Return the document of a JSON text; the last value of a duplicate key holds.
 
     Raises:
         ReadError: the text is not JSON, is a template, or nests too deep.
@@ -81,7 +81,7 @@ def load_json(name: str, text: str) -> Document:
 
 
 def _parse(name: str, text: str) -> tuple[object, bool]:
-    """The data, and whether any mapping gives a key twice."""
+    """Return the data, and whether any mapping gives a key twice."""
     has_duplicates = False
 
     def collect(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -48,7 +48,7 @@ _REMEDIES = {
 
 
 def load_toml(name: str, text: str) -> Document:
-    """The document of a TOML text.
+    """Return the document of a TOML text.
 
     Raises:
         ReadError: the text is not TOML, is a template, or nests too deep.
@@ -215,7 +215,7 @@ class _Scanner:
 
 
 def _enter(table: TreeNode, step: str | int, extent: Extent | None) -> TreeNode:
-    """The table under a step, made if it is not there yet."""
+    """Return the table under a step, made if it is not there yet."""
     known = table.child(step)
     if known is None:
         known = TreeNode(extent, extent or (0, 0))

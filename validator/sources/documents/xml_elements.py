@@ -40,11 +40,11 @@ class Element:
         self.children: list[Element] = []
 
     def each(self, tag: str) -> Iterator["Element"]:
-        """The children of that name."""
+        """Return the children of that name."""
         return (child for child in self.children if child.tag == tag)
 
     def find(self, path: str) -> "Element | None":
-        """The first element at a path of names such as `pci/pci_bus_id`."""
+        """Return the first element at a path of names such as `pci/pci_bus_id`."""
         found: Element | None = self
         for tag in path.split("/"):
             if found is None:
@@ -89,7 +89,7 @@ class _Builder:
             self.open[-1].text += text
 
     def refuse(self, *_: object) -> NoReturn:
-        """An entity of the file's own: none of the tools declares any."""
+        """Refuse an entity of the file's own: none of the tools declares any."""
         problem = "declares an entity, as no tool does"
         raise ReadError(self._name, "syntax", problem, _KNOWN, self._at())
 
@@ -99,7 +99,7 @@ class _Builder:
 
 
 def load_xml(name: str, text: str) -> Element:
-    """The root of an XML text.
+    """Return the root of an XML text.
 
     Raises:
         ReadError: it is no XML or ends early, declares entities, nests too deep or has

@@ -90,7 +90,7 @@ def _mark(error: MarkedYAMLError) -> Mark | None:
 
 
 def _problem(error: MarkedYAMLError, lines: LineTable) -> str:
-    """What the parser found, and where the thing began in which it found it."""
+    """Return what the parser found, and where the thing began in which it found it."""
     problem, context = error.problem or "", error.context or ""
     opened, mark = error.context_mark, _mark(error)
     if opened is None or (mark is not None and opened.line == mark.line):
@@ -102,7 +102,7 @@ def _problem(error: MarkedYAMLError, lines: LineTable) -> str:
 
 
 def unreadable_scalar(name: str, text: str, node: Node, tag: str) -> ReadError:
-    """A scalar that YAML takes for a number, and Python cannot convert."""
+    """Return the error for a number of YAML that Python cannot convert."""
     value = repr(node.value[:_SHOWN])
     if len(node.value) > _SHOWN:
         value += f"... ({len(node.value):,} characters)"
@@ -235,7 +235,7 @@ class _GuardedComposer(_Composer):
 
 
 def compose(name: str, text: str) -> tuple[Node, ...]:
-    """The root nodes of all documents; the same objects if asked again at once.
+    """Return the root nodes of all documents; the same objects if asked again at once.
 
     Raises:
         ReadError: the text is not YAML, is a template, or nests too deep.
@@ -292,12 +292,12 @@ _compose_and_keep = lru_cache(maxsize=_GRAPHS_KEPT)(_compose)
 
 
 def is_merge(key_node: Node) -> bool:
-    """Whether a key is the `<<` that merges other mappings."""
+    """Return whether a key is the `<<` that merges other mappings."""
     return key_node.tag == PLAIN and key_node.value == MERGE
 
 
 def merge_bases(name: str, text: str, node: Node) -> list[MappingNode]:
-    """The mappings that a `<<` names, the one that wins last.
+    """Return the mappings that a `<<` names, the one that wins last.
 
     Raises:
         ReadError: they are no mappings.
@@ -401,7 +401,7 @@ class _UnreadableScalar(ValueError):  # noqa: N818 - turned into a ReadError at 
 
 
 def load_yaml(name: str, text: str) -> list[Document]:
-    """The documents of a YAML 1.1 text, without the empty ones.
+    """Return the documents of a YAML 1.1 text, without the empty ones.
 
     Raises:
         ReadError: the text is not YAML, is a template, nests or expands too far, or
@@ -430,7 +430,7 @@ def load_yaml(name: str, text: str) -> list[Document]:
 
 @lru_cache(maxsize=4_096)
 def plain_scalar(text: str) -> object:
-    """What YAML 1.1 means by an unquoted scalar: `no` is False, `2e-5` is text.
+    """Return what YAML 1.1 means by an unquoted scalar: `no` is False, `2e-5` is text.
 
     Timestamps keep their text. Raises ValueError for a number that Python does not
     convert (`0b_`, over 4,300 digits).
@@ -564,7 +564,7 @@ class _Builder:
 
 
 def _find_scalar(root: Node, text: str) -> Node | None:
-    """The first scalar of a text that is not quoted."""
+    """Return the first scalar of a text that is not quoted."""
     seen = {id(root)}
     pending = [root]
     while pending:

@@ -107,7 +107,7 @@ def _base(path: str) -> str:
 
 
 def _hearts(files: Sequence[ReadFile], names: _Names) -> Iterator[_Draft]:
-    """The configurations: each by itself, parts of one and the same together."""
+    """Yield the configurations: each by itself, parts of one and the same together."""
     left: list[int] = []
     for position, file in enumerate(files):
         if file.role != "config" or _starts_another(position, files, names):
@@ -128,7 +128,7 @@ def _hearts(files: Sequence[ReadFile], names: _Names) -> Iterator[_Draft]:
 
 
 def _starts_another(position: int, files: Sequence[ReadFile], names: _Names) -> bool:
-    """A script with settings of its own that it adds to those of a file."""
+    """Return whether a script adds settings of its own to those of a file."""
     is_script = files[position].source.language == "shell"
     return is_script and any(
         files[one].role == "config" for one in names.down.get(position, ())
@@ -165,7 +165,7 @@ def _top_keys(file: ReadFile) -> set[str]:
 
 
 def _around(heart: _Draft, files: Sequence[ReadFile], names: _Names) -> list[_Draft]:
-    """The plans of a configuration: one for each script that starts it."""
+    """Return the plans of a configuration: one for each script that starts it."""
     scripts = _scripts_of(heart.members, files, names)
     formats = [files[script].format for script in scripts]
     if len(set(formats)) == len(formats):
@@ -176,7 +176,7 @@ def _around(heart: _Draft, files: Sequence[ReadFile], names: _Names) -> list[_Dr
 def _scripts_of(
     members: Iterable[int], files: Sequence[ReadFile], names: _Names
 ) -> list[int]:
-    """The files that name one of these and are no configuration of their own."""
+    """Return the files that name one of these and are no configuration of their own."""
     return sorted(
         {
             script
@@ -342,7 +342,7 @@ _MOST_FILES = 100
 
 
 def followed(files: Sequence[ReadFile], readers: Readers) -> list[ReadFile]:
-    """The files that the given ones name, and those that they name in turn."""
+    """Return the files that the given ones name, and those that they name in turn."""
     known = {os.path.normpath(file.status.path) for file in files}
     bases = {os.path.basename(path) for path in known}
     found: list[ReadFile] = []

@@ -1,4 +1,7 @@
-"""Several sources, one plan: facts on the same leaf are joined or set against."""
+"""Several sources, one plan: facts on the same field are joined or set against.
+
+Afterwards what follows from several fields together is derived (`derive`).
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -69,7 +72,7 @@ Leaves = dict[str, Value[Any]]
 
 
 def derive(leaves: Leaves) -> Leaves:
-    """The leaves with those added that follow from them."""
+    """Return the leaves with those added that follow from them."""
     derived = dict(leaves)
     for step in (_world, _group_sizes, _data_parallel, _batch, _precision, _model):
         step(derived)
@@ -82,7 +85,7 @@ def _get(leaves: Leaves, name: str) -> Any:  # noqa: ANN401 - leaves hold any ty
 
 
 def _is_open(leaves: Leaves, name: str) -> bool:
-    """Whether nothing is said of a leaf, or only a framework default."""
+    """Return whether nothing is said of a leaf, or only a framework default."""
     leaf = leaves.get(name)
     return leaf is None or leaf.status == "default"
 

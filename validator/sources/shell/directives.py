@@ -53,7 +53,7 @@ _LONG_NAMES = {
 def read_directives(
     text: str, lines: Lines, origins: Origins | None = None
 ) -> list[Directive]:
-    """The directives of a script.
+    """Return the directives of a script.
 
     origins: where its characters are written, when it came out of an expansion.
     """
@@ -77,7 +77,7 @@ def read_directives(
 
 
 def _options(text: str, position: int, end: int) -> list[tuple[str, str, int, int]]:
-    """The options of one line: long name, value, and where they stand."""
+    """Return the options of one line: long name, value, and where they stand."""
     found: list[tuple[str, str, int, int]] = []
     awaits_value = False
     match = _ARGUMENT.match(text, position + len(_MARK), end)

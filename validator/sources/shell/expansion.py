@@ -1,7 +1,8 @@
-"""The expansion of words: what a shell would make of them, without running anything.
+"""Variables of a script, and the expansion of words without running anything.
 
-bash(1), section EXPANSION. Brace and file name expansion are left out: such words stay
-as they are written.
+bash(1), section EXPANSION. Brace and file name expansion are not done: such words stay
+as they are written. A branch keeps its variables to itself until it is joined with the
+others; what they leave different is unknown afterwards.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -51,7 +52,7 @@ class Variable(Record):
         return self.start >= 0
 
     def text(self) -> str | None:
-        """The value as one text, or None when any of it is unknown."""
+        """Return the value as one text, or None when any of it is unknown."""
         if self.spans is None or not all(span.resolved for span in self.spans):
             return None
         first = self.spans[:1] if self.array else self.spans
@@ -77,7 +78,7 @@ class Scope:
         self.stopped = ""
 
     def get(self, name: str) -> Variable | None:
-        """A variable, or None when the script says nothing of it."""
+        """Return a variable, or None when the script says nothing of it."""
         scope: Scope | None = self
         exported_only = False
         while scope is not None:
@@ -117,7 +118,7 @@ def join_branches(
 
 
 def _join(alternatives: Sequence[Variable | None]) -> Variable:
-    """What a variable holds after one of several branches was taken.
+    """Return what a variable holds after one of several branches was taken.
 
     A value that only an argument of the script would give counts for nothing beside
     one that is written out: as in `${1:-8}`, the script is read as run without any.
@@ -220,7 +221,7 @@ class Field(Record):
     end: int
 
     def span(self) -> TextSpan:
-        """The word as one span."""
+        """Return the word as one span."""
         return join(self.placed, self.start, self.end)
 
 
@@ -286,7 +287,7 @@ class Expander:
         return self._budget > 0
 
     def fields(self, word: WordSyntax) -> list[Field]:
-        """The words that a written word becomes."""
+        """Return the words that a written word becomes."""
         if not word.parts:
             span = TextSpan(word.text, word.start, word.end, resolved=not _braced(word))
             return [
@@ -300,7 +301,7 @@ class Expander:
         return [Field(placed, *extent_of(placed)) for placed in collected.fields]
 
     def value(self, word: WordSyntax) -> list[PlacedSpan]:
-        """What a word gives where no word splitting is done."""
+        """Return what a word gives where no word splitting is done."""
         if not word.parts:
             span = TextSpan(word.text, word.start, word.end, resolved=True)
             return [PlacedSpan(span, word.start, word.end)]
@@ -309,7 +310,7 @@ class Expander:
         return collected.current or []
 
     def span(self, word: WordSyntax) -> TextSpan:
-        """A word as one span, without word splitting."""
+        """Return a word as one span, without word splitting."""
         return join(self.value(word), word.start, word.end)
 
     def _emit(self, parts: Iterable[Part], out: _Fields, *, resolved: bool) -> None:
@@ -340,7 +341,7 @@ class Expander:
         return TextSpan(str(number), part.start, part.end, resolved=True)
 
     def calculate(self, expression: TextSpan) -> int | None:
-        """The value of an arithmetic expression, or None when it is unknown."""
+        """Return the value of an arithmetic expression, or None when it is unknown."""
         if not expression.resolved:
             return None
         return evaluate(expression.text, self._number_text)
@@ -407,7 +408,7 @@ class Expander:
     def _spans(
         self, part: Parameter, variable: Variable | None
     ) -> tuple[TextSpan, ...] | None:
-        """The spans that a reference stands for; None when they are unknown."""
+        """Return the spans that a reference stands for; None when they are unknown."""
         if variable is None or variable.spans is None:
             return None
         spans = variable.spans
@@ -431,7 +432,7 @@ class Expander:
         return tuple([self._shown(part, span) for span in spans])
 
     def _shown(self, part: Parameter, span: TextSpan) -> TextSpan:
-        """A span as its reference shows it."""
+        """Return a span as its reference shows it."""
         text = span.text
         self.spend(len(text) // _CHARACTERS_PER_UNIT + text.count(" "))
         if span.start < 0:
@@ -464,12 +465,12 @@ class Expander:
 
 
 def _braced(word: WordSyntax) -> bool:
-    """Whether a shell would make several words of braces: `{1..8}`, `{a,b}`."""
+    """Return whether a shell would make several words of braces: `{1..8}`, `{a,b}`."""
     return "{" in word.text and _BRACES.search(word.text) is not None
 
 
 def _is_empty(variable: Variable | None, *, colon: bool) -> bool | None:
-    """Whether a default would take the place of a variable; None when unknown.
+    """Return whether a default would take the place of a variable; None when unknown.
 
     A variable that the script says nothing of is taken to be unset.
     """

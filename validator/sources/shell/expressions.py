@@ -1,4 +1,7 @@
-"""The conditions of `[ ... ]` and `[[ ... ]]`, as far as the text decides them."""
+"""Arithmetic of `$(( ... ))` and conditions of `[ ... ]` and `[[ ... ]]`.
+
+As bash(1) does it, on 64-bit integers, and as far as the text alone decides it.
+"""
 
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
@@ -40,7 +43,7 @@ Lookup = Callable[[str], str | None]
 
 
 def evaluate(expression: str, lookup: Lookup) -> int | None:
-    """The value of an expression; None when it has none that the text tells.
+    """Return the value of an expression; None when it has none that the text tells.
 
     lookup: the text of a variable, or None when that is unknown.
     """
@@ -77,7 +80,7 @@ def _tokens(expression: str, lookup: Lookup) -> list[int | str]:
 
 
 def _number(text: str) -> int | None:
-    """A decimal, octal (010) or hexadecimal number, as the shell reads it."""
+    """Return a decimal, octal (010) or hexadecimal number, as the shell reads it."""
     digits = text.lstrip("+-")
     if not digits.isascii() or len(digits) > len(str(_LIMIT)):
         return None
@@ -211,7 +214,7 @@ _BINARY_TERMS, _UNARY_TERMS = 3, 2
 
 
 def holds(terms: Sequence[TextSpan], *, patterns: bool) -> bool | None:
-    """Whether a condition holds; None when the text alone does not tell.
+    """Return whether a condition holds; None when the text alone does not tell.
 
     patterns: the right side of `==` may be a pattern, as in `[[ ... ]]`.
     """

@@ -1,7 +1,8 @@
 """Follows a shell script through its branches without running anything in it.
 
 Where the text decides a condition, one branch is read; else all are, each on its own
-copy of the variables, and what they leave different is unknown afterwards.
+copy of the variables, and what they leave different is unknown afterwards. Functions,
+`eval` and the scripts that a command hands to other shells are followed as well.
 """
 
 import re
@@ -94,12 +95,12 @@ _QUESTIONS = frozenset(
 
 
 def base_name(text: str) -> str:
-    """The name of a program without its folder."""
+    """Return the name of a program without its folder."""
     return text.rpartition("/")[2]
 
 
 def given_variables(spans: Sequence[TextSpan]) -> list[tuple[str, TextSpan]]:
-    """The variables that a command line sets for the program that it starts."""
+    """Return the variables that a command line sets for the program that it starts."""
     found: list[tuple[str, TextSpan]] = []
     first = base_name(spans[0].text)
     if first not in _FLAGS and first not in _WRAPPERS:
@@ -150,7 +151,7 @@ def _add(span: TextSpan, found: list[tuple[str, TextSpan]]) -> bool:
 def nested_script(
     fields: Sequence[Field], spans: Sequence[TextSpan]
 ) -> tuple[list[PlacedSpan], tuple[TextSpan, ...] | None] | None:
-    """The script that a command hands to a shell, and the arguments it gets.
+    """Return the script that a command hands to a shell, and the arguments it gets.
 
     `bash -c '...'` after any launcher, `sbatch --wrap '...'`, and `ssh host '...'`.
     """
@@ -183,7 +184,7 @@ def _after_options(spans: Sequence[TextSpan], position: int) -> int | None:
 
 
 def _without(placed: Sequence[PlacedSpan], length: int) -> list[PlacedSpan]:
-    """What remains of a word after its first characters."""
+    """Return what remains of a word after its first characters."""
     rest: list[PlacedSpan] = []
     for span, start, end in placed:
         skipped = min(length, len(span.text))
@@ -196,7 +197,7 @@ def _without(placed: Sequence[PlacedSpan], length: int) -> list[PlacedSpan]:
 
 
 def reads_script(spans: Sequence[TextSpan]) -> bool:
-    """Whether a command takes a script from its standard input."""
+    """Return whether a command takes a script from its standard input."""
     first, last = base_name(spans[0].text), base_name(spans[-1].text)
     if first == "sbatch":
         return all(span.text.startswith("-") for span in spans[1:])
@@ -217,7 +218,7 @@ class Outcome(Enum):
 
 
 def outcome_of(value: bool | None) -> Outcome:  # noqa: FBT001 - a truth value
-    """The outcome of a condition."""
+    """Return the outcome of a condition."""
     if value is None:
         return Outcome.UNKNOWN
     return Outcome.HOLDS if value else Outcome.FAILS
@@ -229,7 +230,7 @@ def _holds_argument(span: TextSpan) -> bool:
 
 
 def given(spans: tuple[TextSpan, ...], start: int, *value: int) -> Variable:
-    """A variable that a command gives to the program that it starts."""
+    """Return a variable that a command gives to the program that it starts."""
     variable = Variable(spans, exported=True, start=start)
     return variable._replace(value_start=value[0], value_end=value[1])
 
@@ -405,7 +406,7 @@ class Flow:
         return Outcome.LIKELY
 
     def _statement_outcome(self, block: Block) -> Outcome:
-        """The outcome of a condition, without what reading it changes."""
+        """Return the outcome of a condition, without what reading it changes."""
         outer = self.expander.scope
         self.expander.scope = Scope(outer)
         outcome = self.block(block)
@@ -459,7 +460,7 @@ class Flow:
         return Outcome.LIKELY
 
     def _fits(self, subject: TextSpan, patterns: Sequence[WordSyntax]) -> bool | None:
-        """Whether a text fits one of the patterns of a case."""
+        """Return whether a text fits one of the patterns of a case."""
         answers: list[bool | None] = []
         for pattern in patterns:
             span = self.expander.span(pattern)
@@ -482,7 +483,7 @@ class Flow:
         return self.calculate(self.expander.span(statement.expression))
 
     def parser(self, text: str, origins: Origins | None = None) -> Parser:
-        """What reads the statements of the script, and of each inside it."""
+        """Make the parser of the script, and of each script inside it."""
         return Parser(text, self.report, origins)
 
     def keep_exports(self, scope: Scope) -> None:
@@ -492,7 +493,7 @@ class Flow:
                 self.inner_exports[name] = variable
 
     def simple(self, simple: Simple) -> Outcome:
-        """A command with its words, assignments and redirections."""
+        """Read a command with its words, assignments and redirections."""
         if simple.words and simple.words[0].text in DECLARATIONS:
             self.declare(simple)
             return Outcome.HOLDS
@@ -509,7 +510,7 @@ class Flow:
         return outcome
 
     def _run(self, simple: Simple, fields: list[Field]) -> Outcome:
-        """A function, a script of its own, or a program."""
+        """Run a function, a script of its own, or a program."""
         spans = [field.span() for field in fields]
         name = spans[0].text
         if self.repeats:
@@ -642,12 +643,12 @@ class Flow:
         self.problems[Problem(message, self.lines.line(offset))] = None
 
     def word(self, span: TextSpan) -> Word:
-        """The word that a span makes."""
+        """Return the word that a span makes."""
         text, start, end, resolved = span
         return self.lines.word(text, start, end, resolved=resolved)
 
     def assignment(self, name: str, variable: Variable) -> Assignment:
-        """What a variable was last assigned."""
+        """Return what a variable was last assigned."""
         place = (variable.value_start, variable.value_end)
         spans = variable.spans
         if spans is None:

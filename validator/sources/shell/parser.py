@@ -1,7 +1,8 @@
-"""The statements of a shell script as they are written, nothing run.
+"""Words and statements of a shell script as they are written, nothing run.
 
-The grammar is that of bash(1), section SHELL GRAMMAR. What a shell would refuse is
-noted and passed over.
+The grammar is that of bash(1), sections QUOTING, EXPANSION and SHELL GRAMMAR. All is
+read in one pass; what is opened and never closed ends at its line, a bounded number of
+times. What a shell would refuse is noted and passed over.
 """
 
 import re
@@ -138,13 +139,13 @@ class Parser:
         self._report(message, self.place(position, position)[0])
 
     def place(self, start: int, end: int) -> tuple[int, int]:
-        """The offsets in the file of a range of this text."""
+        """Return the offsets in the file of a range of this text."""
         if self._origins is None:
             return start, end
         return self._origins.locate(start, end)[:2]
 
     def plain(self, start: int, end: int) -> WordSyntax:
-        """The word of the plain characters from start to end."""
+        """Return the word of the plain characters from start to end."""
         text = self.text[start:end]
         if self._origins is None:
             return WordSyntax(text, start, end)
@@ -159,7 +160,7 @@ class Parser:
         )
 
     def word(self) -> WordSyntax | None:
-        """The word at the position, or None where none begins."""
+        """Read the word at the position; None where none begins."""
         start = self.position
         match = _BARE[0](self.text, start, self.size)
         if match is not None:
@@ -177,13 +178,13 @@ class Parser:
         return self._composite(start, end, parts)
 
     def data(self, start: int, end: int) -> WordSyntax:
-        """The text of a here-document, in which variables are expanded."""
+        """Read the text of a here-document, in which variables are expanded."""
         parts: list[Part] = []
         self._scan(start, _DATA, parts, end)
         return self._composite(start, end, parts)
 
     def opaque(self, start: int, end: int) -> WordSyntax:
-        """A word that is not looked into."""
+        """Return a word that is not looked into."""
         text = "".join(self.text[start:end].split())
         return self._composite(
             start, end, [Opaque(text, *self.place(start, end), quoted=True)]
@@ -355,7 +356,7 @@ class Parser:
         return end
 
     def closing(self, position: int) -> int:
-        """Where the bracket or backtick at a position ends; -1 when nowhere."""
+        """Return where the bracket or backtick at a position ends; -1 when nowhere."""
         if self.unclosed >= MAX_UNCLOSED:
             return -1
         if self.text[position] == "`":
@@ -444,7 +445,7 @@ class Parser:
         pending.documents.append(word)
 
     def simple(self) -> Simple | None:
-        """The simple command at the position, or None where none begins."""
+        """Read the simple command at the position; None where none begins."""
         text = self.text
         start = self.position
         words: list[WordSyntax] = []
@@ -518,7 +519,7 @@ class Parser:
         return AssignmentSyntax(name, index, bool(append), value, elements, offset)
 
     def _array(self) -> tuple[WordSyntax, ...]:
-        """The elements of an array, from its opening to its closing bracket."""
+        """Read the elements of an array, from its opening to its closing bracket."""
         text = self.text
         start = self.position
         self.position += 1
@@ -555,7 +556,7 @@ class Parser:
         return tuple(elements[:kept])
 
     def script(self) -> Block:
-        """All statements of the text."""
+        """Read all statements of the text."""
         statements: list[Statement] = []
         while self.position < self.size:
             statements.extend(self._block(frozenset()))
@@ -584,7 +585,7 @@ class Parser:
                 self.position += len(token) or 1
 
     def _token(self, position: int) -> str:
-        """The keyword or end of a case at a position, or nothing."""
+        """Return the keyword or end of a case at a position, or nothing."""
         keyword = _KEYWORD.match(self.text, position)
         if keyword is None and self.text[position] == ";":
             keyword = _CASE_END.match(self.text, position)
@@ -630,7 +631,7 @@ class Parser:
         return Pipeline(tuple(parts), negated)
 
     def _command(self, keyword: str) -> Statement | None:
-        """A compound command where one is opened here, else a simple one."""
+        """Read a compound command where one is opened here, else a simple one."""
         start = self.position
         if self.text.startswith("(", start):
             keyword = "("
@@ -734,7 +735,7 @@ class Parser:
         return For(name, None if words is None else tuple(words), body, place)
 
     def _words(self) -> list[WordSyntax]:
-        """The words up to the end of the line."""
+        """Read the words up to the end of the line."""
         words: list[WordSyntax] = []
         self.skip(BLANKS)
         while self.position < self.size and not self.text.startswith(
@@ -770,7 +771,7 @@ class Parser:
         return Case(subject, tuple(arms))
 
     def _patterns(self) -> tuple[WordSyntax, ...]:
-        """The patterns before the closing bracket of a case."""
+        """Read the patterns before the closing bracket of a case."""
         patterns: list[WordSyntax] = []
         if self.text.startswith("(", self.position):
             self.position += 1

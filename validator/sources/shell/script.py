@@ -112,16 +112,16 @@ class Lines:
         ]
 
     def line(self, offset: int) -> int:
-        """The line of an offset."""
+        """Return the line of an offset."""
         return bisect_right(self._starts, offset)
 
     def position(self, offset: int) -> tuple[int, int]:
-        """The line and the column of an offset."""
+        """Return the line and the column of an offset."""
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
     def word(self, text: str, start: int, end: int, *, resolved: bool) -> Word:
-        """The word that stands from one offset to another."""
+        """Return the word that stands from one offset to another."""
         line = bisect_right(self._starts, start)
         column = start - self._starts[line - 1] + 1
         return Word(text, line, column, end - start, resolved, self.text[start:end])
@@ -176,7 +176,7 @@ def with_unix_lines(text: str) -> str:
 
 
 def options(words: Sequence[Word]) -> tuple[Option, ...]:
-    """The options among the words of a command.
+    """Return the options among the words of a command.
 
     Which flags take a value is not known here: a flag is given all words up to the
     next one. Words before the first flag are left out. `-1` and `-5e-3` are values;
@@ -204,7 +204,7 @@ def options(words: Sequence[Word]) -> tuple[Option, ...]:
 
 
 def _value_of(word: Word, length: int) -> Word:
-    """The word after the first characters `--flag=` of another."""
+    """Return the word after the first characters `--flag=` of another."""
     text = word.text[length:]
     if word.raw[:length] != word.text[:length]:
         return word._replace(text=text)

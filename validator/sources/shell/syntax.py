@@ -1,4 +1,8 @@
-"""What a shell script consists of, as it is written; offsets are those of the file."""
+"""What a shell script consists of, as it is written; offsets are those of the file.
+
+Below the syntax of words and statements, spans: text together with the place where it
+is written, which expansions carry along.
+"""
 
 import re
 from bisect import bisect_right
@@ -43,7 +47,7 @@ BLANK = TextSpan(" ", 0, 0, resolved=True)
 
 
 def cut(span: TextSpan, first: int, last: int) -> TextSpan:
-    """A part of a span, at its own place where the text is the written one."""
+    """Return a part of a span, at its own place where the text is the written one."""
     text, start, end, resolved = span
     if end - start != len(text):
         return TextSpan(text[first:last], start, end, resolved)
@@ -51,7 +55,7 @@ def cut(span: TextSpan, first: int, last: int) -> TextSpan:
 
 
 def words_of(span: TextSpan) -> list[TextSpan]:
-    """The words of a span, split at blanks."""
+    """Return the words of a span, split at blanks."""
     if BLANKS.search(span.text) is None:
         return [span] if span.text else []
     return [
@@ -74,7 +78,7 @@ def join(placed: Sequence[PlacedSpan], start: int, end: int) -> TextSpan:
 def coalesce(
     placed: Sequence[PlacedSpan], gaps: re.Pattern[str] = BLANKS
 ) -> tuple[TextSpan, ...]:
-    """The spans of a value, such that each of its words lies within one span.
+    """Return the spans of a value, such that each of its words lies within one span.
 
     What an expansion and its neighbours form together is written in this value, and no
     place but this one shows it. `gaps` are what stands between words.
@@ -103,7 +107,7 @@ def coalesce(
 
 
 def _is_coalesced(placed: Sequence[PlacedSpan]) -> bool:
-    """Whether all is written right here, with blanks where two spans meet."""
+    """Return whether all is written right here, with blanks where two spans meet."""
     ends_blank = True
     for (text, start, end, _), placed_start, placed_end in placed:
         if start != placed_start or end != placed_end:
@@ -122,7 +126,7 @@ def _flush(run: list[PlacedSpan], spans: list[TextSpan]) -> None:
 
 
 def extent_of(placed: Sequence[PlacedSpan]) -> tuple[int, int]:
-    """The offsets from the first to the last of several spans."""
+    """Return the offsets from the first to the last of several spans."""
     first, last = placed[0], placed[-1]
     # What an inner script joins may come from places in any order.
     return first.start, last.end if last.start >= first.end else first.end
@@ -138,7 +142,7 @@ class Origins:
         self._starts = [0, *accumulate(len(span.text) for span in self._spans)]
 
     def cut(self, start: int, end: int) -> list[TextSpan]:
-        """The spans that a range of the text consists of."""
+        """Return the spans that a range of the text consists of."""
         at = min(bisect_right(self._starts, start) - 1, len(self._spans) - 1)
         found: list[TextSpan] = []
         while at < len(self._spans) and (self._starts[at] < end or not found):
