@@ -75,7 +75,7 @@ _PRINTED_SUFFIXES = (".txt", ".log", ".out", ".err")
 _SKIPPED_FOLDERS = frozenset(
     {"node_modules", "__pycache__", "site-packages", "venv", "build", "dist"}
 )
-# Requirements, which requirement_files.py reads: no configuration of training.
+# Requirements, which pinned_versions.py reads: no configuration of training.
 _SKIPPED_FILES = frozenset(
     {
         "conda.yaml",
