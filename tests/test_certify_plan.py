@@ -8,9 +8,13 @@ from contextlib import redirect_stdout
 import pytest
 
 from speccheck.validator.certification.needs import asked_of, clauses_by_source
-from speccheck.validator.certification.run_commands import ENGINES, Engine
-from speccheck.validator.certification.run_drill import drill_example
-from speccheck.validator.certification.run_plan import RunPlan, run_plan
+from speccheck.validator.certification.run_plan import (
+    ENGINES,
+    Engine,
+    RunPlan,
+    drill_example,
+    run_plan,
+)
 from speccheck.validator.cli import (
     bench_options,
     certify,

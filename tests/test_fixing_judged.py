@@ -16,8 +16,8 @@ from speccheck.validator.evidence.finding import (
     to_set,
 )
 from speccheck.validator.evidence.value import Place
+from speccheck.validator.run.fixing import fixes as mending
 from speccheck.validator.run.run import run as judged
-from speccheck.validator.run.run.fixing import fixes as mending
 
 HEAD = "#!/bin/bash\n#SBATCH --nodes=1\n"
 RUN = "srun torchrun --nnodes 1 --nproc-per-node 8 train.py\n"

@@ -21,7 +21,7 @@ from speccheck.validator.fleet.work import Work
 from speccheck.validator.models.peers import distance_of, tail
 from speccheck.validator.simulation.faults import FAULTS
 from speccheck.validator.simulation.fleet import Fleet
-from speccheck.validator.simulation.making import nodes
+from speccheck.validator.simulation.fleet_files import nodes
 from speccheck.validator.simulation.planting import Plant, Planting
 from speccheck.validator.simulation.shape import instances
 from speccheck.validator.sources.context import Context

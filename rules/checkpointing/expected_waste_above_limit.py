@@ -22,7 +22,7 @@ Good::
 
 from speccheck.validator.evidence.plan import Checkpoint, TrainingPlan
 from speccheck.validator.forecast.checkpointing import checkpoint_forecast
-from speccheck.validator.models.durations import duration
+from speccheck.validator.models.units import duration
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 

@@ -22,7 +22,7 @@ Good::
 
 from speccheck.validator.evidence.plan import Checkpoint, Run, TrainingPlan
 from speccheck.validator.forecast.saving import interval, write_time
-from speccheck.validator.models.durations import duration
+from speccheck.validator.models.units import duration
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 

@@ -22,7 +22,7 @@ Good::
 
 from speccheck.validator.evidence.plan import Checkpoint, Run, TrainingPlan
 from speccheck.validator.forecast.checkpointing import time_between_failures
-from speccheck.validator.models.durations import duration
+from speccheck.validator.models.units import duration
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 # Their files state the local tier, where there is one.

@@ -28,7 +28,7 @@ from speccheck.validator.evidence.measurement.telemetry import (
     finite_of,
     series_of,
 )
-from speccheck.validator.models.run_evidence import grown
+from speccheck.validator.models.telemetry import grown
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 _OF_HARDWARE = frozenset({"accelerator", "errors", "energy"})

@@ -33,7 +33,7 @@ from speccheck.validator.evidence.measurement.telemetry import (
     series_of,
 )
 from speccheck.validator.evidence.value import MissingEvidence
-from speccheck.validator.models.run_evidence import grown
+from speccheck.validator.models.telemetry import grown
 from speccheck.validator.rule import (
     Numbers,
     Verdict,

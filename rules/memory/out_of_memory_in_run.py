@@ -32,7 +32,7 @@ from speccheck.validator.evidence.measurement.telemetry import (
     title_of,
 )
 from speccheck.validator.evidence.value import MissingEvidence
-from speccheck.validator.models.run_evidence import allowed_in, counted
+from speccheck.validator.models.telemetry import allowed_in, counted
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 _OOMS, _RETRIES, _STEP = (

@@ -13,7 +13,7 @@ from speccheck.validator.evidence.measurement.telemetry import (
     series_of,
 )
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.models.telemetry_interval import (
+from speccheck.validator.models.telemetry import (
     Adherence,
     adherence,
     left_of,

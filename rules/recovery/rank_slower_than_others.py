@@ -30,7 +30,7 @@ from speccheck.validator.evidence.measurement.telemetry import (
     samples_of,
     series_of,
 )
-from speccheck.validator.models.run_evidence import medians_by_window
+from speccheck.validator.models.telemetry import medians_by_window
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 

@@ -31,8 +31,8 @@ from speccheck.validator.evidence.plan import (
     TrainingPlan,
 )
 from speccheck.validator.forecast.saving import size
-from speccheck.validator.models.checkpoint_size import gathered_seconds
-from speccheck.validator.models.durations import duration
+from speccheck.validator.models.checkpointing import gathered_seconds
+from speccheck.validator.models.units import duration
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 

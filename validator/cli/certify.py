@@ -11,13 +11,13 @@ from speccheck.validator.certification.certifying import (
     denied_of,
     terms_of,
 )
-from speccheck.validator.certification.evidence import (
+from speccheck.validator.certification.granting import Grant
+from speccheck.validator.certification.judging import (
     Evidence,
     SeveralJobs,
     read_evidence,
     utc_now,
 )
-from speccheck.validator.certification.grants import Grant
 from speccheck.validator.certification.kit import KitError
 from speccheck.validator.certification.manifest import (
     ManifestError,
@@ -41,7 +41,7 @@ from speccheck.validator.editions.edition import UnknownEdition, load_edition
 from speccheck.validator.report.run_plan_text import run_plan_text
 from speccheck.validator.report.style import Style, counted
 from speccheck.validator.report.write import write
-from speccheck.validator.signing.faults import SigningError
+from speccheck.validator.signing.envelope import SigningError
 from speccheck.validator.sources.documents.document import ReadError
 
 _USAGE, _DENIED, _INCONCLUSIVE, _BUG = 2, 1, 3, 4

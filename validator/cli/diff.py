@@ -14,7 +14,7 @@ from speccheck.validator.cli.request import (
 from speccheck.validator.comparison.side import Side, side_of
 from speccheck.validator.comparison.snapshots import compare
 from speccheck.validator.report.write import write_all
-from speccheck.validator.signing.faults import SigningError
+from speccheck.validator.signing.envelope import SigningError
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.reading import (
     load_documents,

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.simulation.kit.making import (
+from speccheck.validator.simulation.kit.builder import (
     AGAIN,
     ALL_REDUCE,
     CONFIGURATION,

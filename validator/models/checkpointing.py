@@ -7,10 +7,63 @@ deepspeedai/DeepSpeed); 4 + 8 where the weights themselves are 32-bit
 three Llama sizes lie within 3 percent of it.
 """
 
+import math
 from typing import Literal
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.models.estimate import Estimate
+
+_HALVINGS = 60  # of the interval between 0 and m: far below a nanosecond
+_LARGEST_EXPONENT = 700.0  # exp() of more overflows a float
+
+
+def young_interval_seconds(save_seconds: float, mtbf_seconds: float) -> float:
+    """Young's first-order optimum: costs 0.3 points while a save takes 0.1 MTBF."""
+    return math.sqrt(2 * save_seconds * mtbf_seconds)
+
+
+def daly_interval_seconds(save_seconds: float, mtbf_seconds: float) -> float:
+    """Daly's higher-order optimum: within 0.1 percent while a save takes 0.1 MTBF."""
+    if save_seconds >= 2 * mtbf_seconds:
+        return mtbf_seconds
+    ratio = save_seconds / (2 * mtbf_seconds)
+    series = 1 + math.sqrt(ratio) / 3 + ratio / 9
+    return young_interval_seconds(save_seconds, mtbf_seconds) * series - save_seconds
+
+
+def optimal_interval_seconds(save_seconds: float, mtbf_seconds: float) -> float:
+    """The interval with the largest useful share, by the equation above.
+
+    The root exists and is unique between 0 and the MTBF, since the left side falls
+    there from exp(d / m) to 0.
+    """
+    shortest, longest = 0.0, mtbf_seconds
+    for _ in range(_HALVINGS):
+        middle = (shortest + longest) / 2
+        left = 1 - middle / mtbf_seconds
+        if left > 0 and math.log(left) + (middle + save_seconds) / mtbf_seconds > 0:
+            shortest = middle
+        else:
+            longest = middle
+    return shortest
+
+
+def useful_share(
+    interval_seconds: float,
+    save_seconds: float,
+    mtbf_seconds: float,
+    restart_seconds: float = 0.0,
+) -> float:
+    """The share of the run that makes progress: no saving, restarting, repeating.
+
+    0 where an interval takes so many MTBF that it all but never ends without a failure.
+    """
+    exponent = (interval_seconds + save_seconds) / mtbf_seconds
+    if exponent + restart_seconds / mtbf_seconds > _LARGEST_EXPONENT:
+        return 0.0
+    repeats = mtbf_seconds * math.exp(restart_seconds / mtbf_seconds)
+    return interval_seconds / (repeats * math.expm1(exponent))
+
 
 Contents = Literal["mixed_precision_adam", "fp32_parameters_adam", "weights", "unknown"]
 

@@ -8,18 +8,18 @@ from typing import Any
 from speccheck.validator import VERSION
 from speccheck.validator.catalogue.hardware import resolve_instance
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.simulation.dice import Dice
 from speccheck.validator.simulation.fleet import BY, Fleet, Maker, name_of
-from speccheck.validator.simulation.kit import network, telemetry
+from speccheck.validator.simulation.fleet_files import SCHEMA
+from speccheck.validator.simulation.kit import measurements
 from speccheck.validator.simulation.kit.job import (
     Job,
     configuration,
     model_for,
     script,
 )
-from speccheck.validator.simulation.kit.network import NotKnownError
-from speccheck.validator.simulation.making import SCHEMA
+from speccheck.validator.simulation.kit.measurements import NotKnownError
 from speccheck.validator.simulation.planting import Planting, told
+from speccheck.validator.simulation.rng import Dice
 from speccheck.validator.simulation.shape import shape_of
 
 SNAPSHOT = "speccheck-snapshot/1"
@@ -71,12 +71,12 @@ def kit_files(ordered: Ordered) -> Files:
     }
     files.update(_machines(ordered))
     files.update(_measured(job, fleet, hosts, dice))
-    times = telemetry.Times(fleet.taken + timedelta(hours=2), job.run)
+    times = measurements.Times(fleet.taken + timedelta(hours=2), job.run)
     for path, rows in (
-        (RUN_LOG, telemetry.training(job, times, hosts, dice)),
-        (HARDWARE_LOG, telemetry.hardware(job, times, hosts, dice)),
-        (NETWORK_LOG, telemetry.network(job, times, hosts, dice)),
-        (DRILL_LOG, telemetry.drills(job, times, hosts, dice)),
+        (RUN_LOG, measurements.training(job, times, hosts, dice)),
+        (HARDWARE_LOG, measurements.hardware(job, times, hosts, dice)),
+        (NETWORK_LOG, measurements.network(job, times, hosts, dice)),
+        (DRILL_LOG, measurements.drills(job, times, hosts, dice)),
     ):
         files[path] = [{**row, **mark} for row, mark in _marked(rows)]
     return files
@@ -151,7 +151,7 @@ def _machines(ordered: Ordered) -> Files:
 def _measured(job: Job, fleet: Fleet, hosts: list[str], dice: Dice) -> Files:
     """What was measured over several machines, or with another tool."""
     try:
-        runs = network.collectives(job, dice, hosts)
+        runs = measurements.collectives(job, dice, hosts)
     except NotKnownError as error:
         message = f"--profile {fleet.profile}: no kit of it: {error}"
         raise KitError(message) from error
@@ -161,12 +161,16 @@ def _measured(job: Job, fleet: Fleet, hosts: list[str], dice: Dice) -> Files:
         for name, rows in runs.items()
     }
     if job.shape.instance.get("network_kind") in _VERBS:
-        writes = {**head, "rdma_transfers": network.writes(job, dice)}
+        writes = {**head, "rdma_transfers": measurements.writes(job, dice)}
         files[f"{MEASURED}/writes.json"] = writes
-        paths = {**head, "communicators": network.communicators(job, hosts)}
+        paths = {**head, "communicators": measurements.communicators(job, hosts)}
         files[f"{MEASURED}/nccl.json"] = paths
     for host in hosts:
-        results = {**head, **_of(host), "diagnostic_results": network.diagnosis(job)}
+        results = {
+            **head,
+            **_of(host),
+            "diagnostic_results": measurements.diagnosis(job),
+        }
         files[f"{MEASURED}/diagnosis-{host}.json"] = results
     return files
 

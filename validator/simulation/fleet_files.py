@@ -4,8 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.simulation.changes import earlier
-from speccheck.validator.simulation.fault import Delivery
+from speccheck.validator.simulation.fault import Delivery, earlier
 from speccheck.validator.simulation.fleet import Fleet, Maker, Snapshot, name_of
 from speccheck.validator.simulation.planting import Planting, told
 
