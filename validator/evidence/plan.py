@@ -13,12 +13,13 @@ about, has no value either, and is stated: Doubts notes who judges by such a fie
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
+from speccheck.validator.evidence.record import Frozen
 from speccheck.validator.evidence.value import Value
 
 
-class Section:
+class Section(Frozen):
     """Holds the leaves that are known; the others are those of the class."""
 
     def __init__(self, **known: Value[Any]) -> None:
@@ -27,11 +28,6 @@ class Section:
             for name in known:
                 getattr(type(self), name)
         self.__dict__.update(known)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        """Refuse: evidence is frozen."""
-        message = f"evidence is frozen: {type(self).__name__}.{name}"
-        raise AttributeError(message)
 
 
 class Cluster(Section):

@@ -8,7 +8,7 @@ Grammar: https://omegaconf.readthedocs.io/en/2.3_branch/grammar.html
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
@@ -177,13 +177,21 @@ def _decoded(values: list[object]) -> object:
     text = values[0]
     if not isinstance(text, str):
         return text
-    words: dict[str, object] = {"true": True, "false": False, "null": None}
+    return _parsed(text, _WORDS)
+
+
+_WORDS: dict[str, object] = {"true": True, "false": False, "null": None}
+
+
+def _parsed(text: str, words: Mapping[str, object]) -> object:
+    """The number or the word that a text writes, or the text itself."""
     if text.lower() in words:
         return words[text.lower()]
     number = parse_number(text)
     if number is None:
         return text
-    return int(number) if text.strip().lstrip("+-").isdecimal() else number
+    is_whole = number.is_integer() and text.strip().lstrip("+-").isdecimal()
+    return int(number) if is_whole else number
 
 
 RESOLVERS: dict[str, Resolver] = {
@@ -475,20 +483,8 @@ def _environment(arguments: list[str]) -> object:
 
 def literal(text: str) -> object:
     """An argument as OmegaConf's grammar reads it: a number, a word, a quoted text."""
-    words: dict[str, object] = {
-        "null": None,
-        "none": None,
-        "true": True,
-        "false": False,
-    }
-    word = text.lower()
-    if word in words:
-        return words[word]
-    number = parse_number(text)
-    if number is None:
-        return unquoted(text)
-    is_whole = number.is_integer() and text.strip().lstrip("+-").isdecimal()
-    return int(number) if is_whole else number
+    found = _parsed(text, {**_WORDS, "none": None})
+    return unquoted(found) if isinstance(found, str) else found
 
 
 def _note(raw: str, value: object, sources: dict[KeyPath, object]) -> str:

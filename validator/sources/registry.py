@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from typing import TypeVar
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
@@ -26,6 +27,7 @@ from speccheck.validator.sources.reader import (
     Source,
 )
 
+R = TypeVar("R", ScriptReader, CaptureReader)
 THRESHOLD = 0.5
 _FOLDER = os.path.join(os.path.dirname(__file__), "formats")
 INDEX = os.path.join(_FOLDER, "index.json")
@@ -94,27 +96,20 @@ class Readers:
                 yield one
 
     def of_scripts(self, source: Source) -> Iterator[ScriptReader]:
-        """Yield the readers that may find something in a script or environment file."""
-        text = source.text
-        for module, words in _index().scripts.items():
-            if not words or any(word in text for word in words):
-                for reader in _readers(module):
-                    if isinstance(reader, ScriptReader):
-                        yield reader
-        for one in self._plugins:
-            if isinstance(one, ScriptReader):
-                yield one
+        """Return the readers that may find something in a script or env file."""
+        return self._of_text(ScriptReader, _index().scripts, source.text)
 
     def of_captures(self, text: str) -> Iterator[CaptureReader]:
-        """Yield the readers that may know what a tool has printed."""
-        for module, marks in _index().captures.items():
-            if any(mark in text for mark in marks):
-                for reader in _readers(module):
-                    if isinstance(reader, CaptureReader):
-                        yield reader
-        for one in self._plugins:
-            if isinstance(one, CaptureReader):
-                yield one
+        """Return the readers that may know what a tool has printed."""
+        return self._of_text(CaptureReader, _index().captures, text)
+
+    def _of_text(
+        self, kind: type[R], words_of: Mapping[str, list[str]], text: str
+    ) -> Iterator[R]:
+        for module, words in words_of.items():
+            if not words or any(word in text for word in words):
+                yield from (one for one in _readers(module) if isinstance(one, kind))
+        yield from (one for one in self._plugins if isinstance(one, kind))
 
     def detect_document(self, document: Document) -> Detection | None:
         """Return the format of a document, or None when no reader is sure enough."""

@@ -6,6 +6,7 @@ name as it stands in the log is kept beside. Times are seconds since 1970, UTC.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Literal
 
 from speccheck.validator.evidence.node.part import Part, Parts
@@ -36,21 +37,17 @@ class MetricEntry(Record):
 class MetricDictionary:
     """The dictionary, read when a rule first looks into it."""
 
-    __slots__ = ("_entries", "_read")
     kind = "metrics"  # what is missing where nobody gives a dictionary
     scope = "measurement"
 
     def __init__(self, read: Callable[[], Mapping[str, MetricEntry]]) -> None:
         """Take what reads it."""
         self._read = read
-        self._entries: Mapping[str, MetricEntry] | None = None
 
-    @property
+    @cached_property
     def entries(self) -> Mapping[str, MetricEntry]:
         """All metrics by id."""
-        if self._entries is None:
-            self._entries = self._read()
-        return self._entries
+        return self._read()
 
     def entry(self, name: str | None) -> MetricEntry | None:
         """The metric of that id; None for one that the dictionary does not have."""

@@ -6,6 +6,7 @@ and Xids and SXids of the kernel log.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Literal
 
 from speccheck.validator.evidence.finding import Action
@@ -303,38 +304,34 @@ class XidTables(Record):
 class XidCatalogue:
     """The catalogue, read when a rule first looks into it."""
 
-    __slots__ = ("_read", "_tables")
-
     def __init__(self, read: Callable[[], XidTables]) -> None:
         """Take what reads it."""
         self._read = read
-        self._tables: XidTables | None = None
 
-    def _all(self) -> XidTables:
-        if self._tables is None:
-            self._tables = self._read()
-        return self._tables
+    @cached_property
+    def _tables(self) -> XidTables:
+        return self._read()
 
     def xid(self, code: int) -> Xid | None:
         """Return the error of that code; None for one that nobody has described."""
-        return self._all().xids.get(code)
+        return self._tables.xids.get(code)
 
     def sxid(self, code: int) -> Sxid | None:
         """Return the error of a switch of that code."""
-        return self._all().sxids.get(code)
+        return self._tables.sxids.get(code)
 
     def recovery(self, text: str) -> int | None:
         """Which recovery a line of Xid 154 recommends; None where it does not say.
 
         The line names what was recommended before, and then what is from now on.
         """
-        texts = self._all().recovery_texts
+        texts = self._tables.recovery_texts
         last = max(texts, key=text.rfind)
         return texts[last] if last in text else None
 
     def is_of_nvlink5(self, code: int) -> bool:
         """Return whether the words of its line tell what the error asks for."""
-        return code in self._all().nvlink5
+        return code in self._tables.nvlink5
 
     def nvlink5(
         self, code: int, text: str, driver: str | None
@@ -352,7 +349,7 @@ class XidCatalogue:
             return None
         bits = f"{int(matched[1], 16):0{_BITS}b}"
         status = int(matched[2], 16)
-        tables = self._all()
+        tables = self._tables
         branch = (driver or "").partition(".")[0]
         is_new = (
             int(branch) >= tables.new_mask_from_driver if branch.isdecimal() else None

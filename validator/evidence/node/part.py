@@ -9,9 +9,9 @@ needs it is undecided, and never passes.
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Generic, TypeVar
 
-from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.record import Frozen, Record
 from speccheck.validator.evidence.value import (
     KeyPath,
     MissingEvidence,
@@ -59,7 +59,7 @@ class SnapshotFile(Record):
         return self.places.get(path) or Place(self.name, dotted(path), path)
 
 
-class Part:
+class Part(Frozen):
     """One GPU, port, device or log, or the one host; frozen.
 
     kind: the key of the snapshot under which such parts lie.
@@ -95,11 +95,6 @@ class Part:
             ("title", title),
         ):
             object.__setattr__(self, name, value)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        """Refuse: evidence is frozen."""
-        message = f"evidence is frozen: {type(self).__name__}.{name}"
-        raise AttributeError(message)
 
     def __getattr__(self, field: str) -> Value[Any]:
         """Return the leaf; raises AttributeError for what is no leaf of such a part."""
