@@ -25,8 +25,7 @@ from speccheck.validator.cli import (
 from speccheck.validator.cli.main import main
 from speccheck.validator.cli.option_table import OPTIONS, Option
 from speccheck.validator.cli.options import parse
-from speccheck.validator.editions.edition import load_edition
-from speccheck.validator.editions.number import NumberValue
+from speccheck.validator.editions.edition import NumberValue, load_edition
 
 TYPE = "azure-nd96isr-h100-v5"
 COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")

@@ -27,9 +27,8 @@ from speccheck.validator.evidence.measurement.conditions import Conditions
 from speccheck.validator.evidence.node.node import Node
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.attendance import Expected
-from speccheck.validator.fleet.listing import listing
-from speccheck.validator.fleet.run import judge_fleet
-from speccheck.validator.fleet.work import Work
+from speccheck.validator.fleet.reading import listing
+from speccheck.validator.fleet.run import Work, judge_fleet
 from speccheck.validator.forecast.collective_series import Bound
 from speccheck.validator.measurements.measured import (
     MeasuredCurve,

@@ -2,18 +2,17 @@
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.history.database import opened
-from speccheck.validator.fleet.history.growth import CounterGrowth, growth
 from speccheck.validator.fleet.history.trends import (
+    CounterGrowth,
     Flip,
     NodeDay,
     NumberTrend,
     RunRow,
-    Window,
-)
-from speccheck.validator.fleet.history.value_changes import (
     ValueChange,
+    Window,
     changes_of,
     changes_of_few,
+    growth,
     usual_changes,
 )
 
