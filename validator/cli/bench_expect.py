@@ -7,11 +7,10 @@ from collections.abc import Iterator
 
 from speccheck.probes.collectives.settings import OPERATIONS
 from speccheck.validator.catalogue.names import UnknownName
-from speccheck.validator.cli.bench_options import size_of
-from speccheck.validator.cli.bench_plan import bench_guarded
-from speccheck.validator.cli.option_table import OF_JUDGING, Option
-from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
-from speccheck.validator.cli.request import request_of, style_of
+from speccheck.validator.cli.bench_collectives import size_of
+from speccheck.validator.cli.command_line import CommandLine, UsageError
+from speccheck.validator.cli.reports import style_of
+from speccheck.validator.cli.request import request_of
 from speccheck.validator.engine.assemble import assemble
 from speccheck.validator.engine.expected_bandwidth import question
 from speccheck.validator.evidence.measurement.collective import (
@@ -27,40 +26,15 @@ from speccheck.validator.report.write import write
 from speccheck.validator.sources.context import Context, context_facts
 
 _SIZES = tuple(2**power for power in range(30, 35))  # 1 to 16 GiB: where floors hold
-_USED = {"--nodes", "--gpus-per-node", "--gpu", "--instance", "--fabric", "--color"}
-OPTIONS: tuple[Option, ...] = (
-    Option("--size", "of the message (default 1GiB to 16GiB)", "text", "SIZE"),
-    Option("--threshold", "refuse it where nobody can reach it", "number", "GB/S"),
-    *(one for one in OF_JUDGING if one.flag in _USED),
-)
 _REFUSED, _NOT_KNOWN = 1, 3
-HELP = f"""\
-usage: speccheck bench expect COLLECTIVE --instance NAME [--nodes N] [options]
-
-Says what bus bandwidth a collective should reach on so many nodes of a type of machine:
-the ceiling of the wires, what healthy machines reach, and the floors below which
-`speccheck` warns and fails. COLLECTIVE is one of {", ".join(OPERATIONS)}.
-
-Exit codes: 0; 1 nobody can reach the threshold; 2 the command line is wrong; 3 nothing
-is known of such machines.
-{options_help(OPTIONS)}
-"""
 
 
-def command(name: str, words: list[str]) -> int:
+def bench_expect(line: CommandLine) -> int:
     """Say what is expected; returns the exit code."""
-    if words[:1] in (["-h"], ["--help"]):
-        write(HELP, None)
-        return 0
-    return bench_guarded(name, _expect, words)
-
-
-def _expect(words: list[str]) -> int:
-    parsed = parse(words, OPTIONS)
-    collective = _collective(parsed)
-    context = request_of(parsed).context
+    collective = _collective(line)
+    context = request_of(line).context
     sizes = _SIZES
-    if told := size_of(parsed, "size"):
+    if told := size_of(line, "size"):
         sizes = (told,)
     try:
         context_facts(context)
@@ -71,17 +45,17 @@ def _expect(words: list[str]) -> int:
     except MissingEvidence as missing:
         write(f"not known: needs {missing.name}: {missing.reason}\n", None)
         return _NOT_KNOWN
-    style = style_of(parsed, to_file=False)
+    style = style_of(line, to_file=False)
     lines = [_title(run, context), *_table(looks), *_words(looks, style)]
-    refusal = _refusal(parsed, looks)
+    refusal = _refusal(line, looks)
     write("\n".join([*lines, *filter(None, [refusal])]) + "\n", None)
     if refusal:
         return _REFUSED
     return 0 if any(one.settings for _, one in looks) else _NOT_KNOWN
 
 
-def _collective(parsed: Parsed) -> str:
-    name = parsed.files[0] if len(parsed.files) == 1 else ""
+def _collective(line: CommandLine) -> str:
+    name = line.files[0] if len(line.files) == 1 else ""
     if name not in OPERATIONS:
         message = f"name one collective: {', '.join(OPERATIONS)}"
         raise UsageError(message)
@@ -133,9 +107,9 @@ def _words(looks: list[tuple[int, Prospect]], style: Style) -> Iterator[str]:
         yield wrap(f"not known: {text}", style.width, "  ")
 
 
-def _refusal(parsed: Parsed, looks: list[tuple[int, Prospect]]) -> str:
-    told = parsed.values.get("threshold")
-    if not isinstance(told, int | float):
+def _refusal(line: CommandLine, looks: list[tuple[int, Prospect]]) -> str:
+    told = line.number("threshold")
+    if told is None:
         return ""
     for size, look in reversed(looks):
         if why := look.refusal(told * GIGA, size):

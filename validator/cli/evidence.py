@@ -14,81 +14,19 @@ from speccheck.validator.certification.manifest import (
 )
 from speccheck.validator.certification.needs import LEVELS, Asked, asked_of
 from speccheck.validator.certification.review import Review, review_of
-from speccheck.validator.cli.guarded import guarded
-from speccheck.validator.cli.option_table import Option
-from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
-from speccheck.validator.cli.request import REFUSALS, list_of, one_of
+from speccheck.validator.cli.command_line import CommandLine, UsageError
 from speccheck.validator.editions.compose import find_profile
 from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.report.evidence_text import kit_text, listed_text
 from speccheck.validator.report.write import write
 
-_GROUP = "Evidence"
 _MISSING, _UNREADABLE = 3, 2
-PACK_OPTIONS: tuple[Option, ...] = (
-    Option(
-        "--profile",
-        "type of machine: instance/azure-nd96isr-h100-v5",
-        "text",
-        "P",
-        repeatable=True,
-        group=_GROUP,
-    ),
-    Option("--level", "L1, L2 or L3 (default)", "text", "LEVEL", group=_GROUP),
-    Option("--expect", "machines that there should be", "integer", "N", group=_GROUP),
-    Option("--now", "time that counts as now: 2026-11-22", "text", "T", group=_GROUP),
-    Option("--out", f"default DIR/{MANIFEST}", "text", "FILE", group=_GROUP),
-    Option("--spec", "edition, or a folder with one", "text", "EDITION", group=_GROUP),
-)
-LIST_OPTIONS: tuple[Option, ...] = ()
-HELP = f"""\
-usage: speccheck evidence pack DIR [options]
-       speccheck evidence list DIR
-
-pack looks through a folder - snapshots of speccheck probe and preflight, results of
-speccheck bench, logs of nccl-tests and of runs, configurations and scripts of the job -
-and writes {MANIFEST}: each file with its hash, what it is, of which machine and when it
-was taken. It says what is missing for the level that is asked for, which evidence is
-too old, and where a credential stands. list shows what there is, and which files are
-missing, changed or new since they were packed.
-
-Hidden files are passed over, and links are not followed. What is to be measured for a
-level, and how, says speccheck certify --plan.
-
-Exit codes: 0 all there; 3 something is missing, or does not serve; 2 the command line
-is wrong or a file cannot be read: then nothing is written; 4 a bug of speccheck.
-{options_help(PACK_OPTIONS)}
-"""
+REFUSED = (KitError, ManifestError)
 
 
-def evidence(words: list[str]) -> int:
-    """Pack or list an evidence kit; returns the exit code."""
-    if not words or words[0] in {"-h", "--help"} or {"-h", "--help"} & {*words[1:2]}:
-        write(HELP, None)
-        return 0 if words else _UNREADABLE
-    refusals = (*REFUSALS, KitError, ManifestError)
-    return guarded(lambda: _evidence(words), refusals)
-
-
-def _evidence(words: list[str]) -> int:
-    command, *rest = words
-    if command == "pack":
-        return _pack(parse(rest, PACK_OPTIONS))
-    if command == "list":
-        return _list(parse(rest, LIST_OPTIONS))
-    message = f"evidence {command}: must be pack or list"
-    raise UsageError(message)
-
-
-def _folder(parsed: Parsed, command: str) -> str:
-    if len(parsed.files) != 1:
-        message = f"evidence {command} takes one folder, not {len(parsed.files)}"
-        raise UsageError(message)
-    return os.path.normpath(parsed.files[0])
-
-
-def _list(parsed: Parsed) -> int:
-    folder = _folder(parsed, "list")
+def show_kit(line: CommandLine) -> int:
+    """Show what a kit holds; returns the exit code."""
+    folder = os.path.normpath(line.only("folder"))
     manifest = read_manifest(folder)
     kit = read_kit(folder)
     found = differences(manifest, kit) if manifest else ()
@@ -98,15 +36,14 @@ def _list(parsed: Parsed) -> int:
     return _MISSING if found or not kit.evidence else 0
 
 
-def _pack(parsed: Parsed) -> int:
-    folder = _folder(parsed, "pack")
-    asked = asked_in(parsed)
-    out = _out(parsed, folder)
-    expected = parsed.values.get("expect")
+def pack(line: CommandLine) -> int:
+    """Write down what a kit holds, and what is missing; returns the exit code."""
+    folder = os.path.normpath(line.only("folder"))
+    asked = asked_in(line)
+    out = _out(line, folder)
     kit = read_kit(folder)
-    now = now_in(parsed)
-    number = expected if isinstance(expected, int) else None
-    review = review_of(kit, asked, now, number)
+    now = now_in(line)
+    review = review_of(kit, asked, now, line.integer("expect"))
     if kit.problems:
         write(kit_text(kit, asked, review, f"{out}: not written"), None)
         return _UNREADABLE
@@ -128,12 +65,11 @@ def manifest_for(kit: Kit, asked: Asked, review: Review, now: datetime) -> Manif
     )
 
 
-def asked_in(parsed: Parsed) -> Asked:
+def asked_in(line: CommandLine) -> Asked:
     """The level and the type of machine of a command line; raises UsageError."""
-    spec = parsed.values.get("spec")
-    edition = load_edition(spec if isinstance(spec, str) else "1.0")
-    level = one_of(parsed, "level", (LEVELS[-1], *LEVELS[:-1]))
-    found = [find_profile(edition, name) for name in list_of(parsed, "profile")]
+    edition = load_edition(line.text("spec") or "1.0")
+    level = line.word("level", (LEVELS[-1], *LEVELS[:-1]))
+    found = [find_profile(edition, name) for name in line.texts("profile")]
     instances = [one.id for one in found if one.kind == "instance"]
     others = [one.id for one in found if one.kind not in {"instance", "use"}]
     if len(instances) > 1 or others:
@@ -143,10 +79,10 @@ def asked_in(parsed: Parsed) -> Asked:
     return asked_of(edition, instances[0] if instances else "", level)
 
 
-def now_in(parsed: Parsed) -> datetime:
+def now_in(line: CommandLine) -> datetime:
     """The time that counts as now, UTC; raises UsageError."""
-    told = parsed.values.get("now")
-    if not isinstance(told, str):
+    told = line.text("now")
+    if told is None:
         return datetime.now(UTC)
     try:
         found = datetime.fromisoformat(told)
@@ -156,11 +92,11 @@ def now_in(parsed: Parsed) -> datetime:
     return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def _out(parsed: Parsed, folder: str) -> str:
+def _out(line: CommandLine, folder: str) -> str:
     """Where the manifest is written; raises UsageError."""
-    told = parsed.values.get("out")
+    told = line.text("out")
     default = os.path.join(folder, MANIFEST)
-    if not isinstance(told, str):
+    if told is None:
         return default
     path, whole = os.path.realpath(told), os.path.realpath(folder)
     if os.path.isdir(path):

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import BinaryIO
 
-from speccheck.validator.cli.settings.names import OWN_NAME, SHARED_NAME
+from speccheck.validator.cli.settings.files import OWN_NAME, SHARED_NAME
 
 # What tells that a file changed: when, how long, and which one it is; None: not there.
 State = tuple[int, ...] | None
