@@ -1,5 +1,8 @@
 """`speccheck bench all-reduce` and its like: measure a collective, then judge it.
 
+`speccheck bench expect` says what a collective should reach, before anybody measured
+it, and whether a threshold that somebody wrote down can be reached at all.
+
 Started alone it starts one process a GPU. Under torchrun, srun or mpirun each rank runs
 it: rank 0 writes and prints, the others stay silent unless they fail.
 """
@@ -9,7 +12,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any
@@ -31,6 +34,7 @@ from speccheck.probes.collectives.told import (
 from speccheck.probes.collectives.world import World, WrongWorld, read_world
 from speccheck.probes.parent import end_as_asked
 from speccheck.probes.torch_library import NEEDED, NoTorch, load
+from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.cli.command_line import (
     CommandLine,
     UsageError,
@@ -41,12 +45,23 @@ from speccheck.validator.cli.command_table import Command
 from speccheck.validator.cli.guarded import BUG, REFUSALS, bug_message, passes_on
 from speccheck.validator.cli.option_table import FAIL_ON
 from speccheck.validator.cli.plain import judge
-from speccheck.validator.cli.reports import outputs_of, picture_of
+from speccheck.validator.cli.reports import outputs_of, picture_of, style_of
 from speccheck.validator.cli.request import request_of
+from speccheck.validator.engine.assemble import assemble
+from speccheck.validator.engine.expected_bandwidth import question
 from speccheck.validator.engine.request import Request
+from speccheck.validator.evidence.measurement.collective import (
+    CollectiveRun,
+)
+from speccheck.validator.evidence.measurement.conditions import Conditions
+from speccheck.validator.evidence.value import MissingEvidence
+from speccheck.validator.forecast.bandwidth import Prospect, prospect
+from speccheck.validator.models.bus_bandwidth import GIGA
+from speccheck.validator.models.expectation import shown_bytes
 from speccheck.validator.report.collective_table import collective_table, table_row
+from speccheck.validator.report.style import Style, counted, wrap
 from speccheck.validator.report.write import WriteError, write
-from speccheck.validator.sources.context import context_facts
+from speccheck.validator.sources.context import Context, context_facts
 
 _MOST_RANKS = 1024
 _MOST_SECONDS = 86_400.0
@@ -56,6 +71,8 @@ _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _LARGEST_BYTES = 2**44
 _NAME = "this measurement"
 _AFTERWARDS_SECONDS, _AFTERWARDS_SHARE = 2.0, 0.2
+_SIZES = tuple(2**power for power in range(30, 35))  # 1 to 16 GiB: where floors hold
+_REFUSED, _NOT_KNOWN = 1, 3  # of what is expected
 _WRONG, _USAGE, _CUT_SHORT, _INTERRUPTED = 1, 2, 3, 130
 
 
@@ -73,12 +90,12 @@ def settings_of(name: str, line: CommandLine) -> Settings:
         _verify_folder(out)
     return Settings(
         collective=OPERATIONS[name],
-        backend=_one_of(line, "backend", BACKENDS) or "",
+        backend=line.word("backend", BACKENDS) if line.has("backend") else "",
         smallest_bytes=smallest,
         largest_bytes=largest,
         iterations=_iterations(line),
         warmup_iterations=_warm_up(line),
-        data_type=_one_of(line, "data_type", tuple(DATA_TYPES)) or "float32",
+        data_type=line.word("data_type", tuple(DATA_TYPES)),
         compares=not line.has("no_compare"),
         budget_seconds=_seconds(line, "budget") or 0.0,
         deadline_seconds=_seconds(line, "deadline") or 120.0,
@@ -94,15 +111,6 @@ def ranks_of(line: CommandLine) -> int | None:
         message = f"--ranks {ranks}: must be from 2 to {_MOST_RANKS}"
         raise UsageError(message)
     return ranks
-
-
-def _one_of(line: CommandLine, name: str, known: tuple[str, ...]) -> str | None:
-    value = line.text(name)
-    if value is not None and value not in known:
-        flag = "--" + name.replace("_", "-")
-        message = f"{flag} {value}: must be one of {', '.join(known)}"
-        raise UsageError(message)
-    return value
 
 
 def _iterations(line: CommandLine) -> int:
@@ -425,3 +433,91 @@ def _joint(judged: int, ending: int, wrong: int) -> int:
     if wrong or judged == _WRONG:
         return _WRONG
     return ending or judged
+
+
+def bench_expect(line: CommandLine) -> int:
+    """Say what is expected; returns the exit code."""
+    collective = _collective(line)
+    context = request_of(line).context
+    sizes = _SIZES
+    if told := size_of(line, "size"):
+        sizes = (told,)
+    try:
+        context_facts(context)
+        run, about = _question(collective, context, sizes)
+        looks = [(size, prospect(run, about, size, None)) for size in sizes]
+    except UnknownName as error:
+        raise UsageError(str(error)) from error
+    except MissingEvidence as missing:
+        write(f"not known: needs {missing.name}: {missing.reason}\n", None)
+        return _NOT_KNOWN
+    style = style_of(line, to_file=False)
+    lines = [_title(run, context), *_table(looks), *_words(looks, style)]
+    refusal = _refusal(line, looks)
+    write("\n".join([*lines, *filter(None, [refusal])]) + "\n", None)
+    if refusal:
+        return _REFUSED
+    return 0 if any(one.settings for _, one in looks) else _NOT_KNOWN
+
+
+def _collective(line: CommandLine) -> str:
+    name = line.files[0] if len(line.files) == 1 else ""
+    if name not in OPERATIONS:
+        message = f"name one collective: {', '.join(OPERATIONS)}"
+        raise UsageError(message)
+    return OPERATIONS[name]
+
+
+def _question(
+    collective: str, context: Context, sizes: tuple[int, ...]
+) -> tuple[CollectiveRun, Conditions]:
+    """A run that nobody made, and what is known of its machines."""
+    gpus = assemble((), context).plan.value("cluster.gpus_per_node").value
+    if gpus is None:
+        message = "how many GPUs has a node: --instance or --gpus-per-node"
+        raise UsageError(message)
+    return question(collective, context, gpus, sizes)
+
+
+def _title(run: CollectiveRun, context: Context) -> str:
+    ranks, nodes = run.ranks.need(), run.nodes.need()
+    where = context.instance or context.gpu or "this machine"
+    text = f"{run.collective.need()} over {counted(ranks, 'GPU')} in "
+    return f"{text}{counted(nodes, 'node')} of {where}, bus bandwidth in GB/s"
+
+
+def _table(looks: list[tuple[int, Prospect]]) -> Iterator[str]:
+    yield ""
+    yield f"  {'size':<10}{'ceiling':>9}{'healthy':>9}{'warning':>9}{'failure':>9}"
+    for size, look in looks:
+        tops = [one.ceiling for one in look.possible]
+        top = max((one for one in tops if one is not None), default=None)
+        usual = [one.reference.value for one in look.possible if one.reference]
+        warn, fail = look.highest.warn_below, look.lowest.fail_below
+        if look.reason:
+            warn = fail = None
+        cells = (top, max(usual, default=None), warn, fail)
+        yield f"  {shown_bytes(size):<10}" + "".join(map(_cell, cells))
+    yield ""
+
+
+def _cell(rate: float | None) -> str:
+    return f"{'-' if rate is None else f'{rate / GIGA:.0f}':>9}"
+
+
+def _words(looks: list[tuple[int, Prospect]], style: Style) -> Iterator[str]:
+    """On what it rests, or why there are no floors."""
+    for text in dict.fromkeys(one.reason or one.highest.basis for _, one in looks):
+        yield wrap(text, style.width, "  ")
+    for text in dict.fromkeys(why for _, one in looks for why in one.open):
+        yield wrap(f"not known: {text}", style.width, "  ")
+
+
+def _refusal(line: CommandLine, looks: list[tuple[int, Prospect]]) -> str:
+    told = line.number("threshold")
+    if told is None:
+        return ""
+    for size, look in reversed(looks):
+        if why := look.refusal(told * GIGA, size):
+            return f"  refused: {why}"
+    return ""

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from speccheck.validator.cli.command_line import CommandLine, UsageError
-from speccheck.validator.cli.reports import outputs_of, style_of
+from speccheck.validator.cli.reports import outputs_of, write_forms
 from speccheck.validator.editions.edition import Edition, load_edition
 from speccheck.validator.evidence.measurement.collective import (
     CollectiveRun,
@@ -15,7 +15,9 @@ from speccheck.validator.evidence.measurement.collective import (
 )
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.node.host_names import HostNamesError, fold, unfold
-from speccheck.validator.report.style import Style, counted, wrap
+from speccheck.validator.report.bench_judgement_json import judgement_json
+from speccheck.validator.report.bench_judgement_text import judgement_text
+from speccheck.validator.report.style import counted, wrap
 from speccheck.validator.report.write import write
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.reading import read_text
@@ -168,13 +170,14 @@ def bench_judge(line: CommandLine) -> int:
     found = results_of(line.files)
     outcome = outcome_of(judge(found.runs, limits), plans, found.problems)
     written = _write_next(outcome, line)
-    for output in outputs:
-        if output.format == "json":
-            text = _json(outcome, limits)
-        else:
-            style = style_of(line, to_file=output.path is not None)
-            text = _text(outcome, limits, style, line, written)
-        write(text, output.path)
+    full = line.has("full")
+    forms = {
+        "text": lambda style: judgement_text(
+            outcome, limits, style, full=full, written=written
+        ),
+        "json": lambda _: judgement_json(outcome, limits),
+    }
+    write_forms(line, outputs, forms)
     return outcome.exit_code
 
 
@@ -185,25 +188,6 @@ def _write_next(outcome: Outcome, line: CommandLine) -> str:
         return ""
     write(plan_text(plan, about(plan)), path)
     return path
-
-
-def _json(outcome: Outcome, limits: Limits) -> Iterable[str]:
-    from speccheck.validator.report.bench_judgement_json import (  # noqa: PLC0415
-        judgement_json,
-    )
-
-    return judgement_json(outcome, limits)
-
-
-def _text(
-    outcome: Outcome, limits: Limits, style: Style, line: CommandLine, written: str
-) -> Iterable[str]:
-    from speccheck.validator.report.bench_judgement_text import (  # noqa: PLC0415
-        judgement_text,
-    )
-
-    full = line.has("full")
-    return judgement_text(outcome, limits, style, full=full, written=written)
 
 
 class Results(Record):

@@ -1,4 +1,8 @@
-"""`speccheck certify`: a signed certificate of a type of machine, or why not."""
+"""`speccheck certify`: a signed certificate of a type of machine, or why not.
+
+And `speccheck evidence pack|list DIR`, what a certificate is to rest on, and `speccheck
+keygen`, the key that signs it.
+"""
 
 import hashlib
 import os
@@ -22,30 +26,36 @@ from speccheck.validator.certification.evidence import (
     read_evidence,
     utc_now,
 )
+from speccheck.validator.certification.evidence_file import Kit
 from speccheck.validator.certification.grants import Grant
-from speccheck.validator.certification.kit import KitError
+from speccheck.validator.certification.kit import MANIFEST, KitError, read_kit
 from speccheck.validator.certification.manifest import (
+    Manifest,
     ManifestError,
     differences,
+    manifest_text,
     read_manifest,
 )
+from speccheck.validator.certification.needs import LEVELS, Asked, asked_of
 from speccheck.validator.certification.predicate import Issue, predicate
+from speccheck.validator.certification.review import Review, review_of
 from speccheck.validator.certification.run_commands import ENGINES
 from speccheck.validator.certification.run_plan import RunPlan, run_plan
 from speccheck.validator.cli.command_line import CommandLine, UsageError
-from speccheck.validator.cli.evidence import asked_in
-from speccheck.validator.cli.reports import outputs_of, style_of
+from speccheck.validator.cli.reports import outputs_of, style_of, write_forms
 from speccheck.validator.editions.certifying import may_certify
 from speccheck.validator.editions.compose import find_profile
 from speccheck.validator.editions.edition import UnknownEdition, load_edition
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.certificate_text import certificate_text
+from speccheck.validator.report.evidence_text import kit_text, listed_text
 from speccheck.validator.report.run_plan_text import run_plan_text
 from speccheck.validator.report.style import Style, counted, printable
 from speccheck.validator.report.write import write, write_all
 from speccheck.validator.signing.faults import SigningError
-from speccheck.validator.signing.key_files import open_to_others
-from speccheck.validator.signing.signers import Signer, signed, signer_of
+from speccheck.validator.signing.key_files import open_to_others, write_pair
+from speccheck.validator.signing.keys import new_private_key
+from speccheck.validator.signing.signers import Signer, passphrase_of, signed, signer_of
 from speccheck.validator.signing.statement import (
     CERTIFICATE_TYPE,
     Statement,
@@ -54,6 +64,7 @@ from speccheck.validator.signing.statement import (
 from speccheck.validator.sources.documents.document import ReadError
 
 _DENIED, _INCONCLUSIVE, _BUG = 1, 3, 4
+_MISSING, _UNREADABLE = 3, 2  # of a kit
 _LEVELS = ("L3", "L1", "L2")
 REFUSED = (KitError, ManifestError, SeveralJobs, SigningError, ReadError)
 DERIVED = ("test-result", "svr")
@@ -82,7 +93,7 @@ def certify_command(line: CommandLine) -> int:
     order = _order(line)
     signer = _signer(line)
     now = _now(line)
-    evidence = _evidence(line, order, now)
+    evidence = _judged_evidence(line, order, now)
     found = certify(order, evidence)
     issue = _issue(line, signer, now)
     level, tracks = _asked(line, found)
@@ -142,7 +153,7 @@ def _own_numbers(line: CommandLine) -> str:
     return os.path.normpath(told)
 
 
-def _evidence(line: CommandLine, order: Order, now: datetime) -> Evidence:
+def _judged_evidence(line: CommandLine, order: Order, now: datetime) -> Evidence:
     folder = os.path.normpath(str(line.values["evidence"]))
     found = read_evidence(
         folder,
@@ -277,17 +288,12 @@ def _compared(line: CommandLine) -> int:
     outputs = outputs_of(line)
     found = [(path, certificate_of(read_text(path), path)) for path in paths]
     table = table_of(found, utc_now())
-    reports = []
-    for output in outputs:
-        if output.format == "json":
-            text = table_json(table)
-        elif output.format == "markdown":
-            text = table_markdown(table)
-        else:
-            style = style_of(line, to_file=output.path is not None)
-            text = table_text(table, style)
-        reports.append(((text,), output.path))
-    write_all(reports)
+    forms = {
+        "text": lambda style: table_text(table, style),
+        "json": lambda _: table_json(table),
+        "markdown": lambda _: table_markdown(table),
+    }
+    write_forms(line, outputs, forms)
     return 0
 
 
@@ -390,3 +396,119 @@ def _derived(
             message = f"--derive {word}: must be {' or '.join(DERIVED)}=FILE"
             raise UsageError(message)
         yield _signed(derived(kind, statement, sha256), signer), path
+
+
+def show_kit(line: CommandLine) -> int:
+    """Show what a kit holds; returns the exit code."""
+    folder = os.path.normpath(line.only("folder"))
+    manifest = read_manifest(folder)
+    kit = read_kit(folder)
+    found = differences(manifest, kit) if manifest else ()
+    write(listed_text(kit, found, has_manifest=manifest is not None), None)
+    if kit.problems:
+        return _UNREADABLE
+    return _MISSING if found or not kit.evidence else 0
+
+
+def pack(line: CommandLine) -> int:
+    """Write down what a kit holds, and what is missing; returns the exit code."""
+    folder = os.path.normpath(line.only("folder"))
+    asked = asked_in(line)
+    out = _out(line, folder)
+    kit = read_kit(folder)
+    now = now_in(line)
+    review = review_of(kit, asked, now, line.integer("expect"))
+    if kit.problems:
+        write(kit_text(kit, asked, review, f"{out}: not written"), None)
+        return _UNREADABLE
+    write(manifest_text(manifest_for(kit, asked, review, now)), out)
+    write(kit_text(kit, asked, review, f"{out}: written"), None)
+    return 0 if review.is_whole and kit.evidence else _MISSING
+
+
+def manifest_for(kit: Kit, asked: Asked, review: Review, now: datetime) -> Manifest:
+    """What is written down of a kit."""
+    types = kit.instance_types
+    return Manifest(
+        created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        instance_type=asked.instance_type or (types[0] if len(types) == 1 else ""),
+        provider=asked.provider,
+        level=asked.level,
+        files=kit.files,
+        missing=review.missing,
+    )
+
+
+def asked_in(line: CommandLine) -> Asked:
+    """The level and the type of machine of a command line; raises UsageError."""
+    edition = load_edition(line.text("spec") or "1.0")
+    level = line.word("level", (LEVELS[-1], *LEVELS[:-1]))
+    found = [find_profile(edition, name) for name in line.texts("profile")]
+    instances = [one.id for one in found if one.kind == "instance"]
+    others = [one.id for one in found if one.kind not in {"instance", "use"}]
+    if len(instances) > 1 or others:
+        told = ", ".join(instances[1:] or others)
+        message = f"--profile {told}: must be one type of machine, instance/..."
+        raise UsageError(message)
+    return asked_of(edition, instances[0] if instances else "", level)
+
+
+def now_in(line: CommandLine) -> datetime:
+    """The time that counts as now, UTC; raises UsageError."""
+    told = line.text("now")
+    if told is None:
+        return datetime.now(UTC)
+    try:
+        found = datetime.fromisoformat(told)
+    except ValueError as error:
+        message = f"--now {told}: must be a time, such as 2026-11-22T10:00:00Z"
+        raise UsageError(message) from error
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _out(line: CommandLine, folder: str) -> str:
+    """Where the manifest is written; raises UsageError."""
+    told = line.text("out")
+    default = os.path.join(folder, MANIFEST)
+    if told is None:
+        return default
+    path, whole = os.path.realpath(told), os.path.realpath(folder)
+    if os.path.isdir(path):
+        message = f"--out {told}: is a folder; name a file in it"
+        raise UsageError(message)
+    inside = os.path.commonpath((path, whole)) == whole
+    if inside and path != os.path.realpath(default):
+        message = f"--out {told}: in the folder itself it must be called {MANIFEST}"
+        raise UsageError(message)
+    return told
+
+
+def keygen(line: CommandLine) -> int:
+    """Make a key pair; returns the exit code."""
+    line.demand_no_file(f"--out {line.files[0]}" if line.files else "")
+    private = line.text("out") or ""
+    if not private:
+        message = "keygen needs --out FILE, the file of the private key"
+        raise UsageError(message)
+    if private == "-":
+        message = "keygen writes a private key to a file, never to standard output"
+        raise UsageError(message)
+    public = line.text("public") or _public_name(private)
+    variable = line.text("passphrase_env") or ""
+    passphrase = passphrase_of(variable, os.environ)
+    key = new_private_key()
+    write_pair((private, key.pem(passphrase)), (public, key.public.pem()))
+    kind = "not encrypted: whoever reads it can sign in your name"
+    if variable:
+        kind = f"encrypted by the passphrase of {variable}"
+    write(
+        f"private key  {private} ({kind})\n"
+        f"public key   {public}\n"
+        f"key id       {key.public.key_id}\n",
+        None,
+    )
+    return 0
+
+
+def _public_name(private: str) -> str:
+    return f"{private.removesuffix('.pem')}.pub.pem"

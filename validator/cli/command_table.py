@@ -187,7 +187,7 @@ keeps: which nodes flipped, which values changed, which counters grew, how numbe
 Exit codes: 0; 2 the command line or the file is wrong; 3 there is no run of that time;
 4 a bug of speccheck.
 """,
-        run="history:history",
+        run="fleet:history",
         takes="files",
         formats=("text", "json"),
     ),
@@ -360,7 +360,7 @@ the ceiling of the wires, what healthy machines reach, and the floors below whic
 Exit codes: 0; 1 nobody can reach the threshold; 2 the command line is wrong; 3 nothing
 is known of such machines.
 """,
-        run="bench_expect:bench_expect",
+        run="bench_collectives:bench_expect",
         takes="collectives",
         names_itself=True,
     ),
@@ -389,13 +389,13 @@ is wrong or a file cannot be read: then nothing is written; 4 a bug of speccheck
     Command(
         ("evidence", "pack"),
         "look through a folder, and write down what a certificate is to rest on",
-        run="evidence:pack",
+        run="certify:pack",
         takes="files",
     ),
     Command(
         ("evidence", "list"),
         "what a kit holds, and what is missing, changed or new",
-        run="evidence:show_kit",
+        run="certify:show_kit",
         takes="files",
     ),
     Command(
@@ -520,7 +520,7 @@ Needs `pip install 'speccheck[certify]'`.
 Exit codes: 0; 2 the command line is wrong, or a file cannot be written; 4 a bug of
 speccheck.
 """,
-        run="keygen:keygen",
+        run="certify:keygen",
     ),
     Command(
         ("explain",),

@@ -4,12 +4,13 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from speccheck.validator.cli.command_line import CommandLine, UsageError
-from speccheck.validator.cli.reports import Output, outputs_of, style_of
+from speccheck.validator.cli.reports import Output, outputs_of, write_forms
 from speccheck.validator.comparison.side import Side, side_of
 from speccheck.validator.comparison.snapshots import compare
+from speccheck.validator.report.diff_json import diff_json
+from speccheck.validator.report.diff_text import diff_text
 from speccheck.validator.report.document_diff.compared import Compared, Kind
 from speccheck.validator.report.document_diff.kinds import kind_of
-from speccheck.validator.report.write import write_all
 from speccheck.validator.signing.faults import SigningError
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.reading import (
@@ -29,8 +30,6 @@ _WORDS: Mapping[Kind | None, str] = {
 }
 _ASKED = "two snapshots, two certificates or two reports are compared"
 
-Reports = list[tuple[tuple[str, ...], str | None]]
-
 
 def diff(line: CommandLine) -> int:
     """Compare two documents; returns the exit code."""
@@ -45,32 +44,23 @@ def diff(line: CommandLine) -> int:
     texts = [*map(_text, line.files)]
     kind = _kind_of_both(texts, names)
     if kind is not None:
-        reports, code = _diff_documents(line, kind, texts, outputs)
-        write_all(reports)
-        return code
+        return _documents(line, kind, texts, outputs)
     a, b = map(_side, names, texts)
     found = compare(a, b, is_one_machine=line.has("one_machine"))
-    code = _NOTHING if found.verdict == "nothing_compared" else 0
-    if found.verdict == "differs" and line.has("exit_code"):
-        code = 1
-    reports = []
-    for output in outputs:
-        if output.format == "json":
-            from speccheck.validator.report.diff_json import (  # noqa: PLC0415 - of few
-                diff_json,
-            )
-
-            text = diff_json(found, code)
-        else:
-            from speccheck.validator.report.diff_text import (  # noqa: PLC0415 - of few
-                diff_text,
-            )
-
-            style = style_of(line, to_file=output.path is not None)
-            text = diff_text(found, style, full=line.has("full"))
-        reports.append(((text,), output.path))
-    write_all(reports)
+    code = _code(found.verdict, line)
+    full = line.has("full")
+    forms = {
+        "text": lambda style: diff_text(found, style, full=full),
+        "json": lambda _: diff_json(found, code),
+    }
+    write_forms(line, outputs, forms)
     return code
+
+
+def _code(verdict: str, line: CommandLine) -> int:
+    if verdict == "nothing_compared":
+        return _NOTHING
+    return int(verdict == "differs" and line.has("exit_code"))
 
 
 def _text(path: str) -> str:
@@ -110,31 +100,26 @@ def _kind_of_both(texts: Sequence[str], paths: Sequence[str]) -> Kind | None:
     raise UsageError(message)
 
 
-def _diff_documents(
+def _documents(
     line: CommandLine, kind: Kind, texts: Sequence[str], outputs: Sequence[Output]
-) -> tuple[Reports, int]:
-    """What is written where, and the exit code; raises what reading them raises."""
+) -> int:
+    """Compare two certificates or reports; raises what reading them raises."""
+    from speccheck.validator.report.document_diff.json_form import (  # noqa: PLC0415 - of few
+        document_diff_json,
+    )
+    from speccheck.validator.report.document_diff.text import (  # noqa: PLC0415 - of few
+        document_diff_text,
+    )
+
     found = _compared(kind, texts, (line.files[0], line.files[1]))
-    code = _NOTHING if found.verdict == "nothing_compared" else 0
-    if found.verdict == "differs" and line.has("exit_code"):
-        code = 1
-    reports: Reports = []
-    for output in outputs:
-        if output.format == "json":
-            from speccheck.validator.report.document_diff.json_form import (  # noqa: PLC0415 - of few
-                document_diff_json,
-            )
-
-            text = document_diff_json(found, code)
-        else:
-            from speccheck.validator.report.document_diff.text import (  # noqa: PLC0415 - of few
-                document_diff_text,
-            )
-
-            style = style_of(line, to_file=output.path is not None)
-            text = document_diff_text(found, style, full=line.has("full"))
-        reports.append(((text,), output.path))
-    return reports, code
+    code = _code(found.verdict, line)
+    full = line.has("full")
+    forms = {
+        "text": lambda style: document_diff_text(found, style, full=full),
+        "json": lambda _: document_diff_json(found, code),
+    }
+    write_forms(line, outputs, forms)
+    return code
 
 
 def _compared(kind: Kind, texts: Sequence[str], paths: tuple[str, str]) -> Compared:

@@ -1,4 +1,7 @@
-"""`speccheck fleet PATH ...`: go or no-go for all nodes of a job together."""
+"""`speccheck fleet PATH ...`: go or no-go for all nodes of a job together.
+
+And `speccheck history FILE`: what became of a fleet over days.
+"""
 
 import os
 import sys
@@ -13,7 +16,7 @@ from speccheck.validator.cli.command_line import (
     with_settings,
 )
 from speccheck.validator.cli.option_table import FAIL_ON
-from speccheck.validator.cli.reports import Output, outputs_of, style_of
+from speccheck.validator.cli.reports import Output, outputs_of, write_forms
 from speccheck.validator.cli.request import request_of
 from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.record import Record
@@ -25,9 +28,11 @@ from speccheck.validator.fleet.run import FleetRun, judge_fleet
 from speccheck.validator.fleet.verdict import FleetVerdict, Unfit, fleet_verdict
 from speccheck.validator.fleet.work import Work
 from speccheck.validator.node.host_names import HostNamesError, unfold
+from speccheck.validator.report.fleet_json import fleet_json
+from speccheck.validator.report.fleet_text import fleet_text
 from speccheck.validator.report.fleet_told import FleetTold
 from speccheck.validator.report.node_verdict import NodeVerdict
-from speccheck.validator.report.style import Style, counted, printable
+from speccheck.validator.report.style import counted, printable
 from speccheck.validator.report.write import write
 from speccheck.validator.run.run import read_plans
 from speccheck.validator.sources.documents.document import ReadError
@@ -40,6 +45,8 @@ _WIDTH = 30
 DRAIN_FORMS = ("slurm", "kubernetes", "plain")
 REFUSED = (NoFleet, HostNamesError, ReadError)
 _MOST_NODES = 1_000_000
+_DAYS = 30.0  # of a history, before its newest run
+_NOTHING = 3
 # Other commands have options of these names that mean something else.
 _OWN = frozenset({"diff", "golden", "history", "baseline"})
 
@@ -73,9 +80,12 @@ def fleet(line: CommandLine) -> int:
     told = FleetTold(run, verdict, line.files, full=full, since=since)
     for warning in run.warnings:
         sys.stderr.write(f"speccheck: {printable(warning)}\n")
-    for output in outputs:
-        style = style_of(line, to_file=output.path is not None)
-        write(_report(output.format, told, style), output.path)
+    forms = {
+        "text": lambda style: fleet_text(told, style),
+        "json": lambda _: fleet_json(told),
+        "html": lambda _: _page(told),
+    }
+    write_forms(line, outputs, forms)
     if drain is not None:
         _write_drain_list(run, verdict, *drain)
     if asked.history:
@@ -85,22 +95,13 @@ def fleet(line: CommandLine) -> int:
     return verdict.code
 
 
-def _report(form: str, told: FleetTold, style: Style) -> Iterable[str]:
-    if form == "json":
-        from speccheck.validator.report.fleet_json import (  # noqa: PLC0415
-            fleet_json,
-        )
+def _page(told: FleetTold) -> Iterable[str]:
+    # Pages have pictures, which other forms do without.
+    from speccheck.validator.report.forms.html_fleet import (  # noqa: PLC0415
+        fleet_html,
+    )
 
-        return fleet_json(told)
-    if form == "html":
-        from speccheck.validator.report.forms.html_fleet import (  # noqa: PLC0415
-            fleet_html,
-        )
-
-        return fleet_html(told)
-    from speccheck.validator.report.fleet_text import fleet_text  # noqa: PLC0415
-
-    return fleet_text(told, style)
+    return fleet_html(told)
 
 
 def _job(request: Request) -> tuple[ReadFile, ...]:
@@ -377,3 +378,32 @@ class Progress:
         if self._is_shown:
             self._stream.write("\r\x1b[K")
             self._stream.flush()
+
+
+def history(line: CommandLine) -> int:
+    """Tell what the file of `--history` holds; returns the exit code."""
+    from speccheck.validator.fleet.history.database import (  # noqa: PLC0415 - SQLite
+        HistoryError,
+    )
+    from speccheck.validator.fleet.history.told import told  # noqa: PLC0415 - SQLite
+    from speccheck.validator.report.history_json import history_json  # noqa: PLC0415
+    from speccheck.validator.report.history_text import history_text  # noqa: PLC0415
+
+    path = line.only("file")
+    outputs = outputs_of(line)
+    try:
+        found = told(
+            path,
+            node=line.text("node") or "",
+            leaf=line.text("leaf") or "",
+            days=line.number("days") or _DAYS,
+        )
+    except HistoryError as error:
+        raise UsageError(str(error)) from error
+    full = line.has("full")
+    forms = {
+        "text": lambda style: history_text(found, style, full=full),
+        "json": lambda _: history_json(found),
+    }
+    write_forms(line, outputs, forms)
+    return 0 if found.runs else _NOTHING

@@ -72,9 +72,10 @@ def guarded(
 
     """
     said = f"speccheck: {command}: " if command else "speccheck: "
+    refused: tuple[type[Exception], ...] = (*REFUSALS, *refusals)
     try:
         return run()
-    except (*REFUSALS, *refusals) as error:
+    except refused as error:
         shown = "\n".join(map(printable, str(error).split("\n")))
         sys.stderr.write(f"{said}{shown}\n")
         return int(getattr(error, "code", USAGE))

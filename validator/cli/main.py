@@ -80,7 +80,7 @@ def _dispatch(words: list[str]) -> int:
     if words in (["--version"], ["-V"]):
         print(f"speccheck {VERSION}")  # noqa: T201 - the command line prints
         return 0
-    wants_help = words[:1] == ["plan"] and words[1:2] in (["-h"], ["--help"])
+    wants_help = words[:1] == ["plan"] and bool({"-h", "--help"} & {*words})
     if not words or wants_help or words[0] in {"-h", "--help", "help"}:
         print(_help(), end="")  # noqa: T201
         return 0 if words else 2

@@ -4,7 +4,6 @@ Parsing, `--help`, completion, the settings files with their JSON Schema, and th
 docs/command-line.md and docs/settings.md are made of these rows.
 """
 
-from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from typing import Any, Literal
 
@@ -70,41 +69,55 @@ class Option(Record):
 Columns = dict[str, Any]
 
 
-def row(said: str, text: str, kind: Kind | None = None, **columns: object) -> Columns:
+def row(
+    said: str,
+    text: str,
+    kind: Kind | None = None,
+    commands: AbstractSet[str] | None = None,
+    setting: str = "",
+    default: str = "",
+    scope: Scope = "plan",
+    words: tuple[str, ...] | str = (),
+) -> Columns:
     """Return the columns of a row.
 
     Args:
         said: the option as help shows it, with `...` where it may be repeated.
         text: the help.
         kind: what its value is; a switch, or a text where it has a value, by default.
-        columns: the others.
+        commands: those that take it; those of its group by default.
+        setting: as in `Option`, and the others.
+        default: of the setting.
+        scope: of the setting.
+        words: the only values.
 
     """
     flag, _, metavar = said.partition(" ")
-    return {
+    columns: Columns = {
         "flag": flag,
         "help": text,
         "kind": kind or ("text" if metavar else "switch"),
         "metavar": metavar.removesuffix(" ..."),
         "repeatable": metavar.endswith(" ..."),
-        **columns,
+        "words": words,
+        "setting": setting,
+        "default": default,
+        "scope": scope,
     }
+    return columns if commands is None else {**columns, "commands": commands}
 
 
-def rows(group: str, commands: AbstractSet[str], *several: Columns) -> Iterator[Option]:
+def rows(
+    group: str, commands: AbstractSet[str], *several: Columns
+) -> tuple[Option, ...]:
     """Return rows of a group, of these commands where a row names none itself."""
-    for columns in several:
-        yield Option(**{"group": group, "commands": commands, **columns})
-
-
-def setting(name: str, default: str = "", scope: Scope = "plan") -> Columns:
-    """Return the columns of what settings files may say as well."""
-    return {"setting": name, "default": default, "scope": scope}
+    of_all = {"group": group, "commands": commands}
+    return tuple(Option(**{**of_all, **columns}) for columns in several)
 
 
 def _alone(name: str, text: str, kind: Kind, default: str = "{}") -> Columns:
     """Return the columns of what only settings files may say."""
-    return {"flag": "", "help": text, "kind": kind, **setting(name, default)}
+    return {**row("", text, kind, setting=name, default=default)}
 
 
 FILE = "FILE"  # the command without a name, `speccheck FILE...`
@@ -117,324 +130,375 @@ _REPORTING = (_FILES | _MEASURING) - {"baseline"}
 _WITH_WAIVERS = _JUDGING - {"fleet"}
 _SHOWING = _REPORTING | {"fleet", "telemetry"}
 
-ROWS: tuple[Option, ...] = (
-    *rows(
-        "Facts of the job that files seldom state",
-        {FILE},
-        row(
-            "--nodes N",
-            "nodes of the job",
-            "integer",
-            commands=_MACHINES - {"fleet"},
-            **setting("facts.nodes"),
-        ),
-        row(
-            "--gpus-per-node N",
-            "GPUs on each node",
-            "integer",
-            commands=_MACHINES,
-            **setting("facts.gpus-per-node"),
-        ),
-        row(
-            "--gpu NAME",
-            "GPU as people write it: H100, H100-80GB",
-            commands=_MACHINES,
-            **setting("facts.gpu"),
-        ),
-        row(
-            "--instance NAME",
-            "provider's name: p5.48xlarge",
-            commands=_MACHINES,
-            words="instances",
-            **setting("facts.instance"),
-        ),
-        row(
-            "--fabric NAME",
-            "infiniband, roce, efa, mrc, ...",
-            commands=_MACHINES,
-            words="fabrics",
-            **setting("facts.fabric"),
-        ),
-        row(
-            "--nvlink-domain N",
-            "GPUs that NVLink joins",
-            "integer",
-            commands=_JUDGING,
-            **setting("facts.nvlink-domain"),
-        ),
-        row(
-            "--role ROLE",
-            "pretrain, continued, sft, lora, rl, debug",
-            commands=_LOGS,
-            words=ROLES,
-            **setting("facts.role"),
-        ),
-        row(
-            "--hours H",
-            "expected run time",
-            "number",
-            commands=_JUDGING,
-            **setting("facts.hours"),
-        ),
-        row(
-            "--step-seconds S",
-            "time of one optimizer step",
-            "number",
-            commands=_LOGS,
-            **setting("facts.step-seconds"),
-        ),
-        row(
-            "--mtbf-hours H",
-            "mean time between job failures",
-            "number",
-            commands=_JUDGING,
-            **setting("facts.mtbf-hours"),
-        ),
-        row(
-            "--framework-version V",
-            'such as "transformers 4.57.1"',
-            commands=_JUDGING,
-            **setting("facts.framework-version"),
-        ),
-        row(
-            "--nccl-version V",
-            "such as 2.27.3",
-            commands=_JUDGING,
-            **setting("facts.nccl-version"),
-        ),
-        row(
-            "--node NODE.JSON",
-            "snapshot of the machine that it runs on",
-            commands=_FILES - {"preflight"},
-        ),
+_FACTS = rows(
+    "Facts of the job that files seldom state",
+    {FILE},
+    row(
+        "--nodes N", "nodes of the job", "integer", _MACHINES - {"fleet"}, "facts.nodes"
     ),
-    *rows(
-        "What is judged",
-        {FILE},
-        row(
-            "--profile P ...",
-            "ci (files), preflight (machines), size/L, ...",
-            commands=_JUDGING,
-            words="profiles",
-            **setting("profile", '["ci"]'),
-        ),
-        row(
-            "--spec EDITION",
-            "edition, or a folder with one",
-            commands=_LOGS,
-            words="editions",
-            **setting("spec", '"1.0"', "run"),
-        ),
-        row(
-            "--enforce EDITION",
-            "the same, beside --warn",
-            commands=_REPORTING,
-            words="editions",
-        ),
-        row(
-            "--warn EDITION",
-            "a second one, which only warns",
-            commands=_REPORTING,
-            words="editions",
-            **setting("warn", "", "run"),
-        ),
-        row(
-            "--tailor FILE",
-            "own numbers: why, whose, until",
-            "path",
-            commands=_JUDGING,
-            **setting("tailoring", "", "run"),
-        ),
-        row(
-            "--select NAMES ...",
-            "judge only these clauses, areas or rules",
-            commands=_LOGS,
-            words="names",
-            **setting("select"),
-        ),
-        row(
-            "--ignore NAMES ...",
-            "do not judge these",
-            commands=_LOGS,
-            words="names",
-            **setting("ignore", "[]"),
-        ),
-        row(
-            "--extend-select NAMES ...",
-            "judge these as well",
-            commands=_JUDGING,
-            **setting("extend-select", "[]"),
-        ),
-        row(
-            "--extend-ignore NAMES ...",
-            "nor these",
-            commands=_JUDGING,
-            **setting("extend-ignore", "[]"),
-        ),
-        row("--settings FILE", "the one settings file for all", commands=_LOGS),
-        row("--isolated", "read no settings file", commands=_LOGS),
-        row(
-            "--waivers FILE",
-            "what may fail, why, until when",
-            "path",
-            commands=_WITH_WAIVERS | {"telemetry"},
-            **setting("waivers"),
-        ),
-        row(
-            "--baseline FILE",
-            "what failed before: not new",
-            "path",
-            commands=_REPORTING | {"telemetry"},
-            **setting("baseline"),
-        ),
-        row("--no-inline-ignores", "comments waive nothing", commands=_WITH_WAIVERS),
+    row(
+        "--gpus-per-node N",
+        "GPUs on each node",
+        "integer",
+        _MACHINES,
+        "facts.gpus-per-node",
     ),
-    *rows(
-        "Files",
-        _FILES,
-        row(
-            "--exclude PATTERN ...",
-            "do not search these in folders",
-            **setting("exclude", "[]", "run"),
-        ),
-        row(
-            "--force-exclude",
-            "leave these out where they are named, too",
-            **setting("force-exclude", "false", "run"),
-        ),
-        row("--format FORMAT", "read every file as this format", words="formats"),
-        row("--stdin-filename NAME", "name of the file that `-` reads"),
-        row("--each", "judge every file alone", **setting("each", "false", "run")),
-        row(
-            "--by-folder",
-            "files of different folders are no one plan",
-            **setting("by-folder", "false", "run"),
-        ),
-        row(
-            "--plugins",
-            "use readers and rules of installed packages",
-            commands=_JUDGING,
-            **setting("plugins", "false", "run"),
-        ),
-        row(
-            "--skip-unknown",
-            "files of other kinds are no error",
-            **setting("skip-unknown", "false", "run"),
-        ),
-        row(
-            "--show-files",
-            "list what each file was taken for, and stop",
-            commands={FILE, "plan"},
-        ),
-        row(
-            "--show-settings",
-            "each value in force, from where, and stop",
-            commands=_FILES - {"preflight"},
-        ),
-        row("--watch", "judge again whenever a file changes"),
+    row(
+        "--gpu NAME",
+        "GPU as people write it: H100, H100-80GB",
+        "text",
+        _MACHINES,
+        "facts.gpu",
     ),
-    *rows(
-        "Report",
+    row(
+        "--instance NAME",
+        "provider's name: p5.48xlarge",
+        "text",
+        _MACHINES,
+        "facts.instance",
+        words="instances",
+    ),
+    row(
+        "--fabric NAME",
+        "infiniband, roce, efa, mrc, ...",
+        "text",
+        _MACHINES,
+        "facts.fabric",
+        words="fabrics",
+    ),
+    row(
+        "--nvlink-domain N",
+        "GPUs that NVLink joins",
+        "integer",
+        _JUDGING,
+        "facts.nvlink-domain",
+    ),
+    row(
+        "--role ROLE",
+        "pretrain, continued, sft, lora, rl, debug",
+        "text",
+        _LOGS,
+        "facts.role",
+        words=ROLES,
+    ),
+    row("--hours H", "expected run time", "number", _JUDGING, "facts.hours"),
+    row(
+        "--step-seconds S",
+        "time of one optimizer step",
+        "number",
+        _LOGS,
+        "facts.step-seconds",
+    ),
+    row(
+        "--mtbf-hours H",
+        "mean time between job failures",
+        "number",
+        _JUDGING,
+        "facts.mtbf-hours",
+    ),
+    row(
+        "--framework-version V",
+        'such as "transformers 4.57.1"',
+        "text",
+        _JUDGING,
+        "facts.framework-version",
+    ),
+    row("--nccl-version V", "such as 2.27.3", "text", _JUDGING, "facts.nccl-version"),
+    row(
+        "--node NODE.JSON",
+        "snapshot of the machine that it runs on",
+        "text",
+        _FILES - {"preflight"},
+    ),
+)
+_JUDGED = rows(
+    "What is judged",
+    {FILE},
+    row(
+        "--profile P ...",
+        "ci (files), preflight (machines), size/L, ...",
+        "text",
+        _JUDGING,
+        "profile",
+        '["ci"]',
+        words="profiles",
+    ),
+    row(
+        "--spec EDITION",
+        "edition, or a folder with one",
+        "text",
+        _LOGS,
+        "spec",
+        '"1.0"',
+        "run",
+        words="editions",
+    ),
+    row(
+        "--enforce EDITION",
+        "the same, beside --warn",
+        "text",
         _REPORTING,
-        row(
-            "--output FORMAT[=FILE] ...",
-            "text (default); speccheck --help lists all",
-            words="reports",
-            **setting("output", '["text"]', "run"),
-        ),
-        row(
-            "--sarif-include-waived",
-            "what is waived, too: not for GitHub",
-            commands=_WITH_WAIVERS,
-        ),
-        row("--plot FILE", "draw measured curves: .svg or .png"),
-        row(
-            "--full",
-            "show every finding, also what holds",
-            commands=_SHOWING,
-            **setting("full", "false", "run"),
-        ),
-        row("--statistics", "count the findings of each rule", commands=_WITH_WAIVERS),
-        row(
-            "--fail-on LEVEL",
-            "error (default), warning, info or never",
-            commands=_SHOWING,
-            words=FAIL_ON,
-            **setting("fail-on", '"error"', "run"),
-        ),
-        row(
-            "--color WHEN",
-            "auto (default), always or never",
-            commands=_SHOWING | {"bench expect"},
-            words=COLORS,
-            **setting("color", '"auto"', "run"),
-        ),
-        row(
-            "--out FILE",
-            "the baseline; speccheck-baseline.json by default",
-            commands={"baseline"},
-        ),
+        words="editions",
     ),
-    *rows(
-        "Fixes",
-        _FILES,
-        row("--diff", "show what --fix would change; exit 1 if anything"),
-        row("--fix", "mend what can be mended safely, and judge again"),
-        row("--unsafe-fixes", "also what changes the training itself"),
+    row(
+        "--warn EDITION",
+        "a second one, which only warns",
+        "text",
+        _REPORTING,
+        "warn",
+        "",
+        "run",
+        words="editions",
     ),
-    *rows(
-        "Plan (speccheck plan)",
+    row(
+        "--tailor FILE",
+        "own numbers: why, whose, until",
+        "path",
+        _JUDGING,
+        "tailoring",
+        "",
+        "run",
+    ),
+    row(
+        "--select NAMES ...",
+        "judge only these clauses, areas or rules",
+        "text",
+        _LOGS,
+        "select",
+        words="names",
+    ),
+    row(
+        "--ignore NAMES ...",
+        "do not judge these",
+        "text",
+        _LOGS,
+        "ignore",
+        "[]",
+        words="names",
+    ),
+    row(
+        "--extend-select NAMES ...",
+        "judge these as well",
+        "text",
+        _JUDGING,
+        "extend-select",
+        "[]",
+    ),
+    row(
+        "--extend-ignore NAMES ...",
+        "nor these",
+        "text",
+        _JUDGING,
+        "extend-ignore",
+        "[]",
+    ),
+    row("--settings FILE", "the one settings file for all", "text", _LOGS),
+    row("--isolated", "read no settings file", "switch", _LOGS),
+    row(
+        "--waivers FILE",
+        "what may fail, why, until when",
+        "path",
+        _WITH_WAIVERS | {"telemetry"},
+        "waivers",
+    ),
+    row(
+        "--baseline FILE",
+        "what failed before: not new",
+        "path",
+        _REPORTING | {"telemetry"},
+        "baseline",
+    ),
+    row("--no-inline-ignores", "comments waive nothing", "switch", _WITH_WAIVERS),
+)
+_FILES_READ = rows(
+    "Files",
+    _FILES,
+    row(
+        "--exclude PATTERN ...",
+        "do not search these in folders",
+        "text",
+        None,
+        "exclude",
+        "[]",
+        "run",
+    ),
+    row(
+        "--force-exclude",
+        "leave these out where they are named, too",
+        "switch",
+        None,
+        "force-exclude",
+        "false",
+        "run",
+    ),
+    row("--format FORMAT", "read every file as this format", words="formats"),
+    row("--stdin-filename NAME", "name of the file that `-` reads"),
+    row("--each", "judge every file alone", "switch", None, "each", "false", "run"),
+    row(
+        "--by-folder",
+        "files of different folders are no one plan",
+        "switch",
+        None,
+        "by-folder",
+        "false",
+        "run",
+    ),
+    row(
+        "--plugins",
+        "use readers and rules of installed packages",
+        "switch",
+        _JUDGING,
+        "plugins",
+        "false",
+        "run",
+    ),
+    row(
+        "--skip-unknown",
+        "files of other kinds are no error",
+        "switch",
+        None,
+        "skip-unknown",
+        "false",
+        "run",
+    ),
+    row(
+        "--show-files",
+        "list what each file was taken for, and stop",
+        "switch",
         {FILE, "plan"},
-        row("--what-if NAME=VALUE ...", "judge the plan with other values too"),
     ),
-    *rows(
-        "Settings alone",
-        frozenset(),
-        _alone(
-            "extend",
-            "another settings file, whose values hold where this one has none",
-            "path",
-            "",
-        ),
-        {
-            **_alone(
-                "mandatory",
-                "clauses, areas or rules that nothing below can switch off or waive",
-                "text",
-                "[]",
-            ),
-            "repeatable": True,
-        },
-        _alone(
-            "inline-ignores",
-            "whether comments beside settings may waive what fails",
-            "switch",
-            "true",
-        ),
-        _alone(
-            "per-file-ignores",
-            "names whose failures are waived in files that match a pattern",
-            "names_by_pattern",
-        ),
-        _alone(
-            "extend-per-file-ignores",
-            "the same, beside those of the files that this one extends",
-            "names_by_pattern",
-        ),
-        _alone(
-            "levels",
-            "clauses, areas or rules whose failures weigh at least so much: error, "
-            "warning or info",
-            "levels",
-        )
-        | {"words": LEVEL_NAMES},
-        _alone(
-            "facts-for",
-            "facts of plans with a file that matches a pattern; of several the last "
-            "counts",
-            "facts_by_pattern",
-        ),
+    row(
+        "--show-settings",
+        "each value in force, from where, and stop",
+        "switch",
+        _FILES - {"preflight"},
     ),
+    row("--watch", "judge again whenever a file changes"),
+)
+_REPORT = rows(
+    "Report",
+    _REPORTING,
+    row(
+        "--output FORMAT[=FILE] ...",
+        "text (default); speccheck --help lists all",
+        "text",
+        None,
+        "output",
+        '["text"]',
+        "run",
+        words="reports",
+    ),
+    row(
+        "--sarif-include-waived",
+        "what is waived, too: not for GitHub",
+        "switch",
+        _WITH_WAIVERS,
+    ),
+    row("--plot FILE", "draw measured curves: .svg or .png"),
+    row(
+        "--full",
+        "show every finding, also what holds",
+        "switch",
+        _SHOWING,
+        "full",
+        "false",
+        "run",
+    ),
+    row("--statistics", "count the findings of each rule", "switch", _WITH_WAIVERS),
+    row(
+        "--fail-on LEVEL",
+        "error (default), warning, info or never",
+        "text",
+        _SHOWING,
+        "fail-on",
+        '"error"',
+        "run",
+        words=FAIL_ON,
+    ),
+    row(
+        "--color WHEN",
+        "auto (default), always or never",
+        "text",
+        _SHOWING | {"bench expect"},
+        "color",
+        '"auto"',
+        "run",
+        words=COLORS,
+    ),
+    row(
+        "--out FILE",
+        "the baseline; speccheck-baseline.json by default",
+        "text",
+        {"baseline"},
+    ),
+)
+_FIXES = rows(
+    "Fixes",
+    _FILES,
+    row("--diff", "show what --fix would change; exit 1 if anything"),
+    row("--fix", "mend what can be mended safely, and judge again"),
+    row("--unsafe-fixes", "also what changes the training itself"),
+)
+_WHAT_IF = rows(
+    "Plan (speccheck plan)",
+    {FILE, "plan"},
+    row("--what-if NAME=VALUE ...", "judge the plan with other values too"),
+)
+_SETTINGS = rows(
+    "Settings alone",
+    frozenset(),
+    _alone(
+        "extend",
+        "another settings file, whose values hold where this one has none",
+        "path",
+        "",
+    ),
+    {
+        **_alone(
+            "mandatory",
+            "clauses, areas or rules that nothing below can switch off or waive",
+            "text",
+            "[]",
+        ),
+        "repeatable": True,
+    },
+    _alone(
+        "inline-ignores",
+        "whether comments beside settings may waive what fails",
+        "switch",
+        "true",
+    ),
+    _alone(
+        "per-file-ignores",
+        "names whose failures are waived in files that match a pattern",
+        "names_by_pattern",
+    ),
+    _alone(
+        "extend-per-file-ignores",
+        "the same, beside those of the files that this one extends",
+        "names_by_pattern",
+    ),
+    _alone(
+        "levels",
+        "clauses, areas or rules whose failures weigh at least so much: error, "
+        "warning or info",
+        "levels",
+    )
+    | {"words": LEVEL_NAMES},
+    _alone(
+        "facts-for",
+        "facts of plans with a file that matches a pattern; of several the last counts",
+        "facts_by_pattern",
+    ),
+)
+ROWS: tuple[Option, ...] = (
+    *_FACTS,
+    *_JUDGED,
+    *_FILES_READ,
+    *_REPORT,
+    *_FIXES,
+    *_WHAT_IF,
+    *_SETTINGS,
 )
 
 

@@ -8,7 +8,7 @@ there, so that no other form on standard output holds a line that is not its own
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 
@@ -124,6 +124,26 @@ def style_of(line: CommandLine, *, to_file: bool) -> Style:
     if is_terminal:
         width = max(60, min(os.get_terminal_size().columns, 120))
     return Style(colour, "utf" in encoding.lower(), width)
+
+
+def write_forms(
+    line: CommandLine,
+    outputs: Iterable[Output],
+    forms: Mapping[str, Callable[[Style], Iterable[str]]],
+) -> None:
+    """Write a document in each form that is asked for: all of its files, or none.
+
+    Args:
+        line: the command line, which says how to draw.
+        outputs: what is asked for.
+        forms: by format, what writes the document in a style, whole or in pieces.
+
+    """
+    reports: list[tuple[Iterable[str], str | None]] = []
+    for output in outputs:
+        text = forms[output.format](style_of(line, to_file=output.path is not None))
+        reports.append(((text,) if isinstance(text, str) else text, output.path))
+    write_all(reports)
 
 
 def verify_destinations(

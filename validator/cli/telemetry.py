@@ -8,13 +8,13 @@ from speccheck.validator.cli.command_line import (
     with_settings,
 )
 from speccheck.validator.cli.option_table import FAIL_ON
-from speccheck.validator.cli.reports import outputs_of, style_of
+from speccheck.validator.cli.reports import outputs_of, write_forms
 from speccheck.validator.cli.request import USES, request_of
-from speccheck.validator.report.style import Style
 from speccheck.validator.report.summary import exit_of, summarize
+from speccheck.validator.report.telemetry_json import telemetry_json
 from speccheck.validator.report.telemetry_told import telemetry_of
+from speccheck.validator.report.text import report
 from speccheck.validator.report.told import Told
-from speccheck.validator.report.write import write_all
 from speccheck.validator.run.run import Run, run
 from speccheck.validator.sources.context import context_facts
 
@@ -43,24 +43,12 @@ def telemetry(line: CommandLine) -> int:
         full=line.has("full"),
         fail_on=fail_on,
     )
-    reports = []
-    for output in outputs:
-        style = style_of(line, to_file=output.path is not None)
-        reports.append(((_report(told, output.format, style),), output.path))
-    write_all(reports)
+    forms = {
+        "text": lambda style: report(told, style),
+        "json": lambda _: telemetry_json(told),
+    }
+    write_forms(line, outputs, forms)
     return told.ending.code
-
-
-def _report(told: Told, form: str, style: Style) -> str:
-    if form == "json":
-        from speccheck.validator.report.telemetry_json import (  # noqa: PLC0415 - of two
-            telemetry_json,
-        )
-
-        return telemetry_json(told)
-    from speccheck.validator.report.text import report  # noqa: PLC0415 - of two
-
-    return "".join(report(told, style))
 
 
 def _demand_files(logs: tuple[str, ...]) -> None:
