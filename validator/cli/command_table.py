@@ -26,7 +26,7 @@ class Command(Record):
         takes: what stands on its line besides options: "files", or the name of what
             lists the words.
         formats: of its reports, the first by default; none: those of judgements.
-        takes_words: whether the function takes its words before they are line.
+        takes_words: whether the function takes its words before they are parsed.
         is_empty_help: whether it shows its help when nothing follows.
         names_itself: whether what it refuses begins with its words.
 
@@ -291,6 +291,7 @@ Exit codes: as those of speccheck FILE, with the profile preflight; 2 also witho
 PyTorch, 3 also without a GPU; 130 when interrupted, with what was measured so far.
 """,
         run="bench_node:bench_memory",
+        takes_words=True,
     ),
     Command(
         ("bench", "gemm"),
@@ -307,6 +308,7 @@ Exit codes: as those of speccheck FILE, with the profile preflight; 2 also witho
 PyTorch, 3 also without a GPU; 130 when interrupted, with what was measured so far.
 """,
         run="bench_node:bench_gemm",
+        takes_words=True,
     ),
     Command(
         ("bench", "plan"),
@@ -551,8 +553,13 @@ Lists all rules with the clause and the level that they judge by.
         usage="""\
 usage: speccheck spec render|list|show|coverage|diff [options]
 
-The edition of the specification: as a document, its clauses, one clause, which rules
-judge it, and what differs between two.
+The edition of the specification.
+
+  render    the edition as a document that reads as a standard
+  list      all clauses by area
+  show      the edition, or one clause with its numbers and their sources
+  coverage  which rules judge each clause, and what their fixtures hold them to
+  diff      what differs between two editions, how much it weighs, and why
 
 `speccheck spec NAME --help` tells the options.
 """,

@@ -62,7 +62,7 @@ class Option(Record):
 
     @property
     def name(self) -> str:
-        """The name under which the line value is kept."""
+        """The name under which the parsed value is kept."""
         return self.flag.lstrip("-").replace("-", "_")
 
 
