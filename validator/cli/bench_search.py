@@ -23,21 +23,22 @@ from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.reading import read_text
 from speccheck.validator.sources.files import find_files, read_file
 from speccheck.validator.sources.registry import Readers
-from speccheck.validator.straggler_search.follow_up import next_plan
-from speccheck.validator.straggler_search.judgement import Limits, judge
-from speccheck.validator.straggler_search.outcome import Outcome, outcome_of
-from speccheck.validator.straggler_search.plan_file import (
-    PlanFileError,
-    plan_lines,
-    plan_of,
-    plan_text,
+from speccheck.validator.straggler_search.follow_up import (
+    Outcome,
+    next_plan,
+    outcome_of,
 )
+from speccheck.validator.straggler_search.judgement import Limits, judge
 from speccheck.validator.straggler_search.rounds import (
     PAIR,
     Plan,
+    PlanFileError,
     all_pair_rounds,
     groups,
     pairs,
+    plan_lines,
+    plan_of,
+    plan_text,
 )
 
 CLAUSE = "COMM-090"

@@ -19,16 +19,14 @@ from speccheck.validator.certification.certifying import (
     denied_of,
     terms_of,
 )
-from speccheck.validator.certification.derived import derived
-from speccheck.validator.certification.evidence import (
+from speccheck.validator.certification.granting import Grant
+from speccheck.validator.certification.judging import (
     Evidence,
     SeveralJobs,
     read_evidence,
     utc_now,
 )
-from speccheck.validator.certification.evidence_file import Kit
-from speccheck.validator.certification.grants import Grant
-from speccheck.validator.certification.kit import MANIFEST, KitError, read_kit
+from speccheck.validator.certification.kit import MANIFEST, Kit, KitError, read_kit
 from speccheck.validator.certification.manifest import (
     Manifest,
     ManifestError,
@@ -36,15 +34,18 @@ from speccheck.validator.certification.manifest import (
     manifest_text,
     read_manifest,
 )
-from speccheck.validator.certification.needs import LEVELS, Asked, asked_of
-from speccheck.validator.certification.predicate import Issue, predicate
-from speccheck.validator.certification.review import Review, review_of
-from speccheck.validator.certification.run_commands import ENGINES
-from speccheck.validator.certification.run_plan import RunPlan, run_plan
+from speccheck.validator.certification.needs import (
+    LEVELS,
+    Asked,
+    Review,
+    asked_of,
+    review_of,
+)
+from speccheck.validator.certification.run_plan import ENGINES, RunPlan, run_plan
+from speccheck.validator.certification.statement import Issue, derived, predicate
 from speccheck.validator.cli.command_line import CommandLine, UsageError
 from speccheck.validator.cli.reports import outputs_of, style_of, write_forms
-from speccheck.validator.editions.certifying import may_certify
-from speccheck.validator.editions.compose import find_profile
+from speccheck.validator.editions.compose import find_profile, may_certify
 from speccheck.validator.editions.edition import UnknownEdition, load_edition
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.certificate_text import certificate_text
@@ -52,15 +53,14 @@ from speccheck.validator.report.evidence_text import kit_text, listed_text
 from speccheck.validator.report.run_plan_text import run_plan_text
 from speccheck.validator.report.style import Style, counted, printable
 from speccheck.validator.report.write import write, write_all
-from speccheck.validator.signing.faults import SigningError
-from speccheck.validator.signing.key_files import open_to_others, write_pair
-from speccheck.validator.signing.keys import new_private_key
-from speccheck.validator.signing.signers import Signer, passphrase_of, signed, signer_of
-from speccheck.validator.signing.statement import (
+from speccheck.validator.signing.envelope import (
     CERTIFICATE_TYPE,
+    SigningError,
     Statement,
     statement_bytes,
 )
+from speccheck.validator.signing.keys import new_private_key, open_to_others, write_pair
+from speccheck.validator.signing.signers import Signer, passphrase_of, signed, signer_of
 from speccheck.validator.sources.documents.document import ReadError
 
 _DENIED, _INCONCLUSIVE, _BUG = 1, 3, 4
@@ -262,7 +262,9 @@ def _types(line: CommandLine, spec: str) -> tuple[str, ...]:
 
 def _compared(line: CommandLine) -> int:
     """Write a table of certificates; returns the exit code."""
-    from speccheck.validator.certification.evidence import utc_now  # noqa: PLC0415 - seldom
+    from speccheck.validator.certification.judging import (  # noqa: PLC0415 - seldom
+        utc_now,
+    )
     from speccheck.validator.report.certificate_table.forms import (  # noqa: PLC0415 - seldom
         table_json,
         table_markdown,

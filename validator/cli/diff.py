@@ -5,13 +5,12 @@ from collections.abc import Mapping, Sequence
 
 from speccheck.validator.cli.command_line import CommandLine, UsageError
 from speccheck.validator.cli.reports import Output, outputs_of, write_forms
-from speccheck.validator.comparison.side import Side, side_of
-from speccheck.validator.comparison.snapshots import compare
+from speccheck.validator.comparison.snapshots import Side, compare, side_of
 from speccheck.validator.report.diff_json import diff_json
 from speccheck.validator.report.diff_text import diff_text
 from speccheck.validator.report.document_diff.compared import Compared, Kind
 from speccheck.validator.report.document_diff.kinds import kind_of
-from speccheck.validator.signing.faults import SigningError
+from speccheck.validator.signing.envelope import SigningError
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.reading import (
     load_documents,

@@ -120,7 +120,9 @@ def spec_diff(line: CommandLine) -> int:
         message = f"spec diff takes two editions, not {len(line.files)}: A B"
         raise UsageError(message)
     output = _format(line)
-    from speccheck.validator.editions.versioning import differences  # noqa: PLC0415
+    from speccheck.validator.editions.difference import (  # noqa: PLC0415
+        differences,
+    )
     from speccheck.validator.report.edition_diff import (  # noqa: PLC0415
         EditionsCompared,
         edition_diff_json,

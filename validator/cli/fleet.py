@@ -23,10 +23,9 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.attendance import Expected
 from speccheck.validator.fleet.days import Since, day_of, since
 from speccheck.validator.fleet.golden import Golden, against_golden, golden_findings
-from speccheck.validator.fleet.listing import Listing, NoFleet, listing
-from speccheck.validator.fleet.run import FleetRun, judge_fleet
+from speccheck.validator.fleet.reading import Listing, NoFleet, listing
+from speccheck.validator.fleet.run import FleetRun, Work, judge_fleet
 from speccheck.validator.fleet.verdict import FleetVerdict, Unfit, fleet_verdict
-from speccheck.validator.fleet.work import Work
 from speccheck.validator.node.host_names import HostNamesError, unfold
 from speccheck.validator.report.fleet_json import fleet_json
 from speccheck.validator.report.fleet_text import fleet_text
@@ -241,7 +240,7 @@ def without_own(line: CommandLine) -> CommandLine:
 
 
 def _golden(path: str) -> Golden:
-    from speccheck.validator.fleet.golden_file import (  # noqa: PLC0415 - where asked
+    from speccheck.validator.fleet.golden import (  # noqa: PLC0415 - where asked
         golden_file,
     )
 
@@ -285,11 +284,9 @@ def write_profile(
     path: str, run: FleetRun, verdict: FleetVerdict, evidence: Sequence[str]
 ) -> None:
     """Write the profile of a fleet; raises UsageError where none can be made of it."""
-    from speccheck.validator.fleet.own_profile import (  # noqa: PLC0415 - where asked
+    from speccheck.validator.fleet.own_profile import (  # noqa: PLC0415 - where asked  # noqa: PLC0415 - pydantic
         NoProfile,
         own_profile,
-    )
-    from speccheck.validator.fleet.own_profile_file import (  # noqa: PLC0415 - pydantic
         profile_text,
     )
 
@@ -325,13 +322,13 @@ def _history(path: str) -> str:
 
 def keep_run(path: str, run: FleetRun, verdict: FleetVerdict) -> None:
     """Add the run to a history; raises UsageError where that is not possible."""
-    from speccheck.validator.fleet.history.database import (  # noqa: PLC0415 - SQLite
+    from speccheck.validator.fleet.history.database import (  # noqa: PLC0415 - SQLite  # noqa: PLC0415
         HistoryError,
+        add_run,
     )
     from speccheck.validator.fleet.history.recording import (  # noqa: PLC0415
         history_run,
     )
-    from speccheck.validator.fleet.history.store import add_run  # noqa: PLC0415
 
     try:
         add_run(path, history_run(run, verdict), time())
@@ -385,7 +382,9 @@ def history(line: CommandLine) -> int:
     from speccheck.validator.fleet.history.database import (  # noqa: PLC0415 - SQLite
         HistoryError,
     )
-    from speccheck.validator.fleet.history.told import told  # noqa: PLC0415 - SQLite
+    from speccheck.validator.fleet.history.summary import (  # noqa: PLC0415 - SQLite
+        told,
+    )
     from speccheck.validator.report.history_json import history_json  # noqa: PLC0415
     from speccheck.validator.report.history_text import history_text  # noqa: PLC0415
 

@@ -60,7 +60,7 @@ def request_of(line: CommandLine, use: str = "ci") -> Request:
         is_isolated=line.has("isolated"),
     ).judging_by(_judging(line))
     if use == "certify":
-        from speccheck.validator.editions.certifying import (  # noqa: PLC0415 - seldom
+        from speccheck.validator.editions.compose import (  # noqa: PLC0415 - seldom
             refuse_draft,
         )
 

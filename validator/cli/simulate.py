@@ -15,7 +15,7 @@ from speccheck.validator.report.style import counted, printable, wrap
 from speccheck.validator.report.write import WriteError, write, write_bytes
 from speccheck.validator.simulation.faults import AREAS
 from speccheck.validator.simulation.fleet import BY, Fleet
-from speccheck.validator.simulation.making import (
+from speccheck.validator.simulation.fleet_files import (
     RESULTS,
     SCHEMA,
     SNAPSHOTS,
@@ -25,8 +25,12 @@ from speccheck.validator.simulation.making import (
     manifest,
     nodes,
 )
-from speccheck.validator.simulation.plan import PlanError, load_plan
-from speccheck.validator.simulation.planting import Planting, plant
+from speccheck.validator.simulation.planting import (
+    PlanError,
+    Planting,
+    load_plan,
+    plant,
+)
 from speccheck.validator.simulation.shape import instances
 
 MOST_NODES = 100_000
@@ -77,7 +81,9 @@ def _evidence(line: CommandLine, fleet: Fleet, planting: Planting, out: str) -> 
         KitOrder,
         write_kit,
     )
-    from speccheck.validator.simulation.kit.spoiling import SPOILS  # noqa: PLC0415
+    from speccheck.validator.simulation.kit.corruption import (  # noqa: PLC0415
+        SPOILS,
+    )
 
     if line.has("results"):
         message = "--evidence and --results: give one of them"
@@ -141,7 +147,9 @@ def _summary(fleet: Fleet, planting: Planting, out: str, manifest: str) -> str:
 
 def faults_text() -> str:
     """All faults by area: what is wrong, what a plan may set, what finds it."""
-    from speccheck.validator.simulation.kit.spoiling import SPOILS  # noqa: PLC0415
+    from speccheck.validator.simulation.kit.corruption import (  # noqa: PLC0415
+        SPOILS,
+    )
 
     lines: list[str] = []
     for area, faults in AREAS.items():

@@ -33,15 +33,15 @@ from speccheck.validator.report.write import write_bytes
 from speccheck.validator.rule.clause_outcome import by_clause
 from speccheck.validator.run.plan_judge import PlanJudge
 from speccheck.validator.simulation.fleet import BY, Fleet
-from speccheck.validator.simulation.kit.making import (
+from speccheck.validator.simulation.fleet_files import SCHEMA
+from speccheck.validator.simulation.kit.builder import (
     KitError,
     Ordered,
     kit_files,
     manifest,
     texts,
 )
-from speccheck.validator.simulation.kit.spoiling import SPOILS, Spoil
-from speccheck.validator.simulation.making import SCHEMA
+from speccheck.validator.simulation.kit.corruption import SPOILS, Spoil
 from speccheck.validator.simulation.planting import Planting
 from speccheck.validator.sources.documents.document import ReadError
 
