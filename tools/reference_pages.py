@@ -87,7 +87,7 @@ def _fenced(text: str) -> tuple[str, ...]:
 
 
 def _tables(options: Sequence[Option]) -> Iterator[str]:
-    """A table for each group of options."""
+    """Return a table for each group of options."""
     for group in dict.fromkeys(one.group for one in options):
         yield f"**{group}**"
         yield ""

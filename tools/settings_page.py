@@ -32,7 +32,7 @@ _KINDS = {
 
 
 def table() -> str:
-    """All settings, a row each."""
+    """Return all settings, a row each."""
     lines = [
         "| Setting | Value | Default | What it says | Option |",
         "| --- | --- | --- | --- | --- |",
@@ -53,14 +53,14 @@ def _row(key: Key) -> str:
 
 
 def page(text: str) -> str:
-    """The page with the table as it is now."""
+    """Return the page with the table as it is now."""
     before, begin, rest = text.partition(_BEGIN)
     _, end, after = rest.partition(_END)
     return f"{before}{begin}\n{table()}\n{end}{after}"
 
 
 def settings_schema() -> dict[str, Any]:
-    """The schema, for editors and for whoever writes settings by a program."""
+    """Return the schema, for editors and for whoever writes settings by a program."""
     properties: dict[str, Any] = {}
     for key in KEYS:
         if not key.name.startswith(f"{FACTS}."):

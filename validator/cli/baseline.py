@@ -68,7 +68,7 @@ def _end_without(found: Run, ending: Exit, request: Request) -> int:
 
 
 def _left(baseline: Baseline, found: Run, judges: PlanJudges) -> Counter[Known]:
-    """What is neither mended nor of a file that is gone."""
+    """Return what is neither mended nor of a file that is gone."""
     left = baseline.known.copy()
     for silenced in judges.silenced():
         seen = Seen(silenced, found.plans, (file.path for file in found.files))

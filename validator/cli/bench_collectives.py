@@ -77,7 +77,7 @@ _WRONG, _USAGE, _CUT_SHORT, _INTERRUPTED = 1, 2, 3, 130
 
 
 def settings_of(name: str, line: CommandLine) -> Settings:
-    """What is to be measured; raises UsageError."""
+    """Return what is to be measured; raises UsageError."""
     line.demand_no_file("see --plan and --out")
     smallest = size_of(line, "min_size") or 2**20
     largest = size_of(line, "max_size") or 0
@@ -105,7 +105,7 @@ def settings_of(name: str, line: CommandLine) -> Settings:
 
 
 def ranks_of(line: CommandLine) -> int | None:
-    """How many processes to start; raises UsageError."""
+    """Return how many processes to start; raises UsageError."""
     ranks = line.integer("ranks")
     if ranks is not None and not 2 <= ranks <= _MOST_RANKS:  # noqa: PLR2004 - one rank has no other
         message = f"--ranks {ranks}: must be from 2 to {_MOST_RANKS}"
@@ -144,7 +144,7 @@ def _seconds(line: CommandLine, name: str) -> float | None:
 
 
 def size_of(line: CommandLine, name: str) -> int | None:
-    """Bytes: 4MiB and, as nccl-tests has it, 4M are the same; 4MB is less."""
+    """Return bytes: 4MiB and, as nccl-tests has it, 4M are the same; 4MB is less."""
     text = line.text(name)
     if text is None:
         return None
@@ -172,7 +172,7 @@ def _verify_folder(path: str) -> None:
 
 
 def _rounds(path: str | None) -> tuple[tuple[tuple[str, ...], ...], ...]:
-    """The rounds of a plan: in each, the sets of hosts that measure together."""
+    """Return the rounds of a plan: in each, the sets of hosts that measure together."""
     if path is None:
         return ()
     # Few measurements go by a plan.
@@ -235,7 +235,7 @@ def _say(message: str) -> None:
 
 
 def _parsed(words: list[str], command: Command, world: World | None) -> CommandLine:
-    """The command line, known to be right before anything takes time."""
+    """Return the command line, known to be right before anything takes time."""
     line = with_settings(parse(words, command.options, command.name))
     ranks = ranks_of(line)
     if ranks is not None and world is not None and ranks != world.size:
@@ -389,7 +389,7 @@ def _judged(
 
 
 def _unasked(data: Mapping[str, Any], line: CommandLine) -> int:
-    """The code where hosts were measured, since no rank has a GPU; says so.
+    """Return the code where hosts were measured, since no rank has a GPU; says so.
 
     On a machine that lost its GPUs it must not look like a measurement of them.
     """
@@ -413,7 +413,7 @@ def _told(ending: Ending, settings: Settings, *, has_points: bool) -> str:
 
 
 def _wrong(data: Mapping[str, Any]) -> int:
-    """How many values came out wrong; says so."""
+    """Return how many values came out wrong; says so."""
     runs = data["collective_runs"]
     wrong = sum(one or 0 for run in runs for one in run.get("wrong_values", ()))
     if wrong:
@@ -427,7 +427,7 @@ def _wrong(data: Mapping[str, Any]) -> int:
 
 
 def _joint(judged: int, ending: int, wrong: int) -> int:
-    """The code of all together: a bug or a usage error, then wrong values."""
+    """Return the code of all together: a bug or a usage error, then wrong values."""
     if judged in {_USAGE, BUG} or ending == _INTERRUPTED:
         return ending if ending == _INTERRUPTED else judged
     if wrong or judged == _WRONG:
@@ -471,7 +471,7 @@ def _collective(line: CommandLine) -> str:
 def _question(
     collective: str, context: Context, sizes: tuple[int, ...]
 ) -> tuple[CollectiveRun, Conditions]:
-    """A run that nobody made, and what is known of its machines."""
+    """Return a run that nobody made, and what is known of its machines."""
     gpus = assemble((), context).plan.value("cluster.gpus_per_node").value
     if gpus is None:
         message = "how many GPUs has a node: --instance or --gpus-per-node"

@@ -88,7 +88,7 @@ class Budget:
         self.stopped = ""
 
     def has_time(self) -> bool:
-        """Whether some is left; remembers that none was."""
+        """Return whether some is left; remembers that none was."""
         now = time.monotonic()
         if self._end is None:
             self._end = now + self._seconds
@@ -132,7 +132,7 @@ def measure_and_judge(
 
 
 def _code(found: Measured, code: int) -> int:
-    """The exit code, but for a measurement that somebody stopped."""
+    """Return the exit code, but for a measurement that somebody stopped."""
     return _INTERRUPTED if found.stopped == _BY_HAND else code
 
 
@@ -160,12 +160,12 @@ def _verified(line: CommandLine) -> Budget:
 
 
 def device_of(line: CommandLine) -> str:
-    """Where to measure."""
+    """Return where to measure."""
     return line.text("device") or DEVICES[0]
 
 
 def number_of(line: CommandLine, name: str, default: int, most: int) -> int:
-    """A whole number of the command line; raises UsageError for a larger one."""
+    """Return a whole number of the command line; raises UsageError for a larger one."""
     number = line.integer(name) or default
     if number > most:
         message = f"--{name} {number:,}: at most {most:,}"
@@ -233,7 +233,7 @@ def _copies(line: CommandLine, budget: Budget) -> Measured:
 
 
 def _device(where: str) -> CopyDevice:
-    """What copies; raises NoTorch, and NothingMeasured without a GPU."""
+    """Return what copies; raises NoTorch, and NothingMeasured without a GPU."""
     torch = load()
     from speccheck.probes.torch_copies import (  # noqa: PLC0415 - needs torch
         TorchGpus,
@@ -248,7 +248,7 @@ def _device(where: str) -> CopyDevice:
 
 
 def no_gpu(torch: object) -> str:
-    """What to say where PyTorch sees no GPU."""
+    """Return what to say where PyTorch sees no GPU."""
     version = getattr(torch, "__version__", "")
     return (
         f"no GPU: PyTorch {version} sees none; look at nvidia-smi and at "
@@ -271,7 +271,7 @@ def run_copies(device: CopyDevice, amounts: Amounts, budget: Budget) -> Measured
 
 
 def copies_table(rates: Sequence[Rate], device: CopyDevice) -> Iterator[str]:
-    """The rates in GB/s, a line for each direction or GPU, and what failed."""
+    """Return the rates in GB/s, a line for each direction or GPU, and what failed."""
     gpus = list(device.gpus)
     for direction in DIRECTIONS:
         its = [one for one in rates if one.step.direction == direction]
@@ -338,7 +338,7 @@ def _types(line: CommandLine) -> Sequence[str]:
 
 
 def _multiplier(where: str) -> Multiplier:
-    """What multiplies; raises NoTorch, and NothingMeasured without a GPU."""
+    """Return what multiplies; raises NoTorch, and NothingMeasured without a GPU."""
     torch = load()
     from speccheck.probes.torch_products import (  # noqa: PLC0415 - needs torch
         TorchMultiplier,
@@ -370,7 +370,7 @@ def run_products(
 
 
 def products_table(products: Sequence[Product]) -> Iterator[str]:
-    """A line for each product, and what failed."""
+    """Return a line for each product, and what failed."""
     if products:
         yield f"{'':<8}{'type':<13}{'size':>6}{'TFLOPS':>10}{'spread':>9}{'wrong':>8}"
     for one in products:

@@ -111,7 +111,7 @@ def _hosts(line: CommandLine) -> tuple[str, ...]:
 
 
 def _listed(path: str) -> tuple[str, ...]:
-    """The first word of each line, as hostfiles of MPI have them."""
+    """Return the first word of each line, as hostfiles of MPI have them."""
     try:
         lines = read_text(path).splitlines()
     except ReadError as error:
@@ -121,7 +121,7 @@ def _listed(path: str) -> tuple[str, ...]:
 
 
 def about(plan: Plan) -> dict[str, object]:
-    """What else the document says of a plan."""
+    """Return what else the document says of a plan."""
     hosts = plan.hosts
     waiting = [
         fold(host for host in hosts if host not in taken)
@@ -200,7 +200,7 @@ class Results(Record):
 
 
 def limits_of(edition: Edition) -> Limits:
-    """The numbers of the clause, where no profile gives others."""
+    """Return the numbers of the clause, where no profile gives others."""
     numbers = edition.clauses[CLAUSE].numbers
     values = []
     for name in Limits._fields:
@@ -212,7 +212,7 @@ def limits_of(edition: Edition) -> Limits:
 
 
 def results_of(paths: Iterable[str]) -> Results:
-    """The runs of files and folders; raises UsageError where none holds any."""
+    """Return the runs of files and folders; raises UsageError where none holds any."""
     readers = Readers()
     runs: list[CollectiveRun] = []
     problems: list[str] = []
@@ -240,7 +240,7 @@ def results_of(paths: Iterable[str]) -> Results:
 
 
 def plans_of(paths: Sequence[str]) -> tuple[Plan, ...]:
-    """The plans of some files; raises UsageError."""
+    """Return the plans of some files; raises UsageError."""
     try:
         return tuple(plan_of(read_text(path), path) for path in paths)
     except (PlanFileError, ReadError) as error:

@@ -217,7 +217,7 @@ def _code(found: Certification, denied: list[Grant]) -> int:
 
 
 def _planned(line: CommandLine) -> RunPlan:
-    """What a command line asks to run; raises UsageError."""
+    """Return what a command line asks to run; raises UsageError."""
     engine = line.word("engine", ENGINES)
     number = line.integer("nodes")
     if number is not None and number > _MOST_NODES:
@@ -232,7 +232,7 @@ def _planned(line: CommandLine) -> RunPlan:
 
 
 def _dry_runs(line: CommandLine) -> Iterator[str]:
-    """The text on each type of machine that is asked for; all, where none is."""
+    """Return the text on each type of machine that is asked for; all, where none is."""
     from speccheck.validator.certification.published import dry_run  # noqa: PLC0415 - seldom
     from speccheck.validator.report.dry_run_text import dry_run_text  # noqa: PLC0415 - seldom
 
@@ -307,7 +307,7 @@ class CertificateFiles(Record):
     written: str
 
     def text(self, style: Style) -> Iterator[str]:
-        """The certificate on a terminal."""
+        """Return the certificate on a terminal."""
         yield from certificate_text(self.predicate, style)
 
     def write(self) -> None:
@@ -316,7 +316,7 @@ class CertificateFiles(Record):
 
 
 def _signer(line: CommandLine) -> Signer | None:
-    """What signs; None without --key. Raises UsageError or SigningError."""
+    """Return what signs; None without --key. Raises UsageError or SigningError."""
     key = line.text("key")
     if key is None:
         for option in ("out", "html", "derive", "public", "passphrase_env"):
@@ -347,7 +347,7 @@ def _issue(line: CommandLine, signer: Signer | None, now: datetime) -> Issue:
 def _certificate_files(
     line: CommandLine, found: Certification, issue: Issue, signer: Signer | None
 ) -> CertificateFiles:
-    """All files of a certificate; none without a signer."""
+    """Return all files of a certificate; none without a signer."""
     said = predicate(found, issue)
     if signer is None:
         return CertificateFiles(said, (), "")
@@ -368,7 +368,7 @@ def _certificate_files(
 
 
 def _pictures(found: Certification) -> list[str]:
-    """The machines as their snapshots tell that they are joined."""
+    """Return the machines as their snapshots tell that they are joined."""
     from speccheck.validator.node.machine_layout import layout_of_node  # noqa: PLC0415
     from speccheck.validator.report.specimen_pictures import (  # noqa: PLC0415
         specimen_pictures,
@@ -429,7 +429,7 @@ def pack(line: CommandLine) -> int:
 
 
 def manifest_for(kit: Kit, asked: Asked, review: Review, now: datetime) -> Manifest:
-    """What is written down of a kit."""
+    """Return what is written down of a kit."""
     types = kit.instance_types
     return Manifest(
         created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -442,7 +442,7 @@ def manifest_for(kit: Kit, asked: Asked, review: Review, now: datetime) -> Manif
 
 
 def asked_in(line: CommandLine) -> Asked:
-    """The level and the type of machine of a command line; raises UsageError."""
+    """Return the level and the type of machine of a command line; raises UsageError."""
     edition = load_edition(line.text("spec") or "1.0")
     level = line.word("level", (LEVELS[-1], *LEVELS[:-1]))
     found = [find_profile(edition, name) for name in line.texts("profile")]
@@ -456,7 +456,7 @@ def asked_in(line: CommandLine) -> Asked:
 
 
 def now_in(line: CommandLine) -> datetime:
-    """The time that counts as now, UTC; raises UsageError."""
+    """Return the time that counts as now, UTC; raises UsageError."""
     told = line.text("now")
     if told is None:
         return datetime.now(UTC)
@@ -469,7 +469,7 @@ def now_in(line: CommandLine) -> datetime:
 
 
 def _out(line: CommandLine, folder: str) -> str:
-    """Where the manifest is written; raises UsageError."""
+    """Return where the manifest is written; raises UsageError."""
     told = line.text("out")
     default = os.path.join(folder, MANIFEST)
     if told is None:

@@ -59,7 +59,7 @@ class CommandLine(Record):
         return self.values if self.own is None else self.own
 
     def has(self, name: str) -> bool:
-        """Whether an option is given."""
+        """Return whether an option is given."""
         return name in self.values
 
     def text(self, name: str) -> str | None:
@@ -251,7 +251,7 @@ class ForFiles:
         self._known: dict[int, Judging] = {}
 
     def __call__(self, paths: tuple[str, ...], /) -> Judging:
-        """How the plan of these files is judged."""
+        """Return how the plan of these files is judged."""
         settings = self._line.settings
         layer = settings.of_plan(paths) if settings else None
         found = self._known.get(id(layer))
@@ -261,6 +261,6 @@ class ForFiles:
         return found
 
     def reason(self, paths: tuple[str, ...], /) -> str:
-        """Which settings were taken, where these files lie under several."""
+        """Return which settings were taken, where these files lie under several."""
         settings = self._line.settings
         return settings.reason(paths) if settings else ""

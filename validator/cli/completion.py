@@ -127,7 +127,7 @@ def _long_lists(commands: Sequence[Command]) -> dict[Words, str]:
 
 
 def _takes_a_file(option: Option) -> bool:
-    """Whether the value of an option is a file or a folder."""
+    """Return whether the value of an option is a file or a folder."""
     return option.metavar in _FILE_WORDS
 
 
@@ -160,7 +160,7 @@ complete -F _speccheck speccheck
 
 
 def _bash(commands: Sequence[Command]) -> Iterator[str]:
-    """The script, line by line."""
+    """Return the script, line by line."""
     lists = _long_lists(commands)
     yield from (f"{name}={_bash_quoted(words)}\n" for words, name in lists.items())
     yield _BASH_HEAD
@@ -237,7 +237,7 @@ compdef _speccheck speccheck
 
 
 def _zsh(commands: Sequence[Command]) -> Iterator[str]:
-    """The script, line by line."""
+    """Return the script, line by line."""
     lists = _long_lists(commands)
     yield _ZSH_FIRST
     yield from (f"{name}='{' '.join(words)}'\n" for words, name in lists.items())
@@ -314,7 +314,7 @@ complete -c speccheck -f
 
 
 def _fish(commands: Sequence[Command]) -> Iterator[str]:
-    """The script, line by line."""
+    """Return the script, line by line."""
     lists = _long_lists(commands)
     for words, variable in lists.items():
         yield f"set -g {variable} {' '.join(words)}\n"

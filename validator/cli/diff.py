@@ -63,14 +63,14 @@ def _code(verdict: str, line: CommandLine) -> int:
 
 
 def _text(path: str) -> str:
-    """What a file says; raises ReadError."""
+    """Return what a file says; raises ReadError."""
     if path == "-":
         return read_stream("standard input", sys.stdin.buffer)
     return read_text(path)
 
 
 def _side(path: str, text: str) -> Side:
-    """The snapshot of a text, or what a capture tells; raises ReadError."""
+    """Return the snapshot of a text, or what a capture tells; raises ReadError."""
     if text.lstrip().startswith("{"):
         documents = load_documents(path, text, "json")
         data = documents[0].data if documents else None

@@ -165,7 +165,7 @@ def _report(
 
 
 def edition_text(edition: Edition) -> str:
-    """The edition in a screen: what it is, whose it is, how much is in it."""
+    """Return the edition in a screen: what it is, whose it is, how much is in it."""
     clauses = edition.clauses.values()
     counts = [
         f"{sum(one.level == level for one in clauses)} {level}"
@@ -187,7 +187,7 @@ def edition_text(edition: Edition) -> str:
 
 
 def _lifecycle(edition: Edition) -> Iterator[str]:
-    """What it extends, what it announces and what became of other clauses."""
+    """Return what it extends, what it announces and what became of other clauses."""
     told: list[str] = []
     if edition.extends is not None:
         base = edition.extends

@@ -34,7 +34,7 @@ class Fixed(Record):
     changes: tuple[str, ...] | None = None
 
     def code(self, of_report: int) -> int:
-        """The exit code: of a diff, whether there is something to change."""
+        """Return the exit code: of a diff, whether there is something to change."""
         if self.changes is None or of_report not in _NO_CODE_OF_ITS_OWN:
             return of_report
         return int(bool(self.changes))

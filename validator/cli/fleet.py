@@ -59,7 +59,7 @@ def fleet(line: CommandLine) -> int:
         _apart(drain, outputs)
     need, expected = _number(line, "need"), _expected(line)
     jobs = line.texts("job")
-    asked = asked_of(line)
+    wanted = comparisons_of(line)
     stated = without_own(line)._replace(files=(*jobs,) or (".",))
     settled = with_settings(stated)
     request = request_of(settled, "preflight")
@@ -67,14 +67,14 @@ def fleet(line: CommandLine) -> int:
     found = listing(line.files)
     progress = Progress(found.snapshots)
     verdict_of = NodeVerdict(request.use, fail_on)
-    work = Work(request, job, verdict_of, progress.add, counts=asked.counts)
+    work = Work(request, job, verdict_of, progress.add, counts=wanted.counts)
     cores = _number(line, "cores") or 0
     run = judge_fleet(work, found, expected, now=time(), cores=cores)
     progress.close()
-    run = with_golden(run, asked.golden)
+    run = with_golden(run, wanted.golden)
     of_fleet = partial(fleet_verdict, need=need, fail_on=fail_on)
     verdict = of_fleet(run)
-    since = changes(asked, run, verdict, work, of_fleet, cores)
+    since = changes(wanted, run, verdict, work, of_fleet, cores)
     full = line.has("full")
     told = FleetTold(run, verdict, line.files, full=full, since=since)
     for warning in run.warnings:
@@ -87,10 +87,10 @@ def fleet(line: CommandLine) -> int:
     write_forms(line, outputs, forms)
     if drain is not None:
         _write_drain_list(run, verdict, *drain)
-    if asked.history:
-        keep_run(asked.history, run, verdict)
-    if asked.profile:
-        write_profile(asked.profile, run, verdict, line.files)
+    if wanted.history:
+        keep_run(wanted.history, run, verdict)
+    if wanted.profile:
+        write_profile(wanted.profile, run, verdict, line.files)
     return verdict.code
 
 
@@ -104,7 +104,7 @@ def _page(told: FleetTold) -> Iterable[str]:
 
 
 def _job(request: Request) -> tuple[ReadFile, ...]:
-    """The files of the job; raises UsageError where they are not one plan."""
+    """Return the files of the job; raises UsageError where they are not one plan."""
     if not request.arguments:
         return ()
     plans = []
@@ -196,8 +196,8 @@ def _write_drain_list(
         sys.stderr.write(f"speccheck: {message}\n")
 
 
-class Asked(Record):
-    """What the command line asks for; read before any node is judged."""
+class Comparisons(Record):
+    """What a fleet is compared with, read before any node is judged."""
 
     old: str = ""
     old_listing: Listing | None = None
@@ -211,10 +211,10 @@ class Asked(Record):
         return bool(self.old or self.history)
 
 
-def asked_of(line: CommandLine) -> Asked:
-    """What is asked for; raises UsageError, NoFleet and ReadError."""
+def comparisons_of(line: CommandLine) -> Comparisons:
+    """Return what a fleet is compared with; raises UsageError, NoFleet, ReadError."""
     old, golden = (_path(line, name) for name in ("diff", "golden"))
-    return Asked(
+    return Comparisons(
         old,
         listing((old,)) if old else None,
         _golden(golden) if golden else None,
@@ -234,13 +234,13 @@ def _path(line: CommandLine, name: str) -> str:
 
 
 def without_own(line: CommandLine) -> CommandLine:
-    """The command line for those who know other options by these names."""
+    """Return the command line for those who know other options by these names."""
     values = {name: one for name, one in line.values.items() if name not in _OWN}
     return line._replace(values=values)
 
 
 def _golden(path: str) -> Golden:
-    from speccheck.validator.fleet.golden import (  # noqa: PLC0415 - where asked
+    from speccheck.validator.fleet.golden import (  # noqa: PLC0415 - where wanted
         golden_file,
     )
 
@@ -263,20 +263,20 @@ def _silent(_: int) -> None:
 
 
 def changes(
-    asked: Asked,
+    wanted: Comparisons,
     run: FleetRun,
     verdict: FleetVerdict,
     work: Work,
     verdict_of: Callable[[FleetRun], FleetVerdict],
     cores: int,
 ) -> Since | None:
-    """What changed since the other day; None where nobody asks."""
-    if asked.old_listing is None:
+    """Return what changed since the other day; None where nobody asks."""
+    if wanted.old_listing is None:
         return None
     quiet = work._replace(progress=_silent)
-    before = judge_fleet(quiet, asked.old_listing, Expected(), now=time(), cores=cores)
-    before = with_golden(before, asked.golden)
-    then = day_of(asked.old, before, verdict_of(before))
+    before = judge_fleet(quiet, wanted.old_listing, Expected(), now=time(), cores=cores)
+    before = with_golden(before, wanted.golden)
+    then = day_of(wanted.old, before, verdict_of(before))
     return since(then, day_of("now", run, verdict))
 
 
@@ -284,7 +284,7 @@ def write_profile(
     path: str, run: FleetRun, verdict: FleetVerdict, evidence: Sequence[str]
 ) -> None:
     """Write the profile of a fleet; raises UsageError where none can be made of it."""
-    from speccheck.validator.fleet.own_profile import (  # noqa: PLC0415 - where asked  # noqa: PLC0415 - pydantic
+    from speccheck.validator.fleet.own_profile import (  # noqa: PLC0415 - pydantic
         NoProfile,
         own_profile,
         profile_text,

@@ -41,11 +41,11 @@ class Audience:
     """Who hears how a run ended, besides the readers of its reports; here nobody."""
 
     def reports(self, outputs: list[Output]) -> list[Output]:
-        """The reports to write, of those that the command line asks for."""
+        """Return the reports to write, of those that the command line asks for."""
         return outputs
 
     def remarks(self, run: Run) -> tuple[str, ...]:  # noqa: ARG002 - others use it
-        """What the report says besides, at its end."""
+        """Return what the report says besides, at its end."""
         return ()
 
     def told(self, told: Told) -> int:
@@ -196,7 +196,7 @@ def _plot(found: Run, path: str) -> None:
 def run_of(
     request: Request, line: CommandLine, outputs: list[Output]
 ) -> "tuple[Run, Fixed | None]":
-    """The run, and what came of fixes where they were asked for."""
+    """Return the run, and what came of fixes where they were asked for."""
     if not {"diff", "fix", "unsafe_fixes"} & line.values.keys():
         return run(request), None
     from speccheck.validator.cli.fix import fixed  # noqa: PLC0415 - seldom

@@ -125,7 +125,7 @@ class NodeAudience(Audience):
             self._result_file()
 
     def remarks(self, run: Run) -> tuple[str, ...]:
-        """What a higher tier would judge, of a machine with GPUs."""
+        """Return what a higher tier would judge, of a machine with GPUs."""
         gpus = self.content.get("gpus")
         if not isinstance(gpus, list) or not gpus or self._is_narrowed:
             return ()
@@ -202,7 +202,7 @@ class NodeAudience(Audience):
 
 
 def _value(words: Sequence[str], flag: str) -> str | None:
-    """The value of an option, also of a command line that is wrong elsewhere."""
+    """Return the value of an option, also of a command line that is wrong elsewhere."""
     found = [one for before, one in pairwise(words) if before == flag]
     found += [
         one.removeprefix(flag + "=") for one in words if one.startswith(flag + "=")
@@ -301,7 +301,7 @@ def _leave_to_first(
 
 
 def _tier_and_budget(line: CommandLine) -> tuple[int, float]:
-    """What may be done, and how long that may take; raises UsageError."""
+    """Return what may be done, and how long that may take; raises UsageError."""
     known = [str(one) for one in TIERS]
     text = line.text("tier") or known[0]
     if text not in known:
@@ -318,7 +318,7 @@ def _tier_and_budget(line: CommandLine) -> tuple[int, float]:
 def _with_machine(
     request: Request, line: CommandLine, audience: NodeAudience
 ) -> Request:
-    """The request with a snapshot of this machine, which `--out` keeps."""
+    """Return the request with a snapshot of this machine, which `--out` keeps."""
     out = out_file(line, audience.file_name)
     topology_file, paths = _named_by(request)
     tier, seconds = _tier_and_budget(line)
@@ -347,7 +347,7 @@ def _with_machine(
 
 
 def _named_by(request: Request) -> tuple[str, list[tuple[str, str]]]:
-    """What the files name that probes look into: a topology file, and paths.
+    """Return what the files name that probes look into: a topology file, and paths.
 
     Standard input can be read only once, and is left for the judgement. Raises
     UsageError for a snapshot among the files.
@@ -365,7 +365,7 @@ def _named_by(request: Request) -> tuple[str, list[tuple[str, str]]]:
 
 
 def _topology_file(files: Iterable[ReadFile]) -> str:
-    """What the files set NCCL_TOPO_FILE to: the probe looks into that file."""
+    """Return what the files set NCCL_TOPO_FILE to: the probe looks into that file."""
     found = {
         variable.value
         for file in files

@@ -90,7 +90,7 @@ def outputs_of(
 
 
 def reports_of(line: CommandLine) -> dict[str, str]:
-    """The files of reports, by the option that names each; raises UsageError."""
+    """Return the files of reports, by the option that names each; raises UsageError."""
     named: dict[str, str] = {}
     for text in line.texts("output"):
         _, _, path = text.partition("=")
@@ -104,7 +104,7 @@ def reports_of(line: CommandLine) -> dict[str, str]:
 
 
 def picture_of(line: CommandLine) -> str | None:
-    """Where measured curves are to be drawn; raises UsageError."""
+    """Return where measured curves are to be drawn; raises UsageError."""
     path = line.text("plot")
     if path is not None and path.rpartition(".")[2] not in PICTURES:
         message = f"--plot {path}: must end in .{' or .'.join(PICTURES)}"
@@ -113,7 +113,7 @@ def picture_of(line: CommandLine) -> str | None:
 
 
 def style_of(line: CommandLine, *, to_file: bool) -> Style:
-    """How to draw the report."""
+    """Return how to draw the report."""
     when = line.word("color", COLORS)
     is_terminal = not to_file and sys.stdout.isatty()
     colour = when == "always" or (
@@ -226,7 +226,7 @@ def _verify_writable(option: str, path: str) -> None:
 
 
 def _is_device(path: str) -> bool:
-    """Whether it is no file of its own, such as /dev/null or a pipe."""
+    """Return whether it is no file of its own, such as /dev/null or a pipe."""
     return os.path.exists(path) and not os.path.isfile(path)
 
 
@@ -240,7 +240,7 @@ def _identity(path: str) -> tuple[int, int] | str:
 
 
 def node_file(flag: str, path: str, name: str, ending: str) -> str:
-    """The file to write for the path of an option; raises UsageError.
+    """Return the file to write for the path of an option; raises UsageError.
 
     Args:
         flag: the option.
@@ -288,7 +288,7 @@ def write_reports(told: Told, outputs: list[Output], line: CommandLine) -> None:
 
 
 def _is_shown(output: Output) -> bool:
-    """Whether people read it in the log or on the terminal."""
+    """Return whether people read it in the log or on the terminal."""
     return output.path is None and FORMS[output.format].is_for_people
 
 
@@ -307,7 +307,7 @@ def refuse(message: str, outputs: list[Output], code: int = 2) -> int:
 
 
 def is_on_github() -> bool:
-    """Whether this is a job of GitHub Actions."""
+    """Return whether this is a job of GitHub Actions."""
     return os.environ.get("GITHUB_ACTIONS") == "true"
 
 

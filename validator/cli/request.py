@@ -80,7 +80,7 @@ def _spec(line: CommandLine) -> str:
 
 
 def _judging(line: CommandLine) -> Judging:
-    """How plans are judged by one layer of settings; raises UsageError."""
+    """Return how plans are judged by one layer of settings; raises UsageError."""
     role = line.text("role")
     if role is not None and role not in ROLES:
         message = f"--role {role}: must be one of {', '.join(ROLES)}"
@@ -155,7 +155,7 @@ def said_of(line: CommandLine, name: str) -> str:
 
 
 def _profiles(names: list[str], use: str) -> tuple[str, tuple[str, ...]]:
-    """The use among the profiles, or that by default, and the others."""
+    """Return the use among the profiles, or that by default, and the others."""
     others: list[str] = []
     for name in _names(names):
         bare = name.removeprefix("use/")
@@ -199,7 +199,7 @@ def _with_policy(judging: Judging, line: CommandLine, layer: "Layer") -> Judging
 
 
 def _policy(own: Policy, line: CommandLine, layer: "Layer") -> Policy:
-    """The policy of settings under what options say; raises SettingsError."""
+    """Return the policy of settings under what options say; raises SettingsError."""
     policy = layer.policy
     for name, path in (("waivers", policy.waivers), ("baseline", policy.baseline)):
         is_written = name == "baseline" and line.writes_baseline

@@ -37,7 +37,7 @@ class Section(Record):
 
 
 def sections_of(line: CommandLine) -> Iterator[Section]:
-    """The run with what holds for all, then each file with what holds for it."""
+    """Return the run with what holds for all, then each file with what holds for it."""
     files = [one for one in line.files if not os.path.isdir(one)]
     keys = [key for key in KEYS if not files or key.scope == "run"]
     yield _section("the run", line, keys)
@@ -124,7 +124,7 @@ def _lines(places: Iterable[Place]) -> list[str]:
 
 
 def settings_text(sections: Iterable[Section], *, is_isolated: bool) -> str:
-    """The sections as people read them."""
+    """Return the sections as people read them."""
     blocks: list[str] = []
     for section in sections:
         files = ", extending ".join(section.files) or "no settings file"
@@ -150,7 +150,7 @@ def _written(value: Value | None) -> str:
 
 
 def settings_json(sections: Iterable[Section], *, is_isolated: bool) -> str:
-    """The sections as one document."""
+    """Return the sections as one document."""
     run, *files = (
         {
             "files": list(section.files),

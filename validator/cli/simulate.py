@@ -146,7 +146,7 @@ def _summary(fleet: Fleet, planting: Planting, out: str, manifest: str) -> str:
 
 
 def faults_text() -> str:
-    """All faults by area: what is wrong, what a plan may set, what finds it."""
+    """Return all faults by area: what is wrong, what a plan may set, what finds it."""
     from speccheck.validator.simulation.kit.corruption import (  # noqa: PLC0415
         SPOILS,
     )
@@ -237,7 +237,7 @@ def _empty(folder: str) -> None:
 
 
 def _written_before(folder: str) -> set[str]:
-    """The names of the files that a manifest says were written with it."""
+    """Return the names of the files that a manifest says were written with it."""
     try:
         with open(os.path.join(folder, MANIFEST), encoding="utf-8") as file:
             found = json.load(file)
@@ -302,7 +302,7 @@ def _opened(path: str, *, is_packed: bool) -> Generator[IO[bytes] | gzip.GzipFil
 
 
 def _made(order: Order) -> Iterator[tuple[Written, ...]]:
-    """What is written for each node, while a terminal is told how far it is."""
+    """Return what is written for each node, while a terminal is told how far it is."""
     total = order.fleet.nodes
     is_shown = order.tells and sys.stderr.isatty()
     made = nodes(order.fleet, order.planting, order.form)

@@ -125,7 +125,7 @@ def _files(folder: str) -> list[str]:
 
 
 def _written_before(folder: str) -> set[str]:
-    """The files that a manifest says were written with it, and itself."""
+    """Return the files that a manifest says were written with it, and itself."""
     path = os.path.join(folder, MANIFEST)
     try:
         with open(path, encoding="utf-8") as file:
@@ -161,7 +161,7 @@ class ResultTeller:
         self._edition = JudgedBy(edition.id, edition.sha256)
 
     def __call__(self, node: Mapping[str, Any]) -> str:
-        """The line of a node, without its end."""
+        """Return the line of a node, without its end."""
         launch = read_launch(node["launch"])
         situation = Situation(launch, launch.node or "", node["taken"])
         result = situation.result("usage", node["seconds"], "")._replace(
@@ -186,7 +186,7 @@ class ResultTeller:
         return result_line(told).rstrip()
 
     def _word(self, findings: Sequence[Finding]) -> str:
-        """The verdict with the counts of clauses, which stay where it stays."""
+        """Return the verdict with the counts of clauses, which stay where it stays."""
         counts = Counter(one.outcome for one in by_clause(findings))
         rows = {name: counts[name] for name in COUNTED}
         return f"{self._verdict(findings)} {json.dumps(rows)}"
@@ -201,7 +201,7 @@ def _failed(findings: Iterable[Finding]) -> Iterable[ResultFinding]:
 
 
 def _missing(findings: Iterable[Finding]) -> list[str]:
-    """What musts lack that could not be judged; the most wanted first."""
+    """Return what musts lack that could not be judged; the most wanted first."""
     found = Counter(
         leaf
         for one in findings

@@ -32,13 +32,13 @@ def take_snapshot(line: CommandLine) -> int:
 
 
 def out_file(line: CommandLine, name: str) -> str | None:
-    """The file of `--out`, of a node of that name; raises UsageError."""
+    """Return the file of `--out`, of a node of that name; raises UsageError."""
     path = line.text("out")
     return None if path is None else node_file("--out", path, name, ".json")
 
 
 def snapshot_text(content: dict[str, Any]) -> str:
-    """The text of a snapshot, as it is kept."""
+    """Return the text of a snapshot, as it is kept."""
     return json.dumps(content, indent=1) + "\n"
 
 
@@ -49,7 +49,7 @@ def snapshot_of(
     paths: Sequence[tuple[str, str]] = (),
     launch: Launch = _NOT_LAUNCHED,
 ) -> dict[str, Any]:
-    """A snapshot of this machine, or of its copied files; raises UsageError.
+    """Return a snapshot of this machine, or of its copied files; raises UsageError.
 
     Args:
         line: the command line.
@@ -97,7 +97,7 @@ def snapshot_of(
 
 
 def _record(line: CommandLine, root: str, *, keep: bool) -> tuple[str, ...]:
-    """What the probe of GPUs is told of the tape that is wanted, if one is."""
+    """Return what the probe of GPUs is told of the tape that is wanted, if one is."""
     from speccheck.probes.gpu import KEEP  # noqa: PLC0415 - no other command
 
     folder = line.text("record")
@@ -118,7 +118,7 @@ def _record(line: CommandLine, root: str, *, keep: bool) -> tuple[str, ...]:
 
 
 def seconds_of(text: str) -> float:
-    """The seconds of a budget, such as 10s; raises UsageError."""
+    """Return the seconds of a budget, such as 10s; raises UsageError."""
     try:
         seconds = float(text.removesuffix("s"))
     except ValueError:

@@ -25,7 +25,7 @@ class SettingsError(Exception):
 
 
 def shown(path: str) -> str:
-    """A path as reports call it: as seen from here, unless that is longer."""
+    """Return a path as reports call it: as seen from here, unless that is longer."""
     return min((os.path.relpath(path), path), key=len)
 
 
@@ -41,7 +41,7 @@ class SettingsFiles:
         self._loaded: dict[str, SettingsFile | None] = {}
 
     def above(self, folder: str) -> tuple[str, ...]:
-        """The settings files from a folder up to the top of its repository.
+        """Return the settings files from a folder up to the top of its repository.
 
         The closest comes first, and it alone gives values; locks of all others hold as
         well. Outside of a repository it goes up to the root of the file system.
@@ -63,7 +63,7 @@ class SettingsFiles:
         return found
 
     def load(self, path: str) -> "SettingsFile | None":
-        """What a file sets; None for a pyproject.toml that sets nothing of ours.
+        """Return what a file sets; None for a pyproject.toml that sets nothing of ours.
 
         Raises SettingsError.
         """
@@ -93,7 +93,7 @@ def _is_there(path: str) -> bool:
 
 
 def _mentions(path: str) -> bool:
-    """Whether a file of other tools may hold settings of this one."""
+    """Return whether a file of other tools may hold settings of this one."""
     if not os.path.isfile(path):
         return False
     try:
@@ -163,11 +163,11 @@ class RunSettings:
         return self._layer(self.origin_of(paths[0]), paths)
 
     def origin_of(self, path: str) -> Origin:
-        """The settings files that count for a file."""
+        """Return the settings files that count for a file."""
         return self.origin_in(os.path.dirname(path))
 
     def origin_in(self, folder: str) -> Origin:
-        """The settings files that count in a folder."""
+        """Return the settings files that count in a folder."""
         above = self._files.above(folder)
         if self._named is not None:
             return Origin(self._named, above)

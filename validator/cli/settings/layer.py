@@ -87,7 +87,7 @@ def _lay_over(
 
 
 def _extended(files: SettingsFiles, path: str) -> list[SettingsFile]:
-    """A file and those that it extends, itself first; raises SettingsError."""
+    """Return a file and those that it extends, itself first; raises SettingsError."""
     chain: list[SettingsFile] = []
     seen: list[str] = []
     at: Setting | None = None
@@ -105,7 +105,7 @@ def _extended(files: SettingsFiles, path: str) -> list[SettingsFile]:
 
 
 def _opened(files: SettingsFiles, path: str, at: Setting | None) -> SettingsFile:
-    """A settings file, which another one may name."""
+    """Return a settings file, which another one may name."""
     if at is not None and not os.path.isfile(path):
         is_folder = os.path.isdir(path)
         problem = "a folder: name the file in it" if is_folder else "no such file"
@@ -180,7 +180,7 @@ def layer_of(found: Resolved, patterns: Sequence[tuple[str, str]]) -> Layer:
 def _in_order(
     found: Resolved, patterns: Sequence[tuple[str, str]]
 ) -> Iterator[Setting]:
-    """The settings that are options, those that win over others after these."""
+    """Return the settings that are options, those that win over others after these."""
     settings = [one for several in found.values.values() for one in several]
     for one in settings:
         if one.path[0] != FACTS_FOR and one.key.option:
@@ -191,7 +191,7 @@ def _in_order(
 
 
 def _value(one: Setting) -> Value:
-    """A value as an option has it; a path is relative to the settings file."""
+    """Return a value as an option has it; a path is relative to the settings file."""
     if isinstance(one.value, tuple):
         is_output = one.path == ("output",)
         return [
@@ -280,5 +280,5 @@ def _level(setting: Setting) -> Level:
 
 
 def _path(settings: tuple[Setting, ...] | None) -> str | None:
-    """The path of a file that a setting names."""
+    """Return the path of a file that a setting names."""
     return str(_value(settings[-1])) if settings else None

@@ -63,7 +63,7 @@ class SettingsFile(Record):
 
 
 def load(path: str) -> SettingsFile | None:
-    """What a file sets; None for a pyproject.toml without a table for speccheck.
+    """Return what a file sets; None for a pyproject.toml without a table for speccheck.
 
     Raises SettingsError.
     """
@@ -222,7 +222,7 @@ class _Values:
         value: object = None,
         at: tuple[str, ...] | None = None,
     ) -> SettingsError:
-        """What is wrong with a value, or with its key."""
+        """Return what is wrong with a value, or with its key."""
         place = self._place(path if at is None else at, is_key=True)
         name = dotted((*self._prefix, *path))
         given = "" if value is None else f" = {_short(value)}"
