@@ -322,7 +322,7 @@ def _history(path: str) -> str:
 
 def keep_run(path: str, run: FleetRun, verdict: FleetVerdict) -> None:
     """Add the run to a history; raises UsageError where that is not possible."""
-    from speccheck.validator.fleet.history.database import (  # noqa: PLC0415 - SQLite  # noqa: PLC0415
+    from speccheck.validator.fleet.history.database import (  # noqa: PLC0415 - SQLite
         HistoryError,
         add_run,
     )
