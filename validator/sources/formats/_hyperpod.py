@@ -26,7 +26,7 @@ from speccheck.validator.sources.convert import (
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.documents.section_document import SectionDocument
 from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.formats._nemo1_run import state_cluster
+from speccheck.validator.sources.formats._nemo1 import state_cluster
 from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,

@@ -13,23 +13,21 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats import hf_trainer
-from speccheck.validator.sources.formats._flag_settings import (
+from speccheck.validator.sources.formats._overrides import (
     FlagDocument,
     Flags,
+    config_parent,
     flag_names,
     joined_keys,
     keyed_flags,
+    over_reference,
     program_and_arguments,
     read_flags,
+    read_over,
     stated_alone,
     with_hidden,
 )
-from speccheck.validator.sources.formats._hf_arguments import TRL_KEYS
-from speccheck.validator.sources.formats._overrides import (
-    config_parent,
-    over_reference,
-    read_over,
-)
+from speccheck.validator.sources.formats.hf_trainer import TRL_KEYS
 from speccheck.validator.sources.launching.launch_commands import (
     base_name,
     mentions_only,

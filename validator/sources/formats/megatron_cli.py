@@ -8,15 +8,13 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, StatedKey
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.sources.facts import Fact, FactSheet
-from speccheck.validator.sources.formats._megatron import LEAVES
-from speccheck.validator.sources.formats._megatron_arguments import (
-    given_elsewhere,
-    state_arguments,
-)
-from speccheck.validator.sources.formats._megatron_flags import (
+from speccheck.validator.sources.formats._megatron import (
+    LEAVES,
     Flag,
     flag_of_option,
+    given_elsewhere,
     refused_text,
+    state_arguments,
 )
 from speccheck.validator.sources.launching.containers import state_container
 from speccheck.validator.sources.launching.launch_commands import (

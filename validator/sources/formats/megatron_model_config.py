@@ -14,14 +14,12 @@ from speccheck.validator.evidence.stated_keys import InDocument, KeyedFile, Stat
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.formats._megatron_arguments import (
-    given_elsewhere,
-    state_arguments,
-)
-from speccheck.validator.sources.formats._megatron_flags import (
+from speccheck.validator.sources.formats._megatron import (
     Flag,
     Given,
+    given_elsewhere,
     refused_text,
+    state_arguments,
 )
 from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.launching.embedded_script import embedded_script

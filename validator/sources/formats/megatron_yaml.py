@@ -13,8 +13,7 @@ from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.convert import placeholder
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.formats._megatron_arguments import state_arguments
-from speccheck.validator.sources.formats._megatron_flags import Flag
+from speccheck.validator.sources.formats._megatron import Flag, state_arguments
 from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import section, texts_for_values
 from speccheck.validator.sources.reader import Reader, Reading

@@ -15,15 +15,14 @@ from collections.abc import Iterator, Mapping
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.sources.capture import Capture, Scalar
-from speccheck.validator.sources.formats import _run_log_keys as keys
-from speccheck.validator.sources.formats._printed import printed_reader
-from speccheck.validator.sources.formats._printed_lines import lines_of
+from speccheck.validator.sources.formats import _run_log as keys
+from speccheck.validator.sources.formats._printed import lines_of, printed_reader
 from speccheck.validator.sources.formats._run_log import (
     NO_LABELS,
     Event,
     RunLogText,
+    moment_of,
 )
-from speccheck.validator.sources.formats._run_log_times import moment_of
 
 FORMAT = "mllog"
 _MARK = ":::MLLOG"

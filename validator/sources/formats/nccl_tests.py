@@ -5,30 +5,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.value import Span
 from speccheck.validator.sources.capture import Capture
-from speccheck.validator.sources.formats._collective_runs import (
-    Leaves,
-    Point,
-    Told,
-    put_run,
-)
-from speccheck.validator.sources.formats._nccl_tests_collective import (
+from speccheck.validator.sources.formats._nccl_tests import (
+    TOOL,
+    Block,
+    Columns,
     Factor,
+    Log,
+    Row,
+    Table,
     alternatives,
     candidates,
     chosen,
     factor_of,
     passages,
+    points_of,
+    rank_leaves,
     ranks_of_all_reduce,
 )
-from speccheck.validator.sources.formats._nccl_tests_columns import (
-    Columns,
-    Row,
-    points_of,
+from speccheck.validator.sources.formats._printed import (
+    Leaves,
+    Line,
+    Point,
+    Told,
+    absent,
+    printed_reader,
+    put_run,
 )
-from speccheck.validator.sources.formats._nccl_tests_ranks import TOOL, rank_leaves
-from speccheck.validator.sources.formats._nccl_tests_tables import Block, Log, Table
-from speccheck.validator.sources.formats._printed import printed_reader
-from speccheck.validator.sources.formats._printed_lines import Line, absent
 
 _HEADS = lazy_pattern(
     r"#[ \t]*size[ \t]+count[ \t]+type[^\n]*[ \t]busbw"

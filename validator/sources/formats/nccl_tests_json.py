@@ -10,32 +10,32 @@ from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.capture import Capture, Found
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.formats._collective_runs import (
-    GIGA,
-    Leaves,
-    Point,
-    Told,
-    measured_point,
-    over,
-    put_run,
-    times,
-)
-from speccheck.validator.sources.formats._nccl_tests_collective import (
+from speccheck.validator.sources.formats._nccl_tests import (
+    IN,
+    OUT,
+    TOOL,
+    Rank,
     alternatives,
     candidates,
     chosen,
     factor_of,
+    library_version,
     passages,
     program_in,
-)
-from speccheck.validator.sources.formats._nccl_tests_columns import IN, OUT
-from speccheck.validator.sources.formats._nccl_tests_ranks import (
-    TOOL,
-    Rank,
     rank_leaves,
 )
-from speccheck.validator.sources.formats._nccl_tests_tables import library_version
-from speccheck.validator.sources.formats._printed_lines import absent, number_of
+from speccheck.validator.sources.formats._printed import (
+    GIGA,
+    Leaves,
+    Point,
+    Told,
+    absent,
+    measured_point,
+    number_of,
+    over,
+    put_run,
+    times,
+)
 from speccheck.validator.sources.measured import measurement_reading
 from speccheck.validator.sources.reader import Reader, Reading
 

@@ -21,11 +21,9 @@ from speccheck.validator.sources.formats._nemo1 import (
     is_evaluation,
     is_megatron,
     is_recipe,
-    state_model,
-)
-from speccheck.validator.sources.formats._nemo1_run import (
     state_cluster,
     state_experiment,
+    state_model,
     state_precision,
     state_training,
 )

@@ -10,21 +10,19 @@ import re
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.sources.capture import Capture, Found
-from speccheck.validator.sources.formats._collective_runs import (
+from speccheck.validator.sources.formats._printed import (
     Leaves,
+    Line,
     Point,
     Told,
-    measured_point,
-    over,
-    put_run,
-    times,
-)
-from speccheck.validator.sources.formats._printed import printed_reader
-from speccheck.validator.sources.formats._printed_lines import (
-    Line,
     absent,
     finite,
     lines_of,
+    measured_point,
+    over,
+    printed_reader,
+    put_run,
+    times,
 )
 
 TOOL = "osu"

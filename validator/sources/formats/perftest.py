@@ -14,13 +14,14 @@ from speccheck.validator.evidence.measurement.transfer import RdmaTransfer
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Span
 from speccheck.validator.sources.capture import Capture, Found, Scalar
-from speccheck.validator.sources.formats._collective_runs import over, times
-from speccheck.validator.sources.formats._printed import printed_reader
-from speccheck.validator.sources.formats._printed_lines import (
+from speccheck.validator.sources.formats._printed import (
     Line,
     absent,
     finite,
     lines_of,
+    over,
+    printed_reader,
+    times,
 )
 
 TOOL = "perftest"

@@ -20,16 +20,17 @@ from speccheck.validator.evidence.value import Span
 from speccheck.validator.sources.capture import Capture, Found, Scalar, Where
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.formats._collective_runs import (
+from speccheck.validator.sources.formats._printed import (
     GIGA,
     Leaves,
     Told,
+    absent,
     measured_point,
+    number_of,
     over,
     put_run,
     times,
 )
-from speccheck.validator.sources.formats._printed_lines import absent, number_of
 from speccheck.validator.sources.measured import measurement_reading
 from speccheck.validator.sources.reader import CaptureReader, Reader, Reading
 from speccheck.validator.sources.source import Source

@@ -16,7 +16,7 @@ from speccheck.validator.sources.convert import (
 )
 from speccheck.validator.sources.facts import Fact, FactSheet
 from speccheck.validator.sources.formats._huggingface import SHARDING_STAGES
-from speccheck.validator.sources.formats._slurm import tasks_per_node
+from speccheck.validator.sources.formats.slurm import tasks_per_node
 from speccheck.validator.sources.launching.containers import state_container
 from speccheck.validator.sources.launching.launch_commands import (
     ACCELERATE,

@@ -14,21 +14,19 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats import torchtitan
-from speccheck.validator.sources.formats._flag_settings import (
+from speccheck.validator.sources.formats._overrides import (
     FlagDocument,
     Flags,
-    joined_keys,
-    keyed_flags,
-    program_and_arguments,
-    read_flags,
-    stated_alone,
-    with_hidden,
-)
-from speccheck.validator.sources.formats._overrides import (
     Override,
     config_parent,
+    joined_keys,
+    keyed_flags,
     over_reference,
+    program_and_arguments,
+    read_flags,
     read_over,
+    stated_alone,
+    with_hidden,
 )
 from speccheck.validator.sources.launching.launch_commands import mentions_only
 from speccheck.validator.sources.launching.script_options import (
