@@ -332,9 +332,7 @@ LEAVES: Mapping[str, Leaf] = {
 # Defaults that the key table settles for every tabulated version.
 TABULATED = (
     TabulatedDefault(
-        "--tensor-model-parallel-size",
-        "parallelism.tensor_parallel_size",
-        integer_text,
+        "--tensor-model-parallel-size", "parallelism.tensor_parallel_size", integer_text
     ),
     TabulatedDefault(
         "--pipeline-model-parallel-size",
@@ -495,10 +493,7 @@ def _choose_recompute(sheet: FactSheet, given: Given) -> None:
     ):
         note = "--activations-checkpoint-method recomputes whole layers"
         sheet.derive(
-            leaf,
-            "full",
-            note,
-            *_places(given, "--activations-checkpoint-method"),
+            leaf, "full", note, *_places(given, "--activations-checkpoint-method")
         )
     _complete_recompute(sheet, given)
 

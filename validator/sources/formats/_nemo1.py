@@ -147,10 +147,7 @@ _NO_PARALLELISM = fixed_defaults(
 # A model restored from a checkpoint takes what is not set from there.
 _NEW_MODEL = fixed_defaults(
     "not set: 1",
-    {
-        "parallelism.context_parallel_size": 1,
-        "parallelism.expert_parallel_size": 1,
-    },
+    {"parallelism.context_parallel_size": 1, "parallelism.expert_parallel_size": 1},
 )
 _CALLBACK = "checkpoint_callback_params"
 _SINKS = {

@@ -321,11 +321,7 @@ def told_text(text: str) -> str:
 
 
 def _metric_leaves(
-    names: MetricNames,
-    name: str,
-    labels: Labels,
-    series: _Series,
-    meaning: Meaning,
+    names: MetricNames, name: str, labels: Labels, series: _Series, meaning: Meaning
 ) -> dict[str, Found]:
     leaves: dict[str, Found] = {"written": told_text(name)}
     alias = meaning.alias

@@ -91,10 +91,7 @@ def _offload(value: object) -> object:
 
 _FIELDS: Fields = {
     "micro_batch_size": ("batch.micro_batch_size", integer_text),
-    "gradient_accumulation_steps": (
-        "batch.gradient_accumulation_steps",
-        integer_text,
-    ),
+    "gradient_accumulation_steps": ("batch.gradient_accumulation_steps", integer_text),
     "sequence_len": ("batch.sequence_length", integer_text),
     "sample_packing": ("batch.packing", boolean),
     "fp16": ("precision.fp16", boolean),

@@ -205,20 +205,20 @@ _FIELDS: Fields = {
         },
     },
     "activation_checkpointing": {
-        "cpu_checkpointing": ("memory.activation_offload", boolean),
+        "cpu_checkpointing": ("memory.activation_offload", boolean)
     },
     "optimizer": {
         "params": {
             "lr": ("optimizer.learning_rate", number),
             "weight_decay": ("optimizer.weight_decay", number),
             "freeze_step": ("communication.compression_warmup_steps", integer),
-        },
+        }
     },
     "scheduler": {
         "params": {
             "warmup_num_steps": ("optimizer.warmup_steps", integer),
             "total_num_steps": ("optimizer.decay_steps", integer),
-        },
+        }
     },
     "tensor_parallel": {
         "autotp_size": ("parallelism.tensor_parallel_size", _tensor_parallel),

@@ -27,12 +27,7 @@ _NAMES = {
         "ffn_hidden_size",
         "d_ff",
     ),
-    "model.attention_heads": (
-        "num_attention_heads",
-        "n_head",
-        "num_heads",
-        "n_heads",
-    ),
+    "model.attention_heads": ("num_attention_heads", "n_head", "num_heads", "n_heads"),
     "model.key_value_heads": ("num_key_value_heads", "num_kv_heads", "n_head_kv"),
     "model.head_dimension": ("head_dim", "d_kv"),
     "model.vocabulary_size": ("vocab_size",),

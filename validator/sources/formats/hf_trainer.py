@@ -162,17 +162,11 @@ _FEWEST_COMMON_KEYS = 3
 _MS_SWIFT_KEYS = frozenset({"tuner_type", "train_type", "attn_impl", "use_ray"})
 _FIELDS: Fields = {
     "per_device_train_batch_size": ("batch.micro_batch_size", integer_text),
-    "gradient_accumulation_steps": (
-        "batch.gradient_accumulation_steps",
-        integer_text,
-    ),
+    "gradient_accumulation_steps": ("batch.gradient_accumulation_steps", integer_text),
     "accelerator_config": {
         "gradient_accumulation_kwargs": {
-            "sync_each_batch": (
-                "communication.reduces_each_micro_batch",
-                boolean,
-            ),
-        },
+            "sync_each_batch": ("communication.reduces_each_micro_batch", boolean)
+        }
     },
     "max_seq_length": ("batch.sequence_length", integer_text),
     "max_length": ("batch.sequence_length", integer_text),

@@ -19,12 +19,7 @@ from speccheck.validator.sources.source import Source
 _ADAPTER = lazy_pattern(r"CA '([\w.-]+)'$")
 _PORT = lazy_pattern(r"Port (\d{1,4}):$")
 # As sysfs names the states (kernel drivers/infiniband/core/sysfs.c, state_show).
-_STATES = {
-    "down": "DOWN",
-    "initializing": "INIT",
-    "armed": "ARMED",
-    "active": "ACTIVE",
-}
+_STATES = {"down": "DOWN", "initializing": "INIT", "armed": "ARMED", "active": "ACTIVE"}
 
 
 def _guid(text: str) -> Found:

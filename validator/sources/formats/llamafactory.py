@@ -69,10 +69,7 @@ _TRAINING_FIELDS: Fields = {
     **_MODEL_FIELDS,
     # TrainingArguments, as the Trainer has them
     "per_device_train_batch_size": ("batch.micro_batch_size", integer_text),
-    "gradient_accumulation_steps": (
-        "batch.gradient_accumulation_steps",
-        integer_text,
-    ),
+    "gradient_accumulation_steps": ("batch.gradient_accumulation_steps", integer_text),
     "bf16": ("precision.bf16", boolean),
     "fp16": ("precision.fp16", boolean),
     "tf32": ("precision.tf32", boolean),
@@ -246,9 +243,7 @@ def read(document: Document) -> Reading:
         *texts_for_values(keyed.keys, keyed.catalogue, _in_quotes(document)),
     )
     return Reading(
-        sheet,
-        keyed._replace(loaded_as=loaded_as),
-        references=_references(sheet, data),
+        sheet, keyed._replace(loaded_as=loaded_as), references=_references(sheet, data)
     )
 
 

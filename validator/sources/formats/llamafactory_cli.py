@@ -27,12 +27,7 @@ from speccheck.validator.sources.launching.script_options import (
     unresolved,
     word_place,
 )
-from speccheck.validator.sources.reader import (
-    Reader,
-    Reading,
-    Reference,
-    ScriptReader,
-)
+from speccheck.validator.sources.reader import Reader, Reading, Reference, ScriptReader
 from speccheck.validator.sources.registry import Readers
 from speccheck.validator.sources.scripts.shell import Command, Word
 from speccheck.validator.sources.source import Source

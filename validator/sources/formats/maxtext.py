@@ -145,8 +145,7 @@ _MODEL_FOLDERS = ("models", "../models", "../../models")
 _ENABLED = "enable_checkpointing"
 _INTERVAL = "checkpoint.interval_steps"
 _ALWAYS = fixed_defaults(
-    "MaxText runs on JAX",
-    {"run.uses_torch": False, "model.family": "transformer"},
+    "MaxText runs on JAX", {"run.uses_torch": False, "model.family": "transformer"}
 )
 _OF_A_RUN = fixed_defaults(
     "MaxText has no other way",
@@ -507,16 +506,8 @@ _DEFAULTS = tuple(
         ("dtype", "precision.compute_dtype", _DTYPE),
         ("weight_dtype", "precision.parameter_dtype", _DTYPE),
         ("remat_policy", "memory.recompute_mode", _recompute),
-        (
-            "optimizer_memory_host_offload",
-            "memory.optimizer_offload_device",
-            _cpu,
-        ),
-        (
-            "parameter_memory_host_offload",
-            "memory.parameter_offload_device",
-            _cpu,
-        ),
+        ("optimizer_memory_host_offload", "memory.optimizer_offload_device", _cpu),
+        ("parameter_memory_host_offload", "memory.parameter_offload_device", _cpu),
         ("opt_type", "optimizer.name_of_optimizer", lower_text),
         ("adam_b1", "optimizer.beta1", number),
         ("adam_b2", "optimizer.beta2", number),
@@ -786,11 +777,5 @@ def _state_quantization(sheet: FactSheet, value: object) -> None:
 
 
 READER = Reader(
-    _FORMAT,
-    "config",
-    detect,
-    read,
-    keys=_KEYS,
-    interpolates=True,
-    parents=parents,
+    _FORMAT, "config", detect, read, keys=_KEYS, interpolates=True, parents=parents
 )

@@ -100,10 +100,7 @@ _MODEL: Fields = {
     "virtual_pipeline_model_parallel_size": ("parallelism.virtual_stages", integer),
     "context_parallel_size": ("parallelism.context_parallel_size", integer),
     "expert_model_parallel_size": ("parallelism.expert_parallel_size", integer),
-    "expert_tensor_parallel_size": (
-        "parallelism.expert_tensor_parallel_size",
-        integer,
-    ),
+    "expert_tensor_parallel_size": ("parallelism.expert_tensor_parallel_size", integer),
     "sequence_parallel": ("parallelism.sequence_parallel", boolean),
     "seq_length": ("batch.sequence_length", integer),
     "num_layers": ("model.layers", integer),

@@ -222,9 +222,7 @@ _DEFAULTS = (
         "model.ddp_bucket_cap_mb", "communication.gradient_bucket_bytes", mebibytes
     ),
     TabulatedDefault(
-        "logging.iteration_step_info_interval",
-        "telemetry.log_interval_steps",
-        integer,
+        "logging.iteration_step_info_interval", "telemetry.log_interval_steps", integer
     ),
 )
 

@@ -593,11 +593,5 @@ def _adapter(sheet: FactSheet, block: _Settings, at: KeyPath) -> None:
 
 
 READER = Reader(
-    _FORMAT,
-    "config",
-    detect,
-    read,
-    keys=_SECTIONS,
-    interpolates=True,
-    parents=parents,
+    _FORMAT, "config", detect, read, keys=_SECTIONS, interpolates=True, parents=parents
 )

@@ -384,27 +384,15 @@ _SIMPLE: tuple[tuple[str, tuple[str, ...], Convert], ...] = (
     ),
     ("temperature_celsius", ("temperature/gpu_temp",), whole),
     ("temperature_margin_celsius", ("temperature/gpu_temp_tlimit",), whole),
-    (
-        "temperature_slowdown_celsius",
-        ("temperature/gpu_temp_slow_threshold",),
-        whole,
-    ),
-    (
-        "temperature_shutdown_celsius",
-        ("temperature/gpu_temp_max_threshold",),
-        whole,
-    ),
+    ("temperature_slowdown_celsius", ("temperature/gpu_temp_slow_threshold",), whole),
+    ("temperature_shutdown_celsius", ("temperature/gpu_temp_max_threshold",), whole),
     ("memory_temperature_celsius", ("temperature/memory_temp",), whole),
     (
         "memory_temperature_maximum_celsius",
         ("temperature/gpu_temp_max_mem_threshold",),
         whole,
     ),
-    (
-        "pcie_generation",
-        ("pci/pci_gpu_link_info/pcie_gen/current_link_gen",),
-        whole,
-    ),
+    ("pcie_generation", ("pci/pci_gpu_link_info/pcie_gen/current_link_gen",), whole),
     (
         "pcie_generation_maximum",
         ("pci/pci_gpu_link_info/pcie_gen/max_link_gen",),
@@ -415,11 +403,7 @@ _SIMPLE: tuple[tuple[str, tuple[str, ...], Convert], ...] = (
         ("pci/pci_gpu_link_info/pcie_gen/max_device_link_gen",),
         whole,
     ),
-    (
-        "pcie_width",
-        ("pci/pci_gpu_link_info/link_widths/current_link_width",),
-        _lanes,
-    ),
+    ("pcie_width", ("pci/pci_gpu_link_info/link_widths/current_link_width",), _lanes),
     (
         "pcie_width_maximum",
         ("pci/pci_gpu_link_info/link_widths/max_link_width",),
@@ -441,10 +425,7 @@ _SIMPLE: tuple[tuple[str, tuple[str, ...], Convert], ...] = (
 def _sums(since: str) -> dict[str, tuple[tuple[str, ...], ...]]:
     unit = f"ecc_errors/{since}"
     dram = f"{unit}/dram_uncorrectable"
-    sram = (
-        f"{unit}/sram_uncorrectable_parity",
-        f"{unit}/sram_uncorrectable_secded",
-    )
+    sram = (f"{unit}/sram_uncorrectable_parity", f"{unit}/sram_uncorrectable_secded")
     sram_before = (f"{unit}/sram_uncorrectable",)  # drivers before 535
     corrected = f"{unit}/sram_correctable", f"{unit}/dram_correctable"
     return {

@@ -243,10 +243,7 @@ def _lists(group: _Group, rows: list[_Row]) -> Mapping[str, Found]:
 
 
 _COUNTS = {"#bytes": "size_bytes", "#iterations": "iterations"}
-_SPEEDS = {
-    "BW peak": "peak_bytes_per_second",
-    "BW average": "average_bytes_per_second",
-}
+_SPEEDS = {"BW peak": "peak_bytes_per_second", "BW average": "average_bytes_per_second"}
 _WAITS = {"t_typical": "typical_seconds", "99% percentile": "p99_seconds"}
 
 READER = printed_reader(TOOL, TOOL, _detect)

@@ -131,10 +131,7 @@ def _column(name: str) -> tuple[str, str]:
 
 
 def _put_row(
-    log: RunLogText,
-    columns: Sequence[tuple[str, str]],
-    row: Sequence[str],
-    line: int,
+    log: RunLogText, columns: Sequence[tuple[str, str]], row: Sequence[str], line: int
 ) -> None:
     record = {
         name: value.strip()

@@ -52,12 +52,7 @@ _PRODUCT = lazy_pattern(
     r"(?::(\d{1,9}))?",
     re.IGNORECASE,
 )
-_TYPES = {
-    "fp64": "float64",
-    "tf32": "tfloat32",
-    "bf16": "bfloat16",
-    "fp16": "float16",
-}
+_TYPES = {"fp64": "float64", "tf32": "tfloat32", "bf16": "bfloat16", "fp16": "float16"}
 _COLLECTIVES = {
     "allreduce": "all_reduce",
     "allgather": "all_gather",
@@ -66,10 +61,7 @@ _COLLECTIVES = {
     "reduce": "reduce",
     "reducescatter": "reduce_scatter",
 }
-_DIRECTIONS = {
-    "h2d": "host_to_device",
-    "d2h": "device_to_host",
-}
+_DIRECTIONS = {"h2d": "host_to_device", "d2h": "device_to_host"}
 # What a summary has of each node, and of what is read here.
 _KEYS = ("nccl-bw", "rccl-bw", "ib-loopback", "mem-bw", "gemm-flops")
 Json = Mapping[object, object]

@@ -170,10 +170,7 @@ _DEGREES: Fields = {
         "parallelism.layers_per_virtual_stage",
         integer,
     ),
-    "enable_async_tensor_parallel": (
-        "communication.overlap_tensor_parallel",
-        boolean,
-    ),
+    "enable_async_tensor_parallel": ("communication.overlap_tensor_parallel", boolean),
 }
 _FIELDS: Fields = {
     "parallelism": _DEGREES,
@@ -268,11 +265,7 @@ _DEFAULTS = tuple(
         ("training.max_norm", "optimizer.clip_norm", number),
         ("training.dtype", "precision.parameter_dtype", _DTYPE),
         ("training.mixed_precision_param", "precision.compute_dtype", _DTYPE),
-        (
-            "training.mixed_precision_reduce",
-            "precision.gradient_reduce_dtype",
-            _DTYPE,
-        ),
+        ("training.mixed_precision_reduce", "precision.gradient_reduce_dtype", _DTYPE),
         ("training.dataloader.num_workers", "data.workers", integer),
         ("activation_checkpoint.mode", "memory.recompute_mode", _RECOMPUTE),
         ("compile.enable", "kernels.compiled", boolean),

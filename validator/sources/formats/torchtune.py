@@ -12,13 +12,7 @@ from collections.abc import Mapping
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
-    Unusable,
-    boolean,
-    integer,
-    number,
-    text,
-)
+from speccheck.validator.sources.convert import Unusable, boolean, integer, number, text
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.keyed import keyed_file
@@ -236,7 +230,7 @@ _MODEL: Fields = {
         "num_kv_heads": ("model.key_value_heads", integer),
         "num_layers": ("model.layers", integer),
         "vocab_size": ("model.vocabulary_size", integer),
-    },
+    }
 }
 _ALWAYS = fixed_defaults("torchtune runs on PyTorch", {"run.uses_torch": True})
 _BETAS = ("optimizer.beta1", "optimizer.beta2")

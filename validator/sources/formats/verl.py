@@ -291,7 +291,7 @@ _SHARDED: Fields = {
                 },
             },
         },
-    },
+    }
 }
 _TRANSFORMER: Fields = {
     "attention_backend": ("kernels.attention_backend", attention),
