@@ -6,11 +6,9 @@ allenai/OLMo scripts/train.py, olmo/train.py, olmo/config.py, olmo/model.py and
 olmo/data/iterable_dataset.py, at 0.2.5 to 59a53e3.
 """
 
-from collections.abc import Mapping
 from math import ceil
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
-from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.convert import (
     Unusable,
     boolean,
@@ -25,22 +23,19 @@ from speccheck.validator.sources.convert import (
 )
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.formats._config import ONE_OF_EACH, Config, defaults_of
 from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
     TabulatedDefault,
     add_defaults,
     apply,
-    derive_switch,
     fixed_defaults,
-    put,
-    put_numbers,
     section,
     tabulated_defaults,
 )
 from speccheck.validator.sources.reader import Reader, Reading
 
-_Settings = Mapping[str, object]
 _PRECISIONS = {"amp_bf16": "bf16", "amp_fp16": "fp16", "fp32": "fp32"}
 _STAGES = {
     "full_shard": 3,
@@ -51,6 +46,8 @@ _STAGES = {
 }
 _HYBRID = frozenset({"hybrid_shard", "_hybrid_shard_zero2"})
 _GATED = "swiglu"
+# Any other word recomputes a part of the layers.
+_RECOMPUTE = {"false": "none", "true": "full", "whole_layer": "full"}
 _FORMAT = "olmo"
 _TOP_SIGNS = frozenset(
     {
@@ -127,21 +124,20 @@ _FIELDS: Fields = {
 _DEFAULTS = (
     TabulatedDefault("restore_dataloader", "data.resumable", boolean),
     TabulatedDefault("console_log_interval", "telemetry.log_interval_steps", _kept),
-    TabulatedDefault("data.num_workers", "data.workers", integer_text),
-    TabulatedDefault("data.pin_memory", "data.pin_memory", boolean),
-    TabulatedDefault("data.persistent_workers", "data.persistent_workers", boolean),
-    TabulatedDefault("data.drop_last", "data.drop_last", boolean),
-    TabulatedDefault("model.flash_attention", "kernels.attention_backend", _ATTENTION),
-    TabulatedDefault("model.weight_tying", "model.tied_embeddings", boolean),
+    *defaults_of(
+        _FIELDS,
+        "data.num_workers",
+        "data.pin_memory",
+        "data.persistent_workers",
+        "data.drop_last",
+        "model.flash_attention",
+        "model.weight_tying",
+    ),
 )
 _FIXED = fixed_defaults(
     "OLMo has no other way",
     {
-        "parallelism.tensor_parallel_size": 1,
-        "parallelism.pipeline_parallel_size": 1,
-        "parallelism.context_parallel_size": 1,
-        "parallelism.ulysses_size": 1,
-        "parallelism.expert_parallel_size": 1,
+        **ONE_OF_EACH,
         "batch.mode": "fixed",
         # split_batch takes a smaller last micro-batch (olmo/train.py)
         "batch.uneven_micro_batches": True,
@@ -181,7 +177,7 @@ def read(document: Document) -> Reading:
     data = section(document.data)
     apply(sheet, data, _FIELDS)
     sheet.derive("run.framework", "olmo", "OLMo's settings", ())
-    _state_job(sheet, data)
+    _state_job(Config(sheet, data))
     add_defaults(sheet, tabulated_defaults(_FORMAT, _DEFAULTS))
     add_defaults(sheet, _FIXED)
     catalogue = keys_of_format(_FORMAT)
@@ -190,239 +186,194 @@ def read(document: Document) -> Reading:
     )
 
 
-def _state_job(sheet: FactSheet, data: _Settings) -> None:
+def _state_job(config: Config) -> None:
     """State what follows from several settings, after the fields."""
-    _sharding(sheet, data)
-    _precision(sheet, data)
-    _recompute(sheet, data)
-    _model(sheet, section(data, "model"))
-    _optimizer(sheet, data)
-    _length(sheet, data)
-    _checkpoints(sheet, data)
-    _start(sheet, data)
-    _telemetry(sheet, data)
+    _sharding(config)
+    _precision(config)
+    _recompute(config)
+    _model(config.section("model"))
+    _optimizer(config)
+    _length(config)
+    _checkpoints(config)
+    _start(config)
+    _telemetry(config)
 
 
-def _whole(value: object) -> int | None:
-    found = integer_text(value)
-    return found if isinstance(found, int) else None
-
-
-def _sharding(sheet: FactSheet, data: _Settings) -> None:
-    """FSDP shards fully unless told otherwise; up to 0.3 there was nothing else."""
+def _sharding(config: Config) -> None:
+    """FSDP shards fully unless set otherwise; up to 0.3 there was nothing else."""
     stage, engine = "parallelism.sharding_stage", "parallelism.engine"
-    strategy = lower_text(data.get("distributed_strategy") or "fsdp")
-    at: KeyPath = ("distributed_strategy",)
-    if strategy in {"ddp", "single"}:
-        sheet.derive(stage, 0, f"{strategy} shards nothing", at)
-        if strategy == "ddp":
-            sheet.derive(engine, "ddp", "distributed_strategy: ddp", at)
-            _sync(sheet, section(data, "ddp").get("grad_sync_mode"))
-        return
+    key = "distributed_strategy"
+    strategy = lower_text(config.get(key) or "fsdp")
     if isinstance(strategy, Unusable):
-        sheet.unusable(engine, strategy.reason, at)
-        return
-    if strategy != "fsdp":
-        return
-    if data.get("distributed_strategy") is None:
-        sheet.default(engine, "fsdp1", "distributed_strategy is not set")
-    else:
-        sheet.derive(engine, "fsdp1", "distributed_strategy: fsdp", at)
-    _fsdp(sheet, section(data, "fsdp"))
+        config.unusable(engine, strategy.reason, key)
+    elif strategy in {"ddp", "single"}:
+        config.derive(stage, 0, f"{strategy} shards nothing", key)
+        if strategy == "ddp":
+            config.derive(engine, "ddp", f"{key}: ddp", key)
+            _sync(config)
+    elif strategy == "fsdp":
+        if config.get(key) is None:
+            config.default(engine, "fsdp1", f"{key} is not set")
+        else:
+            config.derive(engine, "fsdp1", f"{key}: fsdp", key)
+        _fsdp(config)
 
 
-def _sync(sheet: FactSheet, mode: object) -> None:
-    """DDP reduces with the last micro-batch of a step unless told otherwise."""
-    leaf = "communication.reduces_each_micro_batch"
-    if mode is None:
-        sheet.default(leaf, value=False, note="ddp.grad_sync_mode is not set: batch")
-    else:
-        convert = one_of({"batch": False, "micro_batch": True})
-        put(sheet, leaf, convert(mode), ("ddp", "grad_sync_mode"))
+def _sync(config: Config) -> None:
+    """DDP reduces with the last micro-batch of a step unless set otherwise."""
+    leaf, key = "communication.reduces_each_micro_batch", "ddp.grad_sync_mode"
+    config.put(leaf, key, one_of({"batch": False, "micro_batch": True}))
+    if config.get(key) is None:
+        config.default(leaf, value=False, note=f"{key} is not set: batch")
 
 
-def _fsdp(sheet: FactSheet, block: _Settings) -> None:
-    stage = "parallelism.sharding_stage"
-    stated = block.get("sharding_strategy")
-    at: KeyPath = ("fsdp", "sharding_strategy")
+def _fsdp(config: Config) -> None:
+    stage, key = "parallelism.sharding_stage", "fsdp.sharding_strategy"
+    stated = config.get(key)
     if stated is None:
-        sheet.default(stage, 3, "fsdp.sharding_strategy is not set: FULL_SHARD")
+        config.default(stage, 3, f"{key} is not set: FULL_SHARD")
         return
     word = lower_text(stated)
     if isinstance(word, Unusable):
-        sheet.unusable(stage, word.reason, at)
+        config.unusable(stage, word.reason, key)
         return
     name = str(word).removeprefix("shardingstrategy.")
     if name not in _STAGES:
-        sheet.unusable(stage, f"{stated!r:.60} is no sharding strategy", at)
+        config.unusable(stage, f"{stated!r:.60} is no sharding strategy", key)
         return
-    sheet.state(stage, _STAGES[name], at)
-    key = "hybrid_sharding_num_model_replicas"
+    config.state(stage, _STAGES[name], key)
     # The key is read for hybrid strategies alone (scripts/train.py).
-    if name in _HYBRID and block.get(key) is not None:
-        replicas = integer_text(block[key])
-        put(sheet, "parallelism.replicate_size", replicas, ("fsdp", key))
+    if name in _HYBRID:
+        replicas = "fsdp.hybrid_sharding_num_model_replicas"
+        config.put("parallelism.replicate_size", replicas, integer_text)
 
 
-def _precision(sheet: FactSheet, data: _Settings) -> None:
+def _precision(config: Config) -> None:
     """Autocast; FSDP reduces gradients in the type of autocast unless `mixed`."""
-    stated = data.get("precision")
-    at: KeyPath = ("precision",)
+    key = "precision"
+    stated = config.get(key)
     if stated is None:
         return
-    word = lower_text(stated)
-    dtype = _PRECISIONS.get(word) if isinstance(word, str) else None
+    word = config.word(key) or ""
+    dtype = _PRECISIONS.get(word)
     if dtype is None:
         reason = f"{stated!r:.60} is none of {', '.join(_PRECISIONS)}"
         missing = placeholder(stated) or Unusable(reason)
-        sheet.unusable("precision.compute_dtype", missing.reason, at)
+        config.unusable("precision.compute_dtype", missing.reason, key)
         return
-    sheet.state("precision.compute_dtype", dtype, at)
-    note = f"precision: {word}"
-    derive_switch(sheet, "precision.bf16", note, at, is_on=dtype == "bf16")
-    derive_switch(sheet, "precision.fp16", note, at, is_on=dtype == "fp16")
-    sheet.default("precision.parameter_dtype", "fp32", "autocast keeps fp32 weights")
-    _reduction(sheet, data, dtype)
-
-
-def _reduction(sheet: FactSheet, data: _Settings, dtype: str) -> None:
-    leaf = "precision.gradient_reduce_dtype"
-    strategy = lower_text(data.get("distributed_strategy") or "fsdp")
+    config.state("precision.compute_dtype", dtype, key)
+    for name in ("bf16", "fp16"):
+        config.turn(f"precision.{name}", f"{key}: {word}", key, is_on=dtype == name)
+    config.default("precision.parameter_dtype", "fp32", "autocast keeps fp32 weights")
+    leaf, key = "precision.gradient_reduce_dtype", "fsdp.precision"
+    strategy = lower_text(config.get("distributed_strategy") or "fsdp")
     if strategy == "ddp":
-        sheet.default(leaf, "fp32", "ddp reduces in the type of the weights")
-    if strategy != "fsdp":
-        return
-    stated = section(data, "fsdp").get("precision")
-    at: KeyPath = ("fsdp", "precision")
-    if stated == "mixed":
-        sheet.derive(leaf, "fp32", "mixed reduces in fp32", at)
-    elif stated == "pure":
-        sheet.derive(leaf, dtype, f"pure reduces in {dtype}", at)
-    elif "precision" not in section(data, "fsdp"):
-        note = f"fsdp.precision is not set: pure, which reduces in {dtype}"
-        sheet.default(leaf, dtype, note)
+        config.default(leaf, "fp32", "ddp reduces in the type of the weights")
+    elif strategy == "fsdp" and key not in config:
+        note = f"{key} is not set: pure, which reduces in {dtype}"
+        config.default(leaf, dtype, note)
+    elif strategy == "fsdp":
+        mode = config.get(key)
+        config.first(
+            leaf,
+            (mode == "mixed", "fp32", "mixed reduces in fp32", key),
+            (mode == "pure", dtype, f"pure reduces in {dtype}", key),
+        )
 
 
-def _recompute(sheet: FactSheet, data: _Settings) -> None:
+def _mode(value: object) -> object:
     """Old files state a switch; true is `whole_layer` (update_legacy_settings)."""
-    leaf = "memory.recompute_mode"
-    stated = data.get("activation_checkpointing")
-    at: KeyPath = ("activation_checkpointing",)
-    if stated is None:
-        sheet.default(leaf, "none", "activation_checkpointing is not set")
-        return
-    word = lower_text(stated)
+    word = lower_text(value)
     if isinstance(word, Unusable):
-        sheet.unusable(leaf, word.reason, at)
-    elif word == "false":
-        sheet.state(leaf, "none", at)
-    else:
-        is_full = word in {"true", "whole_layer"}
-        sheet.state(leaf, "full" if is_full else "selective", at)
+        return word
+    return _RECOMPUTE.get(str(word), "selective")
 
 
-def _model(sheet: FactSheet, model: _Settings) -> None:
+def _recompute(config: Config) -> None:
+    leaf, key = "memory.recompute_mode", "activation_checkpointing"
+    config.put(leaf, key, _mode)
+    if config.get(key) is None:
+        config.default(leaf, "none", f"{key} is not set")
+
+
+def _model(model: Config) -> None:
     """Sizes as the layers have them: SwiGLU halves the hidden size of the MLP."""
-    hidden = _whole(model.get("d_model"))
     activation = lower_text(model.get("activation_type") or _GATED)
     if isinstance(activation, str):
-        at: KeyPath = ("model", "activation_type")
         is_gated = activation == _GATED
         if "activation_type" in model:
-            note = f"activation_type: {activation}"
-            leaf = "model.gated_feed_forward"
-            derive_switch(sheet, leaf, note, at, is_on=is_gated)
-        _feed_forward(sheet, model, hidden, halves=is_gated)
-    heads = _whole(model.get("n_heads"))
-    leaf = "model.key_value_heads"
+            leaf, key = "model.gated_feed_forward", "activation_type"
+            model.turn(leaf, f"{key}: {activation}", key, is_on=is_gated)
+        _feed_forward(model, halves=is_gated)
+    heads = model.whole("n_heads")
     if model.get("n_kv_heads") is None and heads:
-        at = ("model", "n_heads")
-        if boolean(model.get("multi_query_attention")) is True:
-            sheet.derive(leaf, 1, "multi_query_attention: true", at)
-        else:
-            sheet.derive(leaf, heads, "one for each head", at)
+        is_one = model.switch("multi_query_attention") is True
+        model.first(
+            "model.key_value_heads",
+            (is_one, 1, "multi_query_attention: true", "n_heads"),
+            (True, heads, "one for each head", "n_heads"),
+        )
     key = "embedding_size" if model.get("embedding_size") is not None else "vocab_size"
-    if model.get(key) is not None:
-        size = integer_text(model[key])
-        put(sheet, "model.vocabulary_size", size, ("model", key))
-    if model.get("max_sequence_length") is not None:
-        place: KeyPath = ("model", "max_sequence_length")
-        positions = integer_text(model["max_sequence_length"])
-        put(sheet, "model.maximum_positions", positions, place)
+    model.put("model.vocabulary_size", key, integer_text)
+    model.put("model.maximum_positions", "max_sequence_length", integer_text)
 
 
-def _feed_forward(
-    sheet: FactSheet, model: _Settings, hidden: int | None, *, halves: bool
-) -> None:
-    leaf = "model.feed_forward_size"
-    key = "mlp_hidden_size"
-    size = _whole(model.get(key))
-    ratio = _whole(model.get("mlp_ratio"))
+def _feed_forward(model: Config, *, halves: bool) -> None:
+    leaf, key = "model.feed_forward_size", "mlp_hidden_size"
+    size, hidden, ratio = map(model.whole, (key, "d_model", "mlp_ratio"))
     if size is None and hidden and ratio:
         key = "mlp_ratio"
         size = hidden * ratio
     if size is None:
         return
-    at: KeyPath = ("model", key)
     if halves and size % 2 == 0:
         note = f"SwiGLU takes {size:,} as two halves of {size // 2:,}"
-        sheet.derive(leaf, size // 2, note, at)
+        model.derive(leaf, size // 2, note, key)
     elif not halves:
-        sheet.derive(leaf, size, f"{key} gives {size:,}", at)
+        model.derive(leaf, size, f"{key} gives {size:,}", key)
 
 
-def _optimizer(sheet: FactSheet, data: _Settings) -> None:
-    block, schedule = section(data, "optimizer"), section(data, "scheduler")
-    leaves = ("optimizer.beta1", "optimizer.beta2")
-    put_numbers(sheet, leaves, block.get("betas"), ("optimizer", "betas"))
-    rate = number(block.get("learning_rate"))
-    factor = number(schedule.get("alpha_f"))
-    if isinstance(rate, float) and isinstance(factor, float):
-        leaf, note = "optimizer.minimum_learning_rate", f"{factor:g} x {rate:g}"
-        sheet.derive(leaf, factor * rate, note, ("scheduler", "alpha_f"))
-    if schedule.get("units") in (None, "steps"):
-        _steps_of(sheet, schedule, "t_warmup", "optimizer.warmup_steps")
-        _steps_of(sheet, schedule, "t_max", "optimizer.decay_steps")
-    clip, ratio = data.get("max_grad_norm"), data.get("max_grad_norm_ratio")
-    if clip is None and ratio is None:
-        sheet.default("optimizer.clip_norm", 0.0, "max_grad_norm is not set")
+def _optimizer(config: Config) -> None:
+    config.put_betas("optimizer.betas")
+    config.scale_rate("optimizer.learning_rate", "scheduler.alpha_f")
+    if config.get("scheduler.units") in (None, "steps"):
+        config.put("optimizer.warmup_steps", "scheduler.t_warmup", integer_text)
+        config.put("optimizer.decay_steps", "scheduler.t_max", integer_text)
+    clips = (config.get("max_grad_norm"), config.get("max_grad_norm_ratio"))
+    if clips == (None, None):
+        config.default("optimizer.clip_norm", 0.0, "max_grad_norm is not set")
 
 
-def _steps_of(sheet: FactSheet, schedule: _Settings, key: str, leaf: str) -> None:
-    if schedule.get(key) is not None:
-        put(sheet, leaf, integer_text(schedule[key]), ("scheduler", key))
-
-
-def _length(sheet: FactSheet, data: _Settings) -> None:
+def _length(config: Config) -> None:
     """`max_duration`: steps, tokens (`2e12T`) or epochs (`1ep`); `stop_at` ends it."""
-    at: KeyPath = ("max_duration",)
-    stated, stop = data.get("max_duration"), _whole(data.get("stop_at"))
+    key = "max_duration"
+    stated, stop = config.get(key), config.whole("stop_at")
     steps: int | None = None
     note = ""
     if isinstance(stated, str) and stated.endswith("ep"):
-        count = _whole(stated.removesuffix("ep"))
-        if count is not None:
-            sheet.derive("run.epochs", float(count), f"{stated}: epochs", at)
+        count = integer_text(stated.removesuffix("ep"))
+        if isinstance(count, int):
+            config.derive("run.epochs", float(count), f"{stated}: epochs", key)
     elif isinstance(stated, str) and stated.endswith("T"):
-        steps, note = _token_steps(stated, data)
+        steps, note = _token_steps(stated, config)
     elif stated is not None:
-        steps = _whole(stated)
+        steps = config.whole(key)
         if steps is None:
             reason = f"{stated!r:.60} is neither steps, tokens (2e12T) nor epochs (1ep)"
             missing = placeholder(stated) or Unusable(reason)
-            sheet.unusable("run.steps", missing.reason, at)
+            config.unusable("run.steps", missing.reason, key)
     if stop is not None and stop > 0 and (steps is None or stop < steps):
-        sheet.state("run.steps", stop, ("stop_at",))
+        config.state("run.steps", stop, "stop_at")
     elif steps is not None and note:
-        sheet.derive("run.steps", steps, note, at)
+        config.derive("run.steps", steps, note, key)
     elif steps is not None:
-        sheet.state("run.steps", steps, at)
+        config.state("run.steps", steps, key)
 
 
-def _token_steps(stated: str, data: _Settings) -> tuple[int | None, str]:
+def _token_steps(stated: str, config: Config) -> tuple[int | None, str]:
     tokens = parse_number(stated.removesuffix("T"))
-    batch = _whole(data.get("global_train_batch_size"))
-    length = _whole(section(data, "model").get("max_sequence_length"))
+    batch = config.whole("global_train_batch_size")
+    length = config.whole("model.max_sequence_length")
     if tokens is None or not batch or not length:
         return None, ""
     # Newer releases round up, older ones down (olmo/train.py, max_steps).
@@ -430,111 +381,102 @@ def _token_steps(stated: str, data: _Settings) -> tuple[int | None, str]:
     return steps, f"{tokens:,.0f} tokens / ({batch:,} x {length:,}) = {steps:,}"
 
 
-def _checkpoints(sheet: FactSheet, data: _Settings) -> None:
+def _checkpoints(config: Config) -> None:
     """Sharded ones for restarts, ephemeral ones in between, unsharded ones to keep.
 
     A number of 0 to keep turns the kind off; an unset interval too, but for sharded
     ones, which have a default.
     """
-    kept = _whole(data.get("save_num_checkpoints_to_keep", -1))
-    whole_kept = _whole(data.get("save_num_unsharded_checkpoints_to_keep", -1))
+    limits = {
+        "sharded": "save_num_checkpoints_to_keep",
+        "full": "save_num_unsharded_checkpoints_to_keep",
+    }
+    kept = {
+        kind: config.whole(key) if key in config else -1 for kind, key in limits.items()
+    }
     rows = (
-        ("save_interval", kept, "sharded"),
+        ("save_interval", kept["sharded"], "sharded"),
         ("save_interval_ephemeral", 1, "sharded"),
-        ("save_interval_unsharded", whole_kept, "full"),
+        ("save_interval_unsharded", kept["full"], "full"),
     )
     found = [
         (steps, key, kind)
         for key, keeps, kind in rows
-        if keeps != 0 and (steps := _whole(data.get(key))) is not None and steps > 0
+        if keeps != 0 and (steps := config.whole(key)) is not None and steps > 0
     ]
+    enabled, interval = "checkpoint.enabled", "checkpoint.interval_steps"
     if found:
         steps, key, kind = min(found)
-        at: KeyPath = (key,)
-        sheet.state("checkpoint.interval_steps", steps, at)
-        derive_switch(sheet, "checkpoint.enabled", f"{key} is set", at)
-        sheet.derive("checkpoint.format", kind, f"{key} saves {kind} ones", at)
-        _retention(sheet, kept if kind == "sharded" else whole_kept, kind)
-    elif "save_interval" not in data and kept != 0:
+        config.state(interval, steps, key)
+        config.turn(enabled, f"{key} is set", key)
+        config.derive("checkpoint.format", kind, f"{key} saves {kind} ones", key)
+        count, key, leaf = kept[kind], limits[kind], "checkpoint.keep_last"
+        if count is not None and key in config:
+            # -1 keeps all, which the plan writes as 0.
+            config.state(leaf, max(count, 0), key)
+        elif count is not None:
+            config.default(leaf, max(count, 0), f"{key} is not set: all")
+    elif "save_interval" not in config and kept["sharded"] != 0:
         note = "save_interval is not set: 1,000"
-        sheet.default("checkpoint.enabled", value=True, note=note)
-        sheet.default("checkpoint.interval_steps", 1000, note)
-        sheet.default("checkpoint.format", "sharded", note)
-    elif kept == 0 and whole_kept is not None:
-        at = ("save_num_checkpoints_to_keep",)
+        config.default(enabled, value=True, note=note)
+        config.default(interval, 1000, note)
+        config.default("checkpoint.format", "sharded", note)
+    elif kept["sharded"] == 0 and kept["full"] is not None:
         note = "no kind of checkpoint is saved"
-        derive_switch(sheet, "checkpoint.enabled", note, at, is_on=False)
+        config.turn(enabled, note, limits["sharded"], is_on=False)
 
 
-def _retention(sheet: FactSheet, kept: int | None, kind: str) -> None:
-    """-1 keeps all, which the plan writes as 0."""
-    name = "checkpoints" if kind == "sharded" else "unsharded_checkpoints"
-    key = f"save_num_{name}_to_keep"
-    if kept is None:
-        return
-    value = max(kept, 0)
-    if sheet.document is not None and key in section(sheet.document.data):
-        sheet.state("checkpoint.keep_last", value, (key,))
-    else:
-        sheet.default("checkpoint.keep_last", value, f"{key} is not set: all")
-
-
-def _start(sheet: FactSheet, data: _Settings) -> None:
+def _start(config: Config) -> None:
     """Whether it goes on from its own newest checkpoint, or from another run's."""
-    leaf = "checkpoint.resume"
-    path = data.get("load_path")
-    if boolean(data.get("try_load_latest_save")) is True:
-        at: KeyPath = ("try_load_latest_save",)
-        derive_switch(sheet, leaf, "the newest checkpoint of save_folder", at)
+    leaf, latest = "checkpoint.resume", "try_load_latest_save"
+    path = config.get("load_path")
+    if config.switch(latest) is True:
+        config.turn(leaf, "the newest checkpoint of save_folder", latest)
     elif isinstance(path, str) and path.startswith("${path.last_checkpoint:"):
-        note = "path.last_checkpoint: the newest one"
-        derive_switch(sheet, leaf, note, ("load_path",))
+        config.turn(leaf, "path.last_checkpoint: the newest one", "load_path")
     elif path:
         reason = "a fixed path: it may not be the newest checkpoint"
-        sheet.unusable(leaf, reason, ("load_path",))
+        config.unusable(leaf, reason, "load_path")
     else:
-        note = "load_path and try_load_latest_save are not set"
-        sheet.default(leaf, value=False, note=note)
+        note = f"load_path and {latest} are not set"
+        config.default(leaf, value=False, note=note)
+    restored = config.switch("restore_dataloader")
     if not path:
         note = "OLMo trains from new weights unless load_path names a checkpoint"
-        sheet.default("run.role", "pretrain", note)
-    elif boolean(data.get("restore_dataloader")) is False:
+        config.default("run.role", "pretrain", note)
+    elif restored is False:
         note = "goes on from a checkpoint with other data"
-        sheet.derive("run.role", "continued", note, ("load_path",))
-    _data_order(sheet, data)
-    limit = number(data.get("time_limit"))
-    if isinstance(limit, float) and limit > 0:
-        at = ("time_limit",)
+        config.derive("run.role", "continued", note, "load_path")
+    # Other data than those of the checkpoint begin anew, and rightly so.
+    leaf, key = "data.resumable", "restore_dataloader"
+    if restored is False and path:
+        config.unusable(leaf, "begins other data than those of the checkpoint", key)
+    else:
+        config.put(leaf, key, boolean)
+    limit = config.number("time_limit")
+    if limit is not None and limit > 0:
         note = f"saves and ends after {limit:,.0f} s"
-        derive_switch(sheet, "recovery.exit_before_walltime", note, at)
+        config.turn("recovery.exit_before_walltime", note, "time_limit")
 
 
-def _data_order(sheet: FactSheet, data: _Settings) -> None:
-    """Other data than those of the checkpoint begin anew, and rightly so."""
-    leaf, at = "data.resumable", ("restore_dataloader",)
-    switch = boolean(data.get("restore_dataloader"))
-    if switch is False and data.get("load_path"):
-        sheet.unusable(leaf, "begins other data than those of the checkpoint", at)
-    elif data.get("restore_dataloader") is not None:
-        put(sheet, leaf, switch, at)
-
-
-def _telemetry(sheet: FactSheet, data: _Settings) -> None:
+def _telemetry(config: Config) -> None:
     leaf = "telemetry.sinks"
-    if isinstance(data.get("wandb"), dict):
-        sheet.derive(leaf, ("wandb",), "the section wandb", ("wandb",))
-    elif data.get("wandb") is None:
-        sheet.default(leaf, (), "wandb is not set; metrics go to the console")
-    for key in ("torch_profiling", "python_profiling"):
-        if boolean(data.get(key)) is True:
-            derive_switch(sheet, "telemetry.profiler", f"{key}: true", (key,))
-            break
-    compiled = data.get("compile")
+    if isinstance(config.get("wandb"), dict):
+        config.derive(leaf, ("wandb",), "the section wandb", "wandb")
+    elif config.get("wandb") is None:
+        config.default(leaf, (), "wandb is not set; metrics go to the console")
+    config.first(
+        "telemetry.profiler",
+        *(
+            (config.switch(key) is True, True, f"{key}: true", key)
+            for key in ("torch_profiling", "python_profiling")
+        ),
+    )
+    leaf, compiled = "kernels.compiled", config.get("compile")
     if isinstance(compiled, dict):
-        note = "the section compile"
-        derive_switch(sheet, "kernels.compiled", note, ("compile",))
+        config.turn(leaf, "the section compile", "compile")
     elif compiled is None:
-        sheet.default("kernels.compiled", value=False, note="compile is not set")
+        config.default(leaf, value=False, note="compile is not set")
 
 
 READER = Reader(

@@ -26,17 +26,15 @@ from speccheck.validator.sources.convert import (
 )
 from speccheck.validator.sources.documents.document import Document, Resolution
 from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.formats._config import Config, defaults_of
 from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
-    TabulatedDefault,
     add_defaults,
     apply,
     derive_switch,
     fixed_defaults,
     items,
-    put,
-    put_numbers,
     section,
     tabulated_defaults,
 )
@@ -91,10 +89,9 @@ _DIMENSIONS = (
 )
 _VARIANTS = ("_flex", "_flex_attn", "_varlen", "_varlen_attn")
 _CHECKPOINT = ("checkpoint", "checkpointer")
-_TOKENS = "num_tokens_per_microbatch_per_dp_rank"
-_ALL_TOKENS = "num_tokens_per_train_step"
-_LENGTH = "max_context_length"
-_BETAS = ("optimizer.beta1", "optimizer.beta2")
+_TOKENS = "training.num_tokens_per_microbatch_per_dp_rank"
+_ALL_TOKENS = "training.num_tokens_per_train_step"
+_LENGTH = "training.max_context_length"
 _FORMAT = "torchtitan"
 _TRAINING_KEYS = frozenset(
     {
@@ -231,58 +228,32 @@ _FIELDS: Fields = {
         "deterministic": ("run.deterministic", boolean),
     },
 }
-_DEFAULTS = tuple(
-    TabulatedDefault(*row)
-    for row in (
-        (
-            "parallelism.data_parallel_replicate_degree",
-            "parallelism.replicate_size",
-            integer,
-        ),
-        ("parallelism.data_parallel_shard_degree", "parallelism.shard_size", integer),
-        (
-            "parallelism.tensor_parallel_degree",
-            "parallelism.tensor_parallel_size",
-            integer,
-        ),
-        (
-            "parallelism.pipeline_parallel_degree",
-            "parallelism.pipeline_parallel_size",
-            integer,
-        ),
-        (
-            "parallelism.context_parallel_degree",
-            "parallelism.context_parallel_size",
-            integer,
-        ),
-        (
-            "parallelism.expert_parallel_degree",
-            "parallelism.expert_parallel_size",
-            integer,
-        ),
-        ("training.seq_len", "batch.sequence_length", integer),
-        ("training.steps", "run.steps", integer),
-        ("training.max_norm", "optimizer.clip_norm", number),
-        ("training.dtype", "precision.parameter_dtype", _DTYPE),
-        ("training.mixed_precision_param", "precision.compute_dtype", _DTYPE),
-        ("training.mixed_precision_reduce", "precision.gradient_reduce_dtype", _DTYPE),
-        ("training.dataloader.num_workers", "data.workers", integer),
-        ("activation_checkpoint.mode", "memory.recompute_mode", _RECOMPUTE),
-        ("compile.enable", "kernels.compiled", boolean),
-        ("optimizer.implementation", "kernels.fused_optimizer", _FUSED),
-        ("checkpoint.enable", "checkpoint.enabled", boolean),
-        ("checkpoint.interval", "checkpoint.interval_steps", integer),
-        ("checkpoint.async_mode", "checkpoint.asynchronous", _ASYNCHRONOUS),
-        ("checkpoint.keep_latest_k", "checkpoint.keep_last", integer),
-        ("metrics.log_freq", "telemetry.log_interval_steps", integer),
-        ("profiling.enable_profiling", "telemetry.profiler", boolean),
-        (
-            "comm.init_timeout_seconds",
-            "communication.initialization_timeout_seconds",
-            number,
-        ),
-        ("comm.train_timeout_seconds", "communication.timeout_seconds", number),
-    )
+_DEFAULTS = defaults_of(
+    _FIELDS,
+    "parallelism.data_parallel_replicate_degree",
+    "parallelism.data_parallel_shard_degree",
+    "parallelism.tensor_parallel_degree",
+    "parallelism.pipeline_parallel_degree",
+    "parallelism.context_parallel_degree",
+    "parallelism.expert_parallel_degree",
+    "training.seq_len",
+    "training.steps",
+    "training.max_norm",
+    "training.dtype",
+    "training.mixed_precision_param",
+    "training.mixed_precision_reduce",
+    "training.dataloader.num_workers",
+    "activation_checkpoint.mode",
+    "compile.enable",
+    "optimizer.implementation",
+    "checkpoint.enable",
+    "checkpoint.interval",
+    "checkpoint.async_mode",
+    "checkpoint.keep_latest_k",
+    "metrics.log_freq",
+    "profiling.enable_profiling",
+    "comm.init_timeout_seconds",
+    "comm.train_timeout_seconds",
 )
 _FIRST_NUMBERED = FrameworkVersion(None, (0, 1, 0), or_newer=True)
 
@@ -311,7 +282,7 @@ def read(document: Document) -> Reading:
     at: KeyPath = ()
     sheet.derive("run.framework", "torchtitan", "torchtitan's sections", at)
     add_defaults(sheet, tabulated_defaults(_FORMAT, _DEFAULTS, version))
-    _state_job(sheet, data)
+    _state_job(Config(sheet, data))
     return Reading(sheet, keyed_file(document, _FORMAT, keys_of_format(_FORMAT)))
 
 
@@ -321,211 +292,190 @@ def _read_dump(document: Document, data: Mapping[str, object]) -> Reading:
     apply(sheet, view, _FIELDS)
     at: KeyPath = ()
     sheet.derive("run.framework", "torchtitan", "torchtitan's sections", at)
-    _state_dump(sheet, data)
-    _state_job(sheet, view)
+    _state_dump(Config(sheet, data))
+    _state_job(Config(sheet, view))
     return Reading(sheet, keyed_file(document, _FORMAT, None))
 
 
-def _state_job(sheet: FactSheet, data: _Settings) -> None:
+def _state_job(config: Config) -> None:
     """State what follows from several settings, after fields and defaults."""
-    add_defaults(sheet, _COMMON)
-    known = {fact.name: fact.value for fact in sheet.facts}
-    _batch(sheet, data, known)
-    _sharding(sheet, data, known)
-    _pipeline(sheet, data, known.get("parallelism.pipeline_parallel_size"))
-    _precision(sheet, data, known.get("precision.compute_dtype"))
-    _offload(sheet, data)
-    _model(sheet, data)
-    _schedule(sheet, data)
-    _checkpoint(sheet, data, known)
-    _telemetry(sheet, data)
+    add_defaults(config.sheet, _COMMON)
+    _batch(config)
+    _sharding(config)
+    _pipeline(config)
+    _precision(config)
+    _offload(config)
+    _model(config)
+    config.scale_rate("optimizer.lr", "lr_scheduler.min_lr_factor")
+    _checkpoint(config)
+    on = [
+        name
+        for name in ("tensorboard", "wandb")
+        if config.switch(f"metrics.enable_{name}") is True
+    ]
+    leaf, keys = "telemetry.sinks", [f"metrics.enable_{name}" for name in on]
+    if on:
+        config.derive(leaf, tuple(on), "switches of [metrics]", *keys)
+    else:
+        config.default(leaf, (), "no sink is on; metrics go to the log")
 
 
-def _batch(sheet: FactSheet, data: _Settings, known: Mapping[str, object]) -> None:
+def _batch(config: Config) -> None:
     """A rank's batch is cut into pipeline micro-batches where there is a pipeline."""
-    training = section(data, "training")
-    key = "local_batch_size" if "local_batch_size" in training else "batch_size"
-    local = training.get(key)
-    total = integer(training.get("global_batch_size"))
-    at: KeyPath = ("training", key)
+    newer, older = "training.local_batch_size", "training.batch_size"
+    key = newer if newer in config else older
+    local, total = config.get(key), config.whole("training.global_batch_size", integer)
     micro, steps = "batch.micro_batch_size", "batch.gradient_accumulation_steps"
-    if isinstance(total, int) and total > 0:
-        total_at = ("training", "global_batch_size")
-        sheet.state("batch.global_batch_size", total, total_at)
+    has_total = total is not None and total > 0
+    if has_total:
+        config.state("batch.global_batch_size", total, "training.global_batch_size")
     if not isinstance(local, int) or isinstance(local, bool):
         return
-    if known.get("parallelism.pipeline_parallel_size") == 1:
-        sheet.state(micro, local, at)
-        if not isinstance(total, int) or total <= 0:
-            note = "no global batch size: one micro-batch of each rank"
-            sheet.default(steps, 1, note)
+    if config.known("parallelism.pipeline_parallel_size") == 1:
+        config.state(micro, local, key)
+        if not has_total:
+            config.default(
+                steps, 1, "no global batch size: one micro-batch of each rank"
+            )
         return
-    has_total = isinstance(total, int) and total > 0
-    _pipeline_batch(sheet, data, local, at, has_total=has_total)
-
-
-def _pipeline_batch(
-    sheet: FactSheet, data: _Settings, local: int, at: KeyPath, *, has_total: bool
-) -> None:
-    key = "pipeline_parallel_microbatch_size"
-    size = section(data, "parallelism").get(key)
-    micro, steps = "batch.micro_batch_size", "batch.gradient_accumulation_steps"
+    name = "pipeline_parallel_microbatch_size"
+    size = config.get(f"parallelism.{name}")
     if isinstance(size, int):
-        sheet.state(micro, size, ("parallelism", key))
-    elif "parallelism" in data:
+        config.state(micro, size, f"parallelism.{name}")
+    elif "parallelism" in config:
         size = 1
-        sheet.default(micro, size, f"{key} is not set: 1")
+        config.default(micro, size, f"{name} is not set: 1")
     else:
         return
     if not has_total and size > 0:
         note = f"{local} samples of a rank in micro-batches of {size}"
-        sheet.derive(steps, local // size, note, at)
+        config.derive(steps, local // size, note, key)
 
 
-def _sharding(sheet: FactSheet, data: _Settings, known: Mapping[str, object]) -> None:
-    block = section(data, "parallelism")
-    shards = known.get("parallelism.shard_size")
-    replicas = known.get("parallelism.replicate_size")
-    leaf = "parallelism.sharding_stage"
-    at: KeyPath = ("parallelism", "data_parallel_shard_degree")
-    if shards == 1 and known.get("parallelism.context_parallel_size") == 1:
+def _sharding(config: Config) -> None:
+    engine, leaf = "parallelism.engine", "parallelism.sharding_stage"
+    key = "parallelism.data_parallel_shard_degree"
+    shards = config.known("parallelism.shard_size")
+    if shards == 1 and config.known("parallelism.context_parallel_size") == 1:
+        replicas = config.known("parallelism.replicate_size")
         if isinstance(replicas, int) and replicas > 1:
-            sheet.derive("parallelism.engine", "ddp", "shard degree 1", at)
-        sheet.derive(leaf, 0, "shard degree 1", at)
+            config.derive(engine, "ddp", "shard degree 1", key)
+        config.derive(leaf, 0, "shard degree 1", key)
         return
-    sheet.default("parallelism.engine", "fsdp2", "torchtitan shards with FSDP2")
-    word = block.get("fsdp_reshard_after_forward", "default")
-    pipelines = known.get("parallelism.pipeline_parallel_size")
-    place: KeyPath = ("parallelism", "fsdp_reshard_after_forward")
-    if word == "always":
-        sheet.derive(leaf, _FULL_SHARD, "resharded after forward", place)
-    elif word == "never":
-        sheet.derive(leaf, _SHARD_GRAD_OP, "not resharded after forward", place)
-    elif isinstance(pipelines, int):
+    config.default(engine, "fsdp2", "torchtitan shards with FSDP2")
+    key = "parallelism.fsdp_reshard_after_forward"
+    word, pipelines = (
+        config.get(key, "default"),
+        config.known("parallelism.pipeline_parallel_size"),
+    )
+    is_stated = config.first(
+        leaf,
+        (word == "always", _FULL_SHARD, "resharded after forward", key),
+        (word == "never", _SHARD_GRAD_OP, "not resharded after forward", key),
+    )
+    if isinstance(pipelines, int) and not is_stated:
         stage = _FULL_SHARD if pipelines == 1 else _SHARD_GRAD_OP
         note = f"resharding by default with pipeline degree {pipelines}"
-        sheet.default(leaf, stage, note)
+        config.default(leaf, stage, note)
 
 
-def _pipeline(sheet: FactSheet, data: _Settings, ranks: object) -> None:
+def _pipeline(config: Config) -> None:
+    ranks = config.known("parallelism.pipeline_parallel_size")
     if isinstance(ranks, int) and ranks > 1:
         note = "torch.distributed.pipelining"
-        sheet.default("parallelism.pipeline_engine", "torch", note)
+        config.default("parallelism.pipeline_engine", "torch", note)
     for name in ("parallelism", "experimental"):
-        schedule = section(data, name).get("pipeline_parallel_schedule")
+        key = f"{name}.pipeline_parallel_schedule"
+        schedule = config.get(key)
         if isinstance(schedule, str) and schedule.lower() in _ONE_STAGE_SCHEDULES:
-            at = (name, "pipeline_parallel_schedule")
             note = f"{schedule} has one stage on each rank"
-            sheet.derive("parallelism.virtual_stages", 1, note, at)
-    block = section(data, "parallelism")
-    size, key = block.get("tensor_parallel_degree"), "enable_sequence_parallel"
-    leaf = "parallelism.sequence_parallel"
+            config.derive("parallelism.virtual_stages", 1, note, key)
+    degree, switch = (
+        "parallelism.tensor_parallel_degree",
+        "parallelism.enable_sequence_parallel",
+    )
+    leaf, size = "parallelism.sequence_parallel", config.get(degree)
     if isinstance(size, int) and size > 1:
-        if block.get(key) is False:  # there since 2026
-            sheet.state(leaf, value=False, at=("parallelism", key))
+        if config.get(switch) is False:  # there since 2026
+            config.state(leaf, False, switch)  # noqa: FBT003 - the value of a leaf
             return
         # Its plans keep activations sharded along the sequence between the layers.
-        at = ("parallelism", "tensor_parallel_degree")
         note = "torchtitan's tensor parallelism is sequence-parallel"
-        derive_switch(sheet, leaf, note, at)
+        config.turn(leaf, note, degree)
 
 
-def _precision(sheet: FactSheet, data: _Settings, dtype: object) -> None:
-    key = "mixed_precision_param"
-    if key in section(data, "training") and isinstance(dtype, str):
-        note = f"{key}: {dtype}"
-        at: KeyPath = ("training", key)
-        derive_switch(sheet, "precision.bf16", note, at, is_on=dtype == "bf16")
+def _precision(config: Config) -> None:
+    name = "mixed_precision_param"
+    key, leaf = f"training.{name}", "precision.bf16"
+    dtype = config.known("precision.compute_dtype")
+    if key in config and isinstance(dtype, str):
+        config.turn(leaf, f"{name}: {dtype}", key, is_on=dtype == "bf16")
     elif dtype == "bf16":
-        note = f"{key} is not set: bfloat16"
-        sheet.default("precision.bf16", value=True, note=note)
-    for index, name in enumerate(items(section(data, "model").get("converters"))):
-        at = ("model", "converters", index)
+        config.default(leaf, value=True, note=f"{name} is not set: bfloat16")
+    sheet = config.sheet
+    for index, name in enumerate(items(config.get("model.converters"))):
+        at = config.at("model.converters", index)
         if isinstance(name, str) and ("float8" in name or name.endswith("mx")):
             derive_switch(sheet, "precision.fp8", name, at)
             if name.endswith("mx"):
                 sheet.derive("precision.fp8_recipe", "mxfp8", name, at)
-    for names in (("quantize", "linear", "float8"), ("float8",)):
-        recipe = section(data, *names).get("recipe_name")
+    for key in ("quantize.linear.float8.recipe_name", "float8.recipe_name"):
+        recipe = config.get(key)
         if isinstance(recipe, str) and recipe:
-            sheet.state("precision.fp8_recipe", recipe, (*names, "recipe_name"))
+            config.state("precision.fp8_recipe", recipe, key)
 
 
-def _offload(sheet: FactSheet, data: _Settings) -> None:
-    switch = section(data, "training").get("enable_cpu_offload")
-    device = "cpu" if switch is True else "none"
+def _offload(config: Config) -> None:
+    name = "enable_cpu_offload"
+    switch = config.get(f"training.{name}")
     for leaf in ("memory.parameter_offload_device", "memory.optimizer_offload_device"):
         if isinstance(switch, bool):
-            at = ("training", "enable_cpu_offload")
-            sheet.derive(leaf, device, "enable_cpu_offload", at)
+            config.derive(leaf, "cpu" if switch else "none", name, f"training.{name}")
         else:
-            sheet.default(leaf, device, "enable_cpu_offload is not set: false")
+            config.default(leaf, "none", f"{name} is not set: false")
 
 
-def _model(sheet: FactSheet, data: _Settings) -> None:
-    model = section(data, "model")
-    name, flavor = model.get("name"), model.get("flavor")
-    at: KeyPath = ("model", "flavor")
-    initial = section(data, "checkpoint").get("initial_load_path")
+def _model(config: Config) -> None:
+    name, flavor = config.get("model.name"), config.get("model.flavor")
+    key = "model.flavor"
+    path = "checkpoint.initial_load_path"
+    initial = config.get(path)
     if isinstance(name, str) and isinstance(flavor, str):
-        _dimensions(sheet, name, flavor)
-        sheet.derive("model.name_of_model", f"{name} {flavor}", "name and flavor", at)
-        sheet.default("model.family", "transformer", "all of torchtitan's models are")
-    if isinstance(flavor, str) and "debug" in flavor:
-        sheet.derive("run.role", "debug", f"flavor {flavor}", at)
-    elif isinstance(initial, str) and initial:
-        place = ("checkpoint", "initial_load_path")
-        sheet.derive("run.role", "continued", "initial_load_path", place)
-    else:
-        add_defaults(sheet, _PRETRAINING)
+        _dimensions(config, name, flavor)
+        config.derive("model.name_of_model", f"{name} {flavor}", "name and flavor", key)
+        config.default("model.family", "transformer", "all of torchtitan's models are")
+    is_debug = isinstance(flavor, str) and "debug" in flavor
+    is_continued = isinstance(initial, str) and initial
+    if not config.first(
+        "run.role",
+        (is_debug, "debug", f"flavor {flavor}", key),
+        (is_continued, "continued", "initial_load_path", path),
+    ):
+        add_defaults(config.sheet, _PRETRAINING)
 
 
-def _dimensions(sheet: FactSheet, name: str, flavor: str) -> None:
+def _dimensions(config: Config, name: str, flavor: str) -> None:
     for variant in _VARIANTS:
         flavor = flavor.removesuffix(variant)
     values = _FLAVORS.get((name, flavor))
-    if values is None:
-        return
-    at = ("model", "flavor")
-    note = f"{name} {flavor} in torchtitan"
-    for leaf, value in zip(_DIMENSIONS, values, strict=True):
-        sheet.derive(leaf, value, note, at)
-    derive_switch(sheet, "model.gated_feed_forward", note, at)
+    if values is not None:
+        note = f"{name} {flavor} in torchtitan"
+        for leaf, value in zip(_DIMENSIONS, values, strict=True):
+            config.derive(leaf, value, note, "model.flavor")
+        config.turn("model.gated_feed_forward", note, "model.flavor")
 
 
-def _schedule(sheet: FactSheet, data: _Settings) -> None:
-    rate = number(section(data, "optimizer").get("lr"))
-    factor = number(section(data, "lr_scheduler").get("min_lr_factor"))
-    if isinstance(rate, float) and isinstance(factor, float):
-        at = ("lr_scheduler", "min_lr_factor")
-        note = f"{factor:g} x {rate:g}"
-        sheet.derive("optimizer.minimum_learning_rate", rate * factor, note, at)
-
-
-def _checkpoint(sheet: FactSheet, data: _Settings, known: Mapping[str, object]) -> None:
-    block = section(data, "checkpoint")
-    folder = block.get("folder", "checkpoint")
-    root = section(data, "job").get("dump_folder")
+def _checkpoint(config: Config) -> None:
+    folder = config.get("checkpoint.folder", "checkpoint")
+    root = config.get("job.dump_folder")
     if isinstance(root, str) and isinstance(folder, str):
-        at = ("job", "dump_folder")
-        path = f"{root.rstrip('/')}/{folder}"
-        sheet.derive("checkpoint.directory", path, "dump_folder/folder", at)
-    if known.get("checkpoint.enabled") is True and block.get("load_step", -1) == -1:
-        note = "load_step -1: the newest checkpoint"
-        keys = [key for key in ("enable", "enable_checkpoint") if key in block]
-        derive_switch(sheet, "checkpoint.resume", note, ("checkpoint", *keys[:1]))
-
-
-def _telemetry(sheet: FactSheet, data: _Settings) -> None:
-    metrics = section(data, "metrics")
-    switches = (("tensorboard", "enable_tensorboard"), ("wandb", "enable_wandb"))
-    on = [(name, key) for name, key in switches if boolean(metrics.get(key)) is True]
-    if on:
-        places = [("metrics", key) for _, key in on]
-        names = tuple(name for name, _ in on)
-        sheet.derive("telemetry.sinks", names, "switches of [metrics]", *places)
-    else:
-        sheet.default("telemetry.sinks", (), "no sink is on; metrics go to the log")
+        path, note = f"{root.rstrip('/')}/{folder}", "dump_folder/folder"
+        config.derive("checkpoint.directory", path, note, "job.dump_folder")
+    is_newest = config.get("checkpoint.load_step", -1) == -1
+    if config.known("checkpoint.enabled") is True and is_newest:
+        keys = ("checkpoint.enable", "checkpoint.enable_checkpoint")
+        key = next((key for key in keys if key in config), "checkpoint")
+        config.turn("checkpoint.resume", "load_step -1: the newest checkpoint", key)
 
 
 class DumpSheet(FactSheet):
@@ -539,7 +489,7 @@ class DumpSheet(FactSheet):
         self.written = written
 
     def place(self, path: KeyPath) -> Place:
-        """The place of a key path of the TOML."""
+        """Return the place of a key path of the TOML."""
         return super().place(self._in_dump(path))
 
     def _where(self, at: KeyPath | Place) -> tuple[Place, Resolution | None]:
@@ -581,115 +531,87 @@ def _opened(document: Document, data: _Settings) -> tuple[DumpSheet, _Settings]:
     return DumpSheet(document, written), view
 
 
-def _state_dump(sheet: FactSheet, data: _Settings) -> None:
-    """State what a dump says in another way than the TOML; `data` as it is written."""
-    saves = next((name for name in _CHECKPOINT if name in data), "")
-    _presence(sheet, data, saves, "checkpoint.enabled", ("checkpoint",))
-    _presence(sheet, data, "compile", "kernels.compiled", ("compile",))
-    if "activation_checkpoint" in data and data["activation_checkpoint"] is None:
-        leaf, at = "memory.recompute_mode", ("activation_checkpoint",)
-        sheet.derive(leaf, "none", "activation_checkpoint is null", at)
-    _optimizer(sheet, section(data, "optimizer"))
-    _converters(sheet, data)
-    _tokens(sheet, data)
-    _graphs(sheet, section(data, "training"))
+def _state_dump(config: Config) -> None:
+    """State what a dump says in another way than the TOML, as it is written."""
+    saves = next((name for name in _CHECKPOINT if name in config), "")
+    # A section without a switch is on where it stands, and off where it is null.
+    for name, leaf, key in (
+        (saves, "checkpoint.enabled", "checkpoint"),
+        ("compile", "kernels.compiled", "compile"),
+    ):
+        if name in config.data and f"{name}.enable" not in config:
+            is_on = isinstance(config.get(name), dict)
+            note = f"{name} is {'configured' if is_on else 'null'}"
+            config.turn(leaf, note, key, is_on=is_on)
+    key = "activation_checkpoint"
+    if key in config and config.get(key) is None:
+        config.derive("memory.recompute_mode", "none", f"{key} is null", key)
+    _optimizer(config)
+    _converters(config)
+    _tokens(config)
+    switch = config.get("training.disable_cuda_graphs")
+    if isinstance(switch, bool):
+        note = f"disable_cuda_graphs: {str(switch).lower()}"
+        key = "training.disable_cuda_graphs"
+        config.turn("kernels.cuda_graphs", note, key, is_on=not switch)
 
 
-def _presence(
-    sheet: FactSheet, data: _Settings, name: str, leaf: str, at: KeyPath
-) -> None:
-    """A section without a switch is on where it stands, and off where it is null."""
-    if name not in data or "enable" in section(data, name):
-        return
-    is_on = isinstance(data[name], dict)
-    note = f"{name} is {'configured' if is_on else 'null'}"
-    derive_switch(sheet, leaf, note, at, is_on=is_on)
-
-
-def _optimizer(sheet: FactSheet, optimizer: _Settings) -> None:
+def _optimizer(config: Config) -> None:
     """The last group of parameters takes all that no pattern before it took."""
-    groups = items(optimizer.get("param_groups"))
+    groups = items(config.get("optimizer.param_groups"))
     if not groups:
         return
-    at: KeyPath = ("optimizer", "param_groups", len(groups) - 1)
-    group = section(groups[-1])
-    settings = section(group, "optimizer_kwargs")
-    if group.get("optimizer_name") is not None:
-        name = lower_text(group["optimizer_name"])
-        put(sheet, "optimizer.name_of_optimizer", name, (*at, "optimizer_name"))
-    for key, leaf in (
-        ("lr", "optimizer.learning_rate"),
-        ("weight_decay", "optimizer.weight_decay"),
-    ):
-        if settings.get(key) is not None:
-            put(sheet, leaf, number(settings[key]), (*at, "optimizer_kwargs", key))
-    place = (*at, "optimizer_kwargs", "betas")
-    put_numbers(sheet, _BETAS, settings.get("betas"), place)
+    at = config.at("optimizer.param_groups", len(groups) - 1)
+    group = Config(config.sheet, groups[-1], at)
+    group.put("optimizer.name_of_optimizer", "optimizer_name", lower_text)
+    group.put("optimizer.learning_rate", "optimizer_kwargs.lr", number)
+    group.put("optimizer.weight_decay", "optimizer_kwargs.weight_decay", number)
+    group.put_betas("optimizer_kwargs.betas")
 
 
-def _converters(sheet: FactSheet, data: _Settings) -> None:
+def _converters(config: Config) -> None:
     """Converters have no names in a dump; those of fp8 have a recipe."""
-    found = items(section(data, "model_converters").get("converters"))
-    for index, converter in enumerate(found):
-        recipe = section(converter).get("recipe_name")
-        if not isinstance(recipe, str) or "fp4" in recipe:
-            continue
-        at: KeyPath = ("model_converters", "converters", index, "recipe_name")
-        derive_switch(sheet, "precision.fp8", f"recipe {recipe}", at)
-        sheet.state("precision.fp8_recipe", recipe, at)
+    key = "model_converters.converters"
+    for index, entry in enumerate(items(config.get(key))):
+        converter = Config(config.sheet, entry, config.at(key, index))
+        recipe = converter.get("recipe_name")
+        if isinstance(recipe, str) and "fp4" not in recipe:
+            converter.turn("precision.fp8", f"recipe {recipe}", "recipe_name")
+            converter.state("precision.fp8_recipe", recipe, "recipe_name")
 
 
-def _tokens(sheet: FactSheet, data: _Settings) -> None:
+def _tokens(config: Config) -> None:
     """Tokens in samples of the longest context; documents may be shorter."""
-    training = section(data, "training")
-    length = integer(training.get(_LENGTH))
-    tokens, total = integer(training.get(_TOKENS)), integer(training.get(_ALL_TOKENS))
-    if not isinstance(length, int) or not isinstance(tokens, int) or length < 1:
+    length, tokens, total = (
+        config.whole(key, integer) for key in (_LENGTH, _TOKENS, _ALL_TOKENS)
+    )
+    if length is None or tokens is None or length < 1:
         return
-    long: KeyPath = ("training", _LENGTH)
-    sheet.state("batch.sequence_length", length, long)
-    at: KeyPath = ("training", _TOKENS)
-    micro = "batch.micro_batch_size"
+    config.state("batch.sequence_length", length, _LENGTH)
+    _samples(config, "batch.micro_batch_size", tokens, length, (_TOKENS, _LENGTH))
+    if total is not None and total > 0:
+        _samples(config, "batch.global_batch_size", total, length, (_ALL_TOKENS,))
+        return
+    # Without a total each rank runs one round of pipeline micro-batches.
+    ranks = integer(config.get("parallelism.pipeline_parallel_degree", 1))
+    key, count = "parallelism.num_pp_microbatches", integer(1)
+    if ranks != 1:
+        count = integer(config.get(key, 1))
+    if isinstance(count, int) and count > 0:
+        note = "num_tokens_per_train_step is not set: one round"
+        keys = (_ALL_TOKENS, key) if ranks != 1 else (_ALL_TOKENS,)
+        config.derive("batch.gradient_accumulation_steps", count, note, *keys)
+
+
+def _samples(
+    config: Config, leaf: str, tokens: int, length: int, keys: tuple[str, ...]
+) -> None:
     note = f"{tokens:,} tokens / {length:,} of a sample"
     if tokens % length == 0:
         samples = tokens // length
-        sheet.derive(micro, samples, f"{note} = {samples:,}", at, long)
+        config.derive(leaf, samples, f"{note} = {samples:,}", *keys)
     else:
-        sheet.unusable(micro, f"{note} is no whole number", at)
-    if isinstance(total, int) and total > 0:
-        _all_tokens(sheet, total, length)
-    else:
-        _fewest_steps(sheet, data)
-
-
-def _all_tokens(sheet: FactSheet, total: int, length: int) -> None:
-    at: KeyPath = ("training", _ALL_TOKENS)
-    note = f"{total:,} tokens / {length:,} of a sample"
-    leaf = "batch.global_batch_size"
-    if total % length == 0:
-        sheet.derive(leaf, total // length, f"{note} = {total // length:,}", at)
-    else:
-        sheet.unusable(leaf, f"{note} is no whole number", at)
-
-
-def _fewest_steps(sheet: FactSheet, data: _Settings) -> None:
-    """Without a total each rank runs one round of pipeline micro-batches."""
-    parallel = section(data, "parallelism")
-    ranks = integer(parallel.get("pipeline_parallel_degree", 1))
-    count = integer(parallel.get("num_pp_microbatches", 1)) if ranks != 1 else 1
-    leaf = "batch.gradient_accumulation_steps"
-    if isinstance(count, int) and count > 0:
-        note = f"{_ALL_TOKENS} is not set: one round"
-        places = [("parallelism", "num_pp_microbatches")] if ranks != 1 else []
-        sheet.derive(leaf, count, note, ("training", _ALL_TOKENS), *places)
-
-
-def _graphs(sheet: FactSheet, training: _Settings) -> None:
-    switch = training.get("disable_cuda_graphs")
-    if isinstance(switch, bool):
-        at = ("training", "disable_cuda_graphs")
-        note = f"disable_cuda_graphs: {str(switch).lower()}"
-        derive_switch(sheet, "kernels.cuda_graphs", note, at, is_on=not switch)
+        config.unusable(leaf, f"{note} is no whole number", keys[0])
 
 
 READER = Reader(_FORMAT, "config", detect, read, keys=("training",))
