@@ -9,9 +9,7 @@ verl/utils/checkpoint.
 from collections.abc import Mapping
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
-from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.convert import (
-    Convert,
     Unusable,
     boolean,
     integer_text,
@@ -22,7 +20,8 @@ from speccheck.validator.sources.convert import (
     texts,
 )
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import Fact, FactSheet
+from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.formats._config import Config, defaults_of
 from speccheck.validator.sources.formats._huggingface import (
     DTYPES,
     attention,
@@ -35,11 +34,9 @@ from speccheck.validator.sources.mapping import (
     TabulatedDefault,
     add_defaults,
     apply,
-    derive_switch,
     fixed_defaults,
     items,
     put,
-    put_numbers,
     section,
     tabulated_defaults,
 )
@@ -50,8 +47,7 @@ _dtype = one_of(DTYPES)
 _Settings = Mapping[str, object]
 _FORMAT = "verl"
 _ENGINES = {_FSDP: "fsdp1", "fsdp2": "fsdp2", _MEGATRON: "megatron"}
-_ACTOR = ("actor_rollout_ref", "actor")
-_MODEL = ("actor_rollout_ref", "model")
+_ACTOR, _MODEL = "actor_rollout_ref.actor", "actor_rollout_ref.model"
 _FULL_SHARD, _SHARD_GRAD_OP = 3, 2
 _OWN = "actor_rollout_ref"
 # Beside it, what a file of the trainer has, and what a file that extends one has.
@@ -157,9 +153,9 @@ def read(document: Document) -> Reading:
     sheet.derive("run.framework", "verl", "verl's sections", ())
     if _OWN in data:
         sheet.derive("run.role", "rl", "verl's reinforcement learning", (_OWN,))
-        _state_training(sheet, data, _backend(data))
+        _state_training(Config(sheet, data), _backend(data))
     else:
-        _fine_tuning(sheet, data)
+        _fine_tuning(Config(sheet, data))
     return Reading(sheet, keyed_file(document, _FORMAT, keys_of_format(_FORMAT)))
 
 
@@ -201,38 +197,34 @@ def _base(target: str) -> str:
     return target.rpartition("/")[2].removesuffix(".yaml")
 
 
-def _fine_tuning(sheet: FactSheet, data: Mapping[str, object]) -> None:
+def _fine_tuning(config: Config) -> None:
     """SFT runs under torchrun, which alone decides on nodes and GPUs."""
-    apply(sheet, data, _SFT_FIELDS)
-    model = section(data, "model")
-    betas = section(data, "optim").get("betas")
-    leaves = ("optimizer.beta1", "optimizer.beta2")
-    put_numbers(sheet, leaves, betas, ("optim", "betas"))
-    strategy = model.get("strategy")
+    apply(config.sheet, config.data, _SFT_FIELDS)
+    config.put_betas("optim.betas")
+    strategy, key = config.get("model.strategy"), "model.strategy"
     if isinstance(strategy, str) and strategy.lower() in _SFT_ENGINES:
         engine = _SFT_ENGINES[strategy.lower()]
-        at = ("model", "strategy")
-        sheet.derive("parallelism.engine", engine, f"strategy: {strategy}", at)
-    rank = integer_text(model.get("lora_rank"))
-    if isinstance(rank, int):
+        config.derive("parallelism.engine", engine, f"strategy: {strategy}", key)
+    rank, role, key = config.whole("model.lora_rank"), "sft", "model"
+    if rank is not None:
+        key = "model.lora_rank"
         adapter, role = ("lora", "lora") if rank > 0 else ("none", "sft")
-        at = ("model", "lora_rank")
-        sheet.derive("model.adapter", adapter, f"rank {rank}", at)
-        sheet.derive("run.role", role, "verl's trainer of SFT", at)
-    else:
-        sheet.derive("run.role", "sft", "verl's trainer of SFT", ("model",))
-    recompute = boolean(model.get("enable_gradient_checkpointing"))
-    if isinstance(recompute, bool):
-        mode = "full" if recompute else "none"
-        at = ("model", "enable_gradient_checkpointing")
-        sheet.state("memory.recompute_mode", mode, at)
-    offload = boolean(section(model, "fsdp_config").get("offload_params"))
-    if isinstance(offload, bool):
-        state_offload(sheet, ("model", "fsdp_config", "offload_params"), is_on=offload)
-    trainer = section(data, "trainer")
-    _state_trainer(sheet, trainer)
-    _state_contents(sheet, section(trainer, "checkpoint"), ("trainer", "checkpoint"))
-    add_defaults(sheet, _SFT_TRAINER)
+        config.derive("model.adapter", adapter, f"rank {rank}", key)
+    config.derive("run.role", role, "verl's trainer of SFT", key)
+    _recompute(config, "model.enable_gradient_checkpointing")
+    key = "model.fsdp_config.offload_params"
+    offload = config.switch(key)
+    if offload is not None:
+        state_offload(config.sheet, config.at(key), is_on=offload)
+    _state_trainer(config)
+    _state_contents(config.section("trainer.checkpoint"))
+    add_defaults(config.sheet, _SFT_TRAINER)
+
+
+def _recompute(config: Config, key: str) -> None:
+    switch = config.switch(key)
+    if switch is not None:
+        config.state("memory.recompute_mode", "full" if switch else "none", key)
 
 
 _FIELDS: Fields = {
@@ -299,37 +291,23 @@ _TRANSFORMER: Fields = {
     "recompute_method": ("memory.recompute_method", lower_text),
     "recompute_num_layers": ("memory.recompute_layers", integer_text),
 }
+_OF_MEGATRON: Fields = {
+    "tensor_model_parallel_size": ("parallelism.tensor_parallel_size", _count),
+    "pipeline_model_parallel_size": ("parallelism.pipeline_parallel_size", _count),
+    "virtual_pipeline_model_parallel_size": ("parallelism.virtual_stages", _count),
+    "context_parallel_size": ("parallelism.context_parallel_size", _count),
+    "expert_model_parallel_size": ("parallelism.expert_parallel_size", _count),
+    "expert_tensor_parallel_size": ("parallelism.expert_tensor_parallel_size", _count),
+    "use_distributed_optimizer": ("optimizer.is_distributed", boolean),
+    "dtype": ("precision.compute_dtype", _dtype),
+    "seed": ("run.seed", integer_text),
+    "full_determinism": ("run.deterministic", boolean),
+    "override_transformer_config": _TRANSFORMER,
+}
 _MEGATRON_FIELDS: Fields = {
     "actor_rollout_ref": {
         "actor": {
-            "megatron": {
-                "tensor_model_parallel_size": (
-                    "parallelism.tensor_parallel_size",
-                    _count,
-                ),
-                "pipeline_model_parallel_size": (
-                    "parallelism.pipeline_parallel_size",
-                    _count,
-                ),
-                "virtual_pipeline_model_parallel_size": (
-                    "parallelism.virtual_stages",
-                    _count,
-                ),
-                "context_parallel_size": ("parallelism.context_parallel_size", _count),
-                "expert_model_parallel_size": (
-                    "parallelism.expert_parallel_size",
-                    _count,
-                ),
-                "expert_tensor_parallel_size": (
-                    "parallelism.expert_tensor_parallel_size",
-                    _count,
-                ),
-                "use_distributed_optimizer": ("optimizer.is_distributed", boolean),
-                "dtype": ("precision.compute_dtype", _dtype),
-                "seed": ("run.seed", integer_text),
-                "full_determinism": ("run.deterministic", boolean),
-                "override_transformer_config": _TRANSFORMER,
-            },
+            "megatron": _OF_MEGATRON,
             "optim": {"clip_grad": ("optimizer.clip_norm", number)},
         }
     }
@@ -347,51 +325,30 @@ def _saves(value: object) -> object:
     return frequency > 0 if isinstance(frequency, int) else frequency
 
 
-def _rows(*rows: tuple[str, str, Convert]) -> tuple[TabulatedDefault, ...]:
-    return tuple(TabulatedDefault(*row) for row in rows)
-
-
 # What holds under `defaults: [ppo_trainer]`; keys that hold for all back ends.
-_DEFAULTS = _rows(
-    ("trainer.nnodes", "cluster.nodes", _count),
-    ("trainer.n_gpus_per_node", "cluster.gpus_per_node", _count),
-    ("trainer.save_freq", "checkpoint.enabled", _saves),
-    (_KEPT, "checkpoint.keep_last", _kept),
-    ("actor_rollout_ref.rollout.n", "run.generations_per_prompt", integer_text),
-    ("actor_rollout_ref.nccl_timeout", "communication.timeout_seconds", number),
-    ("data.dataloader_num_workers", "data.workers", integer_text),
+_DEFAULTS = (
+    TabulatedDefault("trainer.nnodes", "cluster.nodes", _count),
+    TabulatedDefault("trainer.n_gpus_per_node", "cluster.gpus_per_node", _count),
+    TabulatedDefault("trainer.save_freq", "checkpoint.enabled", _saves),
+    TabulatedDefault(_KEPT, "checkpoint.keep_last", _kept),
+    *defaults_of(
+        _FIELDS,
+        "actor_rollout_ref.rollout.n",
+        "actor_rollout_ref.nccl_timeout",
+        "data.dataloader_num_workers",
+    ),
 )
 _DEFAULTS_OF = {
-    _FSDP: _rows(
-        ("actor_rollout_ref.actor.grad_clip", "optimizer.clip_norm", number),
-        (
-            "actor_rollout_ref.actor.ulysses_sequence_parallel_size",
-            "parallelism.ulysses_size",
-            _count,
-        ),
+    _FSDP: defaults_of(
+        _SHARDED, f"{_ACTOR}.grad_clip", f"{_ACTOR}.ulysses_sequence_parallel_size"
     ),
-    _MEGATRON: _rows(
-        ("actor_rollout_ref.actor.optim.clip_grad", "optimizer.clip_norm", number),
-        (
-            "actor_rollout_ref.actor.megatron.pipeline_model_parallel_size",
-            "parallelism.pipeline_parallel_size",
-            _count,
-        ),
-        (
-            "actor_rollout_ref.actor.megatron.context_parallel_size",
-            "parallelism.context_parallel_size",
-            _count,
-        ),
-        (
-            "actor_rollout_ref.actor.megatron.expert_model_parallel_size",
-            "parallelism.expert_parallel_size",
-            _count,
-        ),
-        (
-            "actor_rollout_ref.actor.megatron.use_distributed_optimizer",
-            "optimizer.is_distributed",
-            boolean,
-        ),
+    _MEGATRON: defaults_of(
+        _MEGATRON_FIELDS,
+        f"{_ACTOR}.optim.clip_grad",
+        f"{_ACTOR}.megatron.pipeline_model_parallel_size",
+        f"{_ACTOR}.megatron.context_parallel_size",
+        f"{_ACTOR}.megatron.expert_model_parallel_size",
+        f"{_ACTOR}.megatron.use_distributed_optimizer",
     ),
 }
 _ALWAYS = fixed_defaults(
@@ -432,261 +389,221 @@ _MEGATRON_WORKERS = fixed_defaults(
 )
 
 
-def _state_training(sheet: FactSheet, data: _Settings, inherited: str) -> None:
+def _state_training(config: Config, inherited: str) -> None:
     """State what the trainer of reinforcement learning runs.
 
     Args:
-        sheet: takes the facts.
-        data: the whole configuration.
+        config: the whole configuration.
         inherited: the back end of verl's own configuration that this one extends,
             whose defaults then hold; empty for a file that stands by itself.
     """
-    apply(sheet, data, _FIELDS)
-    actor = section(data, *_ACTOR)
-    put_numbers(
-        sheet,
-        ("optimizer.beta1", "optimizer.beta2"),
-        section(actor, "optim").get("betas"),
-        (*_ACTOR, "optim", "betas"),
-    )
-    _cluster(sheet, data)
-    backend = _engine(sheet, actor, inherited)
-    _batch(sheet, data, inherited)
-    _warmup(sheet, section(actor, "optim"))
-    _adapter(sheet, section(data, *_MODEL), inherited)
-    _state_trainer(sheet, section(data, "trainer"))
-    _state_contents(sheet, section(actor, "checkpoint"), (*_ACTOR, "checkpoint"))
-    _profiler(sheet, data)
+    sheet = config.sheet
+    apply(sheet, config.data, _FIELDS)
+    config.put_betas(f"{_ACTOR}.optim.betas")
+    _cluster(config)
+    backend = _engine(config, inherited)
+    _batch(config, inherited)
+    _warmup(config.section(f"{_ACTOR}.optim"))
+    _adapter(config.section(_MODEL), inherited)
+    _state_trainer(config)
+    _state_contents(config.section(f"{_ACTOR}.checkpoint"))
+    for key in ("global_profiler.steps", "trainer.profile_steps"):
+        steps = config.get(key)
+        if steps is not None:
+            note = f"{key.partition('.')[2]} is set"
+            config.turn("telemetry.profiler", note, key, is_on=bool(steps))
+            break
     if inherited:
         rows = (*_DEFAULTS, *_DEFAULTS_OF.get(backend, ()))
         add_defaults(sheet, tabulated_defaults(_FORMAT, rows))
     add_defaults(sheet, _ALWAYS)
 
 
-def _cluster(sheet: FactSheet, data: _Settings) -> None:
+def _cluster(config: Config) -> None:
     """The nodes that train; others that only generate make the job larger."""
-    trainer = section(data, "trainer")
-    separate = _separate_pool(data)
+    separate = _separate_pool(config)
     for key, leaf in (
-        ("nnodes", "cluster.nodes"),
-        ("n_gpus_per_node", "cluster.gpus_per_node"),
+        ("trainer.nnodes", "cluster.nodes"),
+        ("trainer.n_gpus_per_node", "cluster.gpus_per_node"),
     ):
-        at = ("trainer", key)
         if separate:
-            sheet.unusable(leaf, f"{separate} has nodes beside those of trainer", at)
-        elif trainer.get(key) is not None:
-            put(sheet, leaf, _count(trainer[key]), at)
+            reason = f"{separate} has nodes beside those of trainer"
+            config.unusable(leaf, reason, key)
+        else:
+            config.put(leaf, key, _count)
 
 
-def _separate_pool(data: _Settings) -> str:
+def _separate_pool(config: Config) -> str:
     for name in ("rollout", "distillation"):
-        if section(data, name).get("nnodes") is not None:
+        if config.get(f"{name}.nnodes") is not None:
             return name
-    pool = section(data, "reward_model").get("enable_resource_pool")
-    return "reward_model" if boolean(pool) is True else ""
+    has_pool = config.switch("reward_model.enable_resource_pool") is True
+    return "reward_model" if has_pool else ""
 
 
-def _engine(sheet: FactSheet, actor: _Settings, inherited: str) -> str:
+def _engine(config: Config, inherited: str) -> str:
     """State the back end that trains the actor, and what belongs to it."""
-    leaf = "parallelism.engine"
-    stated = actor.get("strategy")
+    leaf, key = "parallelism.engine", f"{_ACTOR}.strategy"
+    actor = config.section(_ACTOR)
+    stated = config.get(key)
     strategy = lower_text(stated) if stated is not None else inherited
     if stated is None and not strategy:
-        strategy = _MEGATRON if section(actor, "megatron") else ""
+        strategy = _MEGATRON if actor.section("megatron").data else ""
     if not isinstance(strategy, str) or strategy not in _ENGINES:
         if stated is not None:
-            reason = f"strategy {stated!s:.40}: not known"
-            sheet.unusable(leaf, reason, (*_ACTOR, "strategy"))
+            config.unusable(leaf, f"strategy {stated!s:.40}: not known", key)
         return ""
     engine = _ENGINES[strategy]
     if stated is not None:
-        sheet.derive(leaf, engine, f"strategy: {strategy}", (*_ACTOR, "strategy"))
+        config.derive(leaf, engine, f"strategy: {strategy}", key)
     elif strategy == _MEGATRON:
-        sheet.default(leaf, engine, "the configuration of verl's Megatron trainer")
+        config.default(leaf, engine, "the configuration of verl's Megatron trainer")
     else:
-        sheet.default(leaf, engine, "strategy is not set: fsdp in verl's trainer")
+        config.default(leaf, engine, "strategy is not set: fsdp in verl's trainer")
     if strategy == _MEGATRON:
-        _megatron(sheet, actor)
+        _megatron(actor)
         return _MEGATRON
-    _sharding(sheet, actor, engine)
+    _sharding(actor, engine)
     return _FSDP
 
 
-def _megatron(sheet: FactSheet, actor: _Settings) -> None:
-    apply(sheet, {"actor_rollout_ref": {"actor": actor}}, _MEGATRON_FIELDS)
+def _megatron(actor: Config) -> None:
+    apply(actor.sheet, {"actor_rollout_ref": {"actor": actor.data}}, _MEGATRON_FIELDS)
     # Without tensor parallelism Megatron's workers turn it off.
-    degree = _count(section(actor, "megatron").get("tensor_model_parallel_size"))
-    switch = section(actor, "megatron").get("sequence_parallel")
-    if isinstance(degree, int) and degree > 1 and switch is not None:
-        at = (*_ACTOR, "megatron", "sequence_parallel")
-        put(sheet, "parallelism.sequence_parallel", boolean(switch), at)
-    add_defaults(sheet, _MEGATRON_WORKERS)
+    degree = actor.whole("megatron.tensor_model_parallel_size", _count)
+    if degree is not None and degree > 1:
+        key = "megatron.sequence_parallel"
+        actor.put("parallelism.sequence_parallel", key, boolean)
+    add_defaults(actor.sheet, _MEGATRON_WORKERS)
 
 
-def _sharding(sheet: FactSheet, actor: _Settings, engine: str) -> None:
-    apply(sheet, {"actor_rollout_ref": {"actor": actor}}, _SHARDED)
-    block, at = section(actor, "fsdp_config"), (*_ACTOR, "fsdp_config")
-    reshard = boolean(block.get("reshard_after_forward"))
-    leaf = "parallelism.sharding_stage"
-    if isinstance(reshard, bool):
+def _sharding(actor: Config, engine: str) -> None:
+    sheet, leaf = actor.sheet, "parallelism.sharding_stage"
+    apply(sheet, {"actor_rollout_ref": {"actor": actor.data}}, _SHARDED)
+    key = "fsdp_config.reshard_after_forward"
+    reshard = actor.switch(key)
+    if reshard is not None:
         stage = _FULL_SHARD if reshard else _SHARD_GRAD_OP
         kept_until = "the forward pass" if reshard else "the backward pass"
-        note = f"parameters are freed after {kept_until}"
-        sheet.derive(leaf, stage, note, (*at, "reshard_after_forward"))
+        actor.derive(leaf, stage, f"parameters are freed after {kept_until}", key)
     else:
         note = "FSDP shards fully unless told otherwise"
         add_defaults(sheet, fixed_defaults(note, {leaf: _FULL_SHARD}))
-    _groups(sheet, actor)
-    if engine == "fsdp2" and boolean(block.get("offload_policy")) is True:
+    _groups(actor)
+    key = "fsdp_config.offload_policy"
+    if engine == "fsdp2" and actor.switch(key) is True:
         for name in ("parameter", "optimizer"):
-            leaf = f"memory.{name}_offload_device"
-            sheet.derive(leaf, "cpu", "CPUOffloadPolicy", (*at, "offload_policy"))
+            actor.derive(
+                f"memory.{name}_offload_device", "cpu", "CPUOffloadPolicy", key
+            )
     add_defaults(sheet, _FSDP_ONLY)
     add_defaults(sheet, _FSDP_WORKERS)
 
 
-def _groups(sheet: FactSheet, actor: _Settings) -> None:
+def _groups(actor: Config) -> None:
     """`fsdp_size` below the number of GPUs makes replicas of shard groups.
 
     Ulysses ranks hold shards too: with them the groups are no data-parallel ones.
     """
-    size = integer_text(section(actor, "fsdp_config").get("fsdp_size"))
-    ulysses = actor.get("ulysses_sequence_parallel_size")
-    world = _stated_world(sheet)
-    if not isinstance(size, int) or ulysses not in (None, 1) or world is None:
+    size = actor.whole("fsdp_config.fsdp_size")
+    nodes, local = map(actor.known, ("cluster.nodes", "cluster.gpus_per_node"))
+    if not (size and isinstance(nodes, int) and isinstance(local, int)):
         return
-    if 0 < size < world:
-        at = (*_ACTOR, "fsdp_config", "fsdp_size")
-        sheet.state("parallelism.shard_size", size, at)
+    is_plain = actor.get("ulysses_sequence_parallel_size") in (None, 1)
+    if is_plain and 0 < size < nodes * local:
+        actor.state("parallelism.shard_size", size, "fsdp_config.fsdp_size")
 
 
-def _stated_world(sheet: FactSheet) -> int | None:
-    known: dict[str, Fact] = {fact.name: fact for fact in sheet.facts}
-    sizes = [
-        known[leaf].value
-        for leaf in ("cluster.nodes", "cluster.gpus_per_node")
-        if leaf in known
-    ]
-    if len(sizes) == 2 and all(isinstance(size, int) for size in sizes):  # noqa: PLR2004
-        return int(sizes[0] * sizes[1])
-    return None
-
-
-def _batch(sheet: FactSheet, data: _Settings, inherited: str) -> None:
+def _batch(config: Config, inherited: str) -> None:
     """An optimizer step takes `ppo_mini_batch_size` prompts with `n` answers each."""
-    actor = section(data, *_ACTOR)
-    micro = "ppo_micro_batch_size_per_gpu"
-    if boolean(actor.get("use_dynamic_bsz")) is True:
+    leaf, key = "batch.micro_batch_size", f"{_ACTOR}.use_dynamic_bsz"
+    if config.switch(key) is True:
         reason = "use_dynamic_bsz: micro-batches are made up by their tokens"
-        sheet.unusable("batch.micro_batch_size", reason, (*_ACTOR, "use_dynamic_bsz"))
-    elif actor.get(micro) is not None:
-        put(
-            sheet,
-            "batch.micro_batch_size",
-            integer_text(actor[micro]),
-            (*_ACTOR, micro),
-        )
-    answers = section(data, "actor_rollout_ref", "rollout").get("n")
-    places: list[KeyPath] = [(*_ACTOR, "ppo_mini_batch_size")]
+        config.unusable(leaf, reason, key)
+    else:
+        config.put(leaf, f"{_ACTOR}.ppo_micro_batch_size_per_gpu", integer_text)
+    keys = [f"{_ACTOR}.ppo_mini_batch_size"]
+    answers = config.get("actor_rollout_ref.rollout.n")
     if answers is None and inherited:
         answers = 1
     elif answers is not None:
-        places.append(("actor_rollout_ref", "rollout", "n"))
-    prompts, answers = (
-        integer_text(actor.get("ppo_mini_batch_size")),
-        integer_text(answers),
-    )
-    if isinstance(prompts, int) and isinstance(answers, int):
-        note = f"{prompts:,} prompts x {answers} answers"
-        sheet.derive("batch.global_batch_size", prompts * answers, note, *places)
-    _sequence(sheet, section(data, "data"))
+        keys.append("actor_rollout_ref.rollout.n")
+    prompts, count = config.whole(keys[0]), integer_text(answers)
+    if prompts is not None and isinstance(count, int):
+        note = f"{prompts:,} prompts x {count} answers"
+        config.derive("batch.global_batch_size", prompts * count, note, *keys)
+    keys = ["data.max_prompt_length", "data.max_response_length"]
+    prompt, answer = map(config.whole, keys)
+    if prompt is not None and answer is not None:
+        note = f"{prompt:,} of the prompt + {answer:,} of the answer"
+        config.derive("batch.sequence_length", prompt + answer, note, *keys)
 
 
-def _sequence(sheet: FactSheet, data: _Settings) -> None:
-    keys = ("max_prompt_length", "max_response_length")
-    parts = [integer_text(data.get(key)) for key in keys]
-    numbers = [part for part in parts if isinstance(part, int)]
-    if len(numbers) == len(keys):
-        note = f"{numbers[0]:,} of the prompt + {numbers[1]:,} of the answer"
-        places = [("data", key) for key in keys]
-        sheet.derive("batch.sequence_length", sum(numbers), note, *places)
-
-
-def _warmup(sheet: FactSheet, optimizer: _Settings) -> None:
+def _warmup(optimizer: Config) -> None:
     """`lr_warmup_steps` wins unless it is negative or null."""
-    steps = integer_text(optimizer.get("lr_warmup_steps"))
-    at = (*_ACTOR, "optim", "lr_warmup_steps")
-    ratio = optimizer.get("lr_warmup_steps_ratio")
-    if isinstance(steps, int) and steps >= 0:
-        sheet.state("optimizer.warmup_steps", steps, at)
-    elif ratio is not None:
-        at = (*_ACTOR, "optim", "lr_warmup_steps_ratio")
-        put(sheet, "optimizer.warmup_ratio", number(ratio), at)
-    peak, least = number(optimizer.get("lr")), number(optimizer.get("min_lr_ratio"))
-    if isinstance(peak, float) and isinstance(least, float):
-        note = f"{least:g} of the peak {peak:g}"
-        at = (*_ACTOR, "optim", "min_lr_ratio")
-        sheet.derive("optimizer.minimum_learning_rate", peak * least, note, at)
+    steps = optimizer.whole("lr_warmup_steps")
+    if steps is not None and steps >= 0:
+        optimizer.state("optimizer.warmup_steps", steps, "lr_warmup_steps")
+    else:
+        optimizer.put("optimizer.warmup_ratio", "lr_warmup_steps_ratio", number)
+    peak, least = optimizer.number("lr"), optimizer.number("min_lr_ratio")
+    if peak is not None and least is not None:
+        leaf, note = (
+            "optimizer.minimum_learning_rate",
+            f"{least:g} of the peak {peak:g}",
+        )
+        optimizer.derive(leaf, peak * least, note, "min_lr_ratio")
 
 
-def _adapter(sheet: FactSheet, model: _Settings, inherited: str) -> None:
-    recompute = boolean(model.get("enable_gradient_checkpointing"))
-    spoken_of = {fact.name: fact.value for fact in sheet.facts}
-    if isinstance(recompute, bool) and spoken_of.get("parallelism.engine") != _MEGATRON:
-        at = (*_MODEL, "enable_gradient_checkpointing")
-        mode = "full" if recompute else "none"
-        sheet.state("memory.recompute_mode", mode, at)
-    for path in (("lora_rank",), ("lora", "rank")):
-        rank = integer_text(section(model, *path[:-1]).get(path[-1]))
-        if isinstance(rank, int):
+def _adapter(model: Config, inherited: str) -> None:
+    if model.known("parallelism.engine") != _MEGATRON:
+        _recompute(model, "enable_gradient_checkpointing")
+    for key in ("lora_rank", "lora.rank"):
+        rank = model.whole(key)
+        if rank is not None:
             adapter = "lora" if rank > 0 else "none"
-            at = (*_MODEL, *path)
-            sheet.derive("model.adapter", adapter, f"rank {rank}", at)
+            model.derive("model.adapter", adapter, f"rank {rank}", key)
             return
     if inherited:
-        sheet.default("model.adapter", "none", "no rank of an adapter is set")
+        model.default("model.adapter", "none", "no rank of an adapter is set")
 
 
-def _state_trainer(sheet: FactSheet, trainer: _Settings) -> None:
-    """State when checkpoints are written and read, how many stay, who is told."""
-    frequency = trainer.get("save_freq")
-    if frequency is not None:
-        _saving(sheet, integer_text(frequency))
-    tested = integer_text(trainer.get("test_freq"))
-    if isinstance(tested, int) and tested > 0:
-        at: KeyPath = ("trainer", "test_freq")
-        sheet.state("checkpoint.evaluation_interval_steps", tested, at)
+def _state_trainer(config: Config) -> None:
+    """State when checkpoints are written and read, how many stay, where metrics go."""
+    trainer = config.section("trainer")
+    _saving(trainer)
+    tested = trainer.whole("test_freq")
+    if tested is not None and tested > 0:
+        trainer.state("checkpoint.evaluation_interval_steps", tested, "test_freq")
     for key in ("max_actor_ckpt_to_keep", "max_ckpt_to_keep"):
         if key in trainer:
-            put(sheet, "checkpoint.keep_last", _kept(trainer[key]), ("trainer", key))
-    if trainer.get("resume_mode") is not None:
-        put(
-            sheet,
-            "checkpoint.resume",
-            _resumes(trainer["resume_mode"]),
-            ("trainer", "resume_mode"),
-        )
+            kept = _kept(trainer.get(key))
+            put(config.sheet, "checkpoint.keep_last", kept, trainer.at(key))
+    trainer.put("checkpoint.resume", "resume_mode", _resumes)
     loggers = trainer.get("logger")
     if loggers is not None:
         names = [loggers] if isinstance(loggers, str) else items(loggers)
         words = [name for name in names if isinstance(name, str)]
         sinks = tuple(word for word in words if word != "console")
-        sheet.state("telemetry.sinks", sinks, ("trainer", "logger"))
+        trainer.state("telemetry.sinks", sinks, "logger")
 
 
-def _saving(sheet: FactSheet, frequency: object) -> None:
+def _saving(trainer: Config) -> None:
     """Checkpoints come every `save_freq` steps; 0 and below turn them off."""
-    at: KeyPath = ("trainer", "save_freq")
+    key, enabled = "save_freq", "checkpoint.enabled"
+    if trainer.get(key) is None:
+        return
+    frequency = integer_text(trainer.get(key))
     if not isinstance(frequency, int):
         reason = frequency.reason if isinstance(frequency, Unusable) else "no number"
-        sheet.unusable("checkpoint.enabled", reason, at)
+        trainer.unusable(enabled, reason, key)
         return
-    note = f"save_freq: {frequency}"
-    derive_switch(sheet, "checkpoint.enabled", note, at, is_on=frequency > 0)
-    unit = "steps" if frequency > 0 else "never"
-    sheet.derive("checkpoint.interval_unit", unit, note, at)
-    if frequency > 0:
-        sheet.state("checkpoint.interval_steps", frequency, at)
+    note, is_on = f"save_freq: {frequency}", frequency > 0
+    trainer.turn(enabled, note, key, is_on=is_on)
+    unit = "steps" if is_on else "never"
+    trainer.derive("checkpoint.interval_unit", unit, note, key)
+    if is_on:
+        trainer.state("checkpoint.interval_steps", frequency, key)
 
 
 def _resumes(value: object) -> object:
@@ -698,29 +615,15 @@ def _resumes(value: object) -> object:
     return Unusable(f"{value!r:.60} is no mode of resuming")
 
 
-def _state_contents(sheet: FactSheet, block: _Settings, at: KeyPath) -> None:
+def _state_contents(saved: Config) -> None:
     """State what a checkpoint holds; `extra` is schedule and random state."""
     for key in ("save_contents", "contents"):
-        names = items(block.get(key))
-        if names:
-            for leaf, part in (("optimizer", "optimizer"), ("random_state", "extra")):
-                switch = part in names
-                derive_switch(
-                    sheet,
-                    f"checkpoint.save_{leaf}",
-                    f"{key} {'names' if switch else 'leaves out'} {part}",
-                    (*at, key),
-                    is_on=switch,
-                )
-
-
-def _profiler(sheet: FactSheet, data: _Settings) -> None:
-    for path in (("global_profiler", "steps"), ("trainer", "profile_steps")):
-        steps = section(data, path[0]).get(path[1])
-        if steps is not None:
-            note = f"{path[1]} is set"
-            derive_switch(sheet, "telemetry.profiler", note, path, is_on=bool(steps))
-            return
+        names = items(saved.get(key))
+        for leaf, part in (("optimizer", "optimizer"), ("random_state", "extra")):
+            if names:
+                is_on = part in names
+                note = f"{key} {'names' if is_on else 'leaves out'} {part}"
+                saved.turn(f"checkpoint.save_{leaf}", note, key, is_on=is_on)
 
 
 READER = Reader(
