@@ -1,5 +1,6 @@
 """Settings of a file by dotted names: to look them up, and to state leaves by them."""
 
+from collections.abc import Mapping
 from typing import cast
 
 from speccheck.validator.evidence.value import KeyPath
@@ -15,6 +16,7 @@ from speccheck.validator.sources.mapping import (
     Field,
     Fields,
     TabulatedDefault,
+    apply,
     put,
     put_numbers,
     section,
@@ -98,6 +100,25 @@ class Config:
         if (value := self.get(name)) is not None:
             put(self.sheet, leaf, convert(value), self.at(name))
 
+    def put_first(self, leaf: str, convert: Convert, *names: str) -> bool:
+        """State what the first key says that is set; tell whether there is one."""
+        name = next((name for name in names if self.get(name) is not None), None)
+        if name is not None:
+            self.put(leaf, name, convert)
+        return name is not None
+
+    def apply(self, fields: Fields) -> None:
+        """State the leaf of each key of a table."""
+        apply(self.sheet, self.data, fields, self.prefix)
+
+    def put_sinks(self, switches: Mapping[str, str], note: str) -> bool:
+        """State the sinks whose switches are on; tell whether there is one."""
+        on = [name for name in switches if self.switch(name) is True]
+        if on:
+            names = tuple(switches[name] for name in on)
+            self.derive("telemetry.sinks", names, note, *on)
+        return bool(on)
+
     def put_betas(self, name: str) -> None:
         """State the two decay rates of Adam, as a list."""
         put_numbers(self.sheet, _BETAS, self.get(name), self.at(name))
@@ -121,6 +142,11 @@ class Config:
     def turn(self, leaf: str, note: str, name: str, *, is_on: bool = True) -> None:
         """Derive from a key that something is on, or off."""
         self.sheet.derive(leaf, is_on, note, self.at(name))
+
+    def turn_halves(self, dtype: str, note: str, name: str) -> None:
+        """Derive from the format of computation whether bf16 and fp16 are on."""
+        for half in ("bf16", "fp16"):
+            self.turn(f"precision.{half}", note, name, is_on=dtype == half)
 
     def default(self, leaf: str, value: object, note: str) -> None:
         """State what the framework does by itself."""

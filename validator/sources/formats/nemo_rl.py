@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.convert import (
-    Unusable,
     boolean,
     integer_text,
     lower_text,
@@ -24,17 +23,15 @@ from speccheck.validator.sources.convert import (
 )
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.formats._config import Config
 from speccheck.validator.sources.formats._huggingface import dtype
 from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
     add_defaults,
     apply,
-    derive_switch,
     fixed_defaults,
     items,
-    put,
-    put_numbers,
     section,
 )
 from speccheck.validator.sources.reader import Parent, Reader, Reading
@@ -44,19 +41,14 @@ _ALGORITHMS = ("grpo", "ppo", "dpo", "sft", "rm", "distillation")
 _GENERATING = frozenset({"grpo", "ppo", "distillation"})
 _ROLES = {"grpo": "rl", "ppo": "rl", "dpo": "rl", "sft": "sft"}
 _ADAPTED = frozenset({"dpo", "sft"})  # an adapter names these runs, as in other formats
-_SINKS = (
-    ("wandb_enabled", "wandb"),
-    ("tensorboard_enabled", "tensorboard"),
-    ("mlflow_enabled", "mlflow"),
-    ("swanlab_enabled", "swanlab"),
-)
-_COLOCATED: KeyPath = ("policy", "generation", "colocated")
-_NODES: KeyPath = ("cluster", "num_nodes")
-_LOCAL: KeyPath = ("cluster", "gpus_per_node")
-_CLUSTER: Fields = {
-    "num_nodes": ("cluster.nodes", integer_text),
-    "gpus_per_node": ("cluster.gpus_per_node", integer_text),
+_SINKS = {
+    "wandb_enabled": "wandb",
+    "tensorboard_enabled": "tensorboard",
+    "mlflow_enabled": "mlflow",
+    "swanlab_enabled": "swanlab",
 }
+_COLOCATED = "policy.generation.colocated"
+_NODES, _LOCAL = "cluster.num_nodes", "cluster.gpus_per_node"
 _BACKENDS = ("megatron_cfg", "dtensor_cfg")
 _OFFLOAD = one_of({"true": "cpu", "false": "none"})
 _MEGATRON: Fields = {
@@ -227,12 +219,14 @@ def read(document: Document) -> Reading:
     data = _overridden(document)
     apply(sheet, data, _FIELDS)
     sheet.derive("run.framework", "nemo-rl", "NeMo-RL's settings", ())
-    _state_cluster(sheet, data)
-    _state_policy(sheet, data)
-    _state_job(sheet, data)
+    config = Config(sheet, data)
+    policy = config.section("policy")
+    _state_cluster(config)
+    _state_policy(policy, is_child="defaults" in data)
+    _state_job(config)
     add_defaults(sheet, _FIXED)
     keyed = keyed_file(document, _FORMAT, None, refuses_duplicates=True)
-    return Reading(sheet, keyed, variables=_variables_of(sheet, data))
+    return Reading(sheet, keyed, variables=_variables_of(policy))
 
 
 def _overridden(document: Document) -> Mapping[str, object]:
@@ -252,344 +246,281 @@ def _algorithm_of(data: _Settings) -> str | None:
     return next(found, None)
 
 
-def _whole(value: object) -> int | None:
-    found = integer_text(value)
-    return found if isinstance(found, int) and found > 0 else None
+def _count(config: Config, name: str) -> int | None:
+    """A whole number above zero."""
+    count = config.whole(name)
+    return count if count is not None and count > 0 else None
 
 
-def _state_cluster(sheet: FactSheet, data: _Settings) -> None:
+def _state_cluster(config: Config) -> None:
     """State the GPUs that train: `cluster` counts those that generate too."""
-    cluster = section(data, "cluster")
-    reason = _unknown_share(data)
-    is_shared = _is_colocated(data)
+    is_shared = _is_colocated(config)
+    reason = _unknown_share(config, is_shared=is_shared)
     if reason:
-        _unknown_cluster(sheet, cluster, reason)
+        _unknown_cluster(config, reason)
     elif is_shared is False:
-        _separate(sheet, data)
+        _separate(config)
     else:
-        apply(sheet, cluster, _CLUSTER, ("cluster",))
+        config.section("cluster").apply(
+            {
+                "num_nodes": ("cluster.nodes", integer_text),
+                "gpus_per_node": ("cluster.gpus_per_node", integer_text),
+            }
+        )
 
 
-def _is_colocated(data: _Settings) -> bool | None:
+def _is_colocated(config: Config) -> bool | None:
     """Whether all GPUs train; None where a run that generates does not say so."""
-    if not _generates(data):
-        return True
-    switch = boolean(section(data, *map(str, _COLOCATED)).get("enabled"))
-    return switch if isinstance(switch, bool) else None
-
-
-def _generates(data: _Settings) -> bool:
-    algorithm = _algorithm_of(data)
+    algorithm = _algorithm_of(config.data)
     if algorithm is not None:
-        return algorithm in _GENERATING
-    return "defaults" in data or isinstance(
-        section(data, "policy").get("generation"), dict
-    )
+        generates = algorithm in _GENERATING
+    else:
+        block = config.get("policy.generation")
+        generates = "defaults" in config or isinstance(block, dict)
+    return config.switch(f"{_COLOCATED}.enabled") if generates else True
 
 
-def _unknown_share(data: _Settings) -> str:
+def _unknown_share(config: Config, *, is_shared: bool | None) -> str:
     """Why the GPUs that train cannot be told from the others; empty if they can."""
-    if _is_colocated(data) is None:
+    if is_shared is None:
         return "cluster counts training and generation; colocated.enabled is not known"
-    environments = section(data, "env")
-    if isinstance(environments.get("reward_model"), dict):
+    if isinstance(config.get("env.reward_model"), dict):
         return "cluster counts the nodes of a reward model too"
-    if _whole(section(environments, "nemo_gym").get("num_gpu_nodes")):
+    if _count(config, "env.nemo_gym.num_gpu_nodes"):
         return "cluster counts the nodes of NeMo Gym too"
-    teachers = section(data, "on_policy_distillation", "non_colocated_teachers")
-    if boolean(teachers.get("enabled")) is True:
+    if config.switch("on_policy_distillation.non_colocated_teachers.enabled") is True:
         return "cluster counts the nodes of teachers too"
     return ""
 
 
-def _unknown_cluster(sheet: FactSheet, cluster: _Settings, reason: str) -> None:
-    if cluster.get("num_nodes") is not None:
-        sheet.unusable("cluster.nodes", reason, _NODES)
-        sheet.unusable("cluster.world_size", reason, _NODES)
-    if cluster.get("gpus_per_node") is not None:
-        sheet.unusable("cluster.gpus_per_node", reason, _LOCAL)
+def _unknown_cluster(config: Config, reason: str) -> None:
+    if config.get(_NODES) is not None:
+        config.unusable("cluster.nodes", reason, _NODES)
+        config.unusable("cluster.world_size", reason, _NODES)
+    if config.get(_LOCAL) is not None:
+        config.unusable("cluster.gpus_per_node", reason, _LOCAL)
 
 
-def _separate(sheet: FactSheet, data: _Settings) -> None:
+def _separate(config: Config) -> None:
     """Training takes the nodes, or on one node the GPUs, that generation leaves."""
-    cluster = section(data, "cluster")
-    resources = section(data, *map(str, _COLOCATED), "resources")
-    nodes, local = (
-        _whole(cluster.get("num_nodes")),
-        _whole(cluster.get("gpus_per_node")),
+    gone_at = f"{_COLOCATED}.resources.num_nodes"
+    used_at = f"{_COLOCATED}.resources.gpus_per_node"
+    nodes, local, gone, used = (
+        _count(config, name) for name in (_NODES, _LOCAL, gone_at, used_at)
     )
-    gone, used = (
-        _whole(resources.get("num_nodes")),
-        _whole(resources.get("gpus_per_node")),
-    )
-    at: KeyPath = (*_COLOCATED, "resources")
     world = "cluster.world_size"
     if nodes == 1 and local and used and local > used:
         note = f"{local} GPUs - {used} that generate = {local - used}"
-        sheet.state("cluster.nodes", nodes, _NODES)
-        sheet.derive(world, local - used, note, _LOCAL, (*at, "gpus_per_node"))
+        config.state("cluster.nodes", nodes, _NODES)
+        config.derive(world, local - used, note, _LOCAL, used_at)
     elif nodes and nodes > 1 and local and gone and nodes > gone:
         left = nodes - gone
         note = f"{nodes} nodes - {gone} that generate = {left}, x {local} GPUs"
-        sheet.state("cluster.gpus_per_node", local, _LOCAL)
-        sheet.derive(world, left * local, note, _NODES, (*at, "num_nodes"))
+        config.state("cluster.gpus_per_node", local, _LOCAL)
+        config.derive(world, left * local, note, _NODES, gone_at)
     else:
         reason = "cluster counts training and generation; the share is not stated"
-        _unknown_cluster(sheet, cluster, reason)
+        _unknown_cluster(config, reason)
 
 
-def _state_job(sheet: FactSheet, data: _Settings) -> None:
+def _state_job(config: Config) -> None:
     """State length, role, checkpoints and sinks."""
-    algorithm = _algorithm_of(data)
+    algorithm = _algorithm_of(config.data)
     if algorithm is not None:
-        _length(sheet, section(data, algorithm), algorithm)
-        _role(sheet, algorithm)
-    _checkpoints(sheet, section(data, "checkpointing"))
-    _telemetry(sheet, section(data, "logger"))
+        _algorithm(config, algorithm)
+    _checkpoints(config.section("checkpointing"))
+    logger = config.section("logger")
+    if not logger.put_sinks(_SINKS, "switches of logger") and logger.data:
+        config.default("telemetry.sinks", (), "no sink of logger is on")
+    key = "gpu_monitoring.collection_interval"
+    seconds = logger.number(key)
+    if logger.switch("monitor_gpus") is True and seconds is not None:
+        logger.state("telemetry.hardware_interval_seconds", seconds, key)
 
 
-def _length(sheet: FactSheet, block: _Settings, name: str) -> None:
+def _algorithm(config: Config, name: str) -> None:
     """The run ends with the steps or with the epochs, whichever come first."""
-    steps = _whole(block.get("max_num_steps"))
+    block = config.section(name)
+    steps = _count(block, "max_num_steps")
     if steps is not None:
-        sheet.state("run.steps", steps, (name, "max_num_steps"))
-    epochs = number(block.get("max_num_epochs"))
-    if isinstance(epochs, float) and epochs > 0:
-        sheet.state("run.epochs", epochs, (name, "max_num_epochs"))
-    if block.get("seed") is not None:
-        put(sheet, "run.seed", integer_text(block["seed"]), (name, "seed"))
-
-
-def _role(sheet: FactSheet, algorithm: str) -> None:
-    adapters = {fact.value for fact in sheet.facts if fact.name == "model.adapter"}
-    role = _ROLES.get(algorithm)
+        block.state("run.steps", steps, "max_num_steps")
+    epochs = block.number("max_num_epochs")
+    if epochs is not None and epochs > 0:
+        block.state("run.epochs", epochs, "max_num_epochs")
+    block.put("run.seed", "seed", integer_text)
+    role = _ROLES.get(name)
     if role is not None:
-        role = "lora" if "lora" in adapters and algorithm in _ADAPTED else role
-        sheet.derive("run.role", role, f"the section {algorithm}", (algorithm,))
+        is_adapted = config.known("model.adapter") == "lora" and name in _ADAPTED
+        role = "lora" if is_adapted else role
+        config.derive("run.role", role, f"the section {name}", name)
 
 
-def _checkpoints(sheet: FactSheet, block: _Settings) -> None:
+def _checkpoints(saving: Config) -> None:
     """Fault-tolerance checkpoints come between those that the metric ranks."""
-    key = "ft_save_period" if _whole(block.get("ft_save_period")) else "save_period"
-    if block.get(key) is not None:
-        interval = integer_text(block[key])
-        put(sheet, "checkpoint.interval_steps", interval, ("checkpointing", key))
-    leaf, best = "checkpoint.keep_last", _whole(block.get("keep_top_k"))
-    newest = _whole(block.get("ft_keep_latest_k"))
-    at: KeyPath = ("checkpointing", "keep_top_k")
+    key = "ft_save_period" if _count(saving, "ft_save_period") else "save_period"
+    saving.put("checkpoint.interval_steps", key, integer_text)
+    leaf, ranked, latest = "checkpoint.keep_last", "keep_top_k", "ft_keep_latest_k"
+    best, newest = _count(saving, ranked), _count(saving, latest)
     if best is not None and newest is not None and newest > best:
-        sheet.state(leaf, newest, ("checkpointing", "ft_keep_latest_k"))
+        saving.state(leaf, newest, latest)
     elif best is not None:
-        sheet.state(leaf, best, at)
-    elif "keep_top_k" in block and block["keep_top_k"] is None:
-        sheet.derive(leaf, 0, "null keeps all", at)
-    if isinstance(block.get("checkpoint_must_save_by"), str):
-        place: KeyPath = ("checkpointing", "checkpoint_must_save_by")
-        note = "checkpoint_must_save_by: saves before that time"
-        derive_switch(sheet, "recovery.exit_before_walltime", note, place)
+        saving.state(leaf, best, ranked)
+    elif ranked in saving and saving.get(ranked) is None:
+        saving.derive(leaf, 0, "null keeps all", ranked)
+    key = "checkpoint_must_save_by"
+    if isinstance(saving.get(key), str):
+        note = f"{key}: saves before that time"
+        saving.turn("recovery.exit_before_walltime", note, key)
 
 
-def _telemetry(sheet: FactSheet, block: _Settings) -> None:
-    switches = [(key, name, boolean(block.get(key))) for key, name in _SINKS]
-    on = [(key, name) for key, name, switch in switches if switch is True]
-    leaf = "telemetry.sinks"
-    if on:
-        places = [("logger", key) for key, _ in on]
-        names = tuple(name for _, name in on)
-        sheet.derive(leaf, names, "switches of logger", *places)
-    elif block:
-        sheet.default(leaf, (), "no sink of logger is on")
-    seconds = number(section(block, "gpu_monitoring").get("collection_interval"))
-    if boolean(block.get("monitor_gpus")) is True and isinstance(seconds, float):
-        at: KeyPath = ("logger", "gpu_monitoring", "collection_interval")
-        sheet.state("telemetry.hardware_interval_seconds", seconds, at)
-
-
-def _backend_of(data: _Settings) -> str | None:
+def _backend_of(policy: Config) -> str | None:
     """The block of the backend that trains; None where not exactly one is on."""
-    policy = section(data, "policy")
-    on = [
-        name
-        for name in _BACKENDS
-        if boolean(section(policy, name).get("enabled")) is True
-    ]
+    on = [name for name in _BACKENDS if policy.switch(f"{name}.enabled") is True]
     return on[0] if len(on) == 1 else None
 
 
-def _state_policy(sheet: FactSheet, data: _Settings) -> None:
+def _state_policy(policy: Config, *, is_child: bool) -> None:
     """State batch, number format and the backend's settings."""
-    policy = section(data, "policy")
-    _micro_batch(sheet, policy, is_child="defaults" in data)
-    _precision(sheet, policy.get("precision"))
-    backend = _backend_of(data)
+    _micro_batch(policy, is_child=is_child)
+    stated = policy.get("precision")
+    found = dtype(stated)
+    policy.put("precision.compute_dtype", "precision", dtype)
+    if isinstance(found, str):
+        policy.turn_halves(found, f"precision: {stated}", "precision")
+    backend = _backend_of(policy)
     if backend is None:
         return
-    block, at = section(policy, backend), ("policy", backend)
-    _recompute(sheet, block, at)
+    block = policy.section(backend)
+    _recompute(block)
     if backend == "megatron_cfg":
-        apply(sheet, block, _MEGATRON, at)
-        _megatron(sheet, policy, block, at)
+        block.apply(_MEGATRON)
+        _megatron(block, found)
         return
-    apply(sheet, block, _DTENSOR, at)
-    _dtensor(sheet, policy, block, at)
-    add_defaults(sheet, _DTENSOR_ALONE)
-    add_defaults(sheet, _DTENSOR_UNSET)
+    block.apply(_DTENSOR)
+    _dtensor(policy, block)
+    add_defaults(policy.sheet, _DTENSOR_ALONE)
+    add_defaults(policy.sheet, _DTENSOR_UNSET)
 
 
-def _variables_of(sheet: FactSheet, data: _Settings) -> tuple[Variable, ...]:
+def _variables_of(policy: Config) -> tuple[Variable, ...]:
     """What the workers that train get in their environment."""
-    backend = _backend_of(data)
+    backend = _backend_of(policy)
     if backend is None:
         return ()
-    at: KeyPath = ("policy", backend, "env_vars")
+    block = policy.section(f"{backend}.env_vars")
     return tuple(
         Variable(
             name,
             None if placeholder(value) else str(value),
-            sheet.place((*at, name)),
+            policy.sheet.place((*block.prefix, name)),
             str(value),
         )
-        for name, value in section(data, *map(str, at)).items()
+        for name, value in block.data.items()
         if isinstance(value, str | int | float)
     )
 
 
-def _micro_batch(sheet: FactSheet, policy: _Settings, *, is_child: bool) -> None:
+def _micro_batch(policy: Config, *, is_child: bool) -> None:
     """Packing and dynamic batching fill micro-batches with tokens, not with samples."""
-    stated = policy.get("train_micro_batch_size")
-    if stated is None:
+    leaf, key = "batch.micro_batch_size", "train_micro_batch_size"
+    if policy.get(key) is None:
         return
-    leaf, at = "batch.micro_batch_size", ("policy", "train_micro_batch_size")
     fillers = ("sequence_packing", "dynamic_batching")
-    switches = [boolean(section(policy, name).get("enabled")) for name in fillers]
+    switches = [policy.switch(f"{name}.enabled") for name in fillers]
     if True in switches:
-        sheet.unusable(leaf, "micro-batches are filled with tokens", at)
-    elif is_child and not all(isinstance(one, bool) for one in switches):
+        policy.unusable(leaf, "micro-batches are filled with tokens", key)
+    elif is_child and None in switches:
         reason = "a file that is not there says whether tokens fill the micro-batches"
-        sheet.unusable(leaf, reason, at)
+        policy.unusable(leaf, reason, key)
     else:
-        put(sheet, leaf, integer_text(stated), at)
+        policy.put(leaf, key, integer_text)
 
 
-def _precision(sheet: FactSheet, stated: object) -> None:
-    if stated is None:
-        return
-    at: KeyPath = ("policy", "precision")
-    found = dtype(stated)
-    put(sheet, "precision.compute_dtype", found, at)
-    if isinstance(found, str):
-        note = f"precision: {stated}"
-        derive_switch(sheet, "precision.bf16", note, at, is_on=found == "bf16")
-        derive_switch(sheet, "precision.fp16", note, at, is_on=found == "fp16")
-
-
-def _recompute(sheet: FactSheet, block: _Settings, at: KeyPath) -> None:
+def _recompute(block: Config) -> None:
     leaf, key = "memory.recompute_mode", "activation_checkpointing"
+    granularity = "recompute_granularity"
     switch = boolean(block.get(key))
-    granularity = block.get("recompute_granularity")
-    if switch is True and granularity == "selective":
-        place: KeyPath = (*at, "recompute_granularity")
-        sheet.derive(leaf, "selective", f"{key} with selective", place, (*at, key))
-    elif switch is True:
-        sheet.derive(leaf, "full", f"{key}: true", (*at, key))
-    elif switch is False:
-        sheet.derive(leaf, "none", f"{key}: false", (*at, key))
-    elif block.get(key) is not None and isinstance(switch, Unusable):
-        sheet.unusable(leaf, switch.reason, (*at, key))
+    if switch is True and block.get(granularity) == "selective":
+        block.derive(leaf, "selective", f"{key} with selective", granularity, key)
+    elif isinstance(switch, bool):
+        mode = "full" if switch else "none"
+        block.derive(leaf, mode, f"{key}: {str(switch).lower()}", key)
+    else:
+        block.put(leaf, key, boolean)
 
 
-def _megatron(
-    sheet: FactSheet, policy: _Settings, block: _Settings, at: KeyPath
-) -> None:
-    _megatron_sharding(sheet, block, at)
-    _megatron_gradients(sheet, block, at, dtype(policy.get("precision")))
-    _adapter(sheet, block, (*at, "peft"))
-    graphs = block.get("cuda_graph_impl")
+def _megatron(block: Config, weights: object) -> None:
+    _megatron_sharding(block)
+    # One buffer holds what micro-batches add and ranks reduce: fp32, or as weights.
+    name = "grad_reduce_in_fp32"
+    key = f"distributed_data_parallel_config.{name}"
+    switch = block.switch(key)
+    found = "fp32" if switch is True else weights
+    if switch is not None and isinstance(found, str):
+        for use in ("reduce", "accumulate"):
+            note = f"{name}: {str(switch).lower()}"
+            block.derive(f"precision.gradient_{use}_dtype", found, note, key)
+    _adapter(block, "peft")
+    key = "cuda_graph_impl"
+    graphs = block.get(key)
     if isinstance(graphs, str):
-        place: KeyPath = (*at, "cuda_graph_impl")
-        note, leaf = f"cuda_graph_impl: {graphs}", "kernels.cuda_graphs"
-        derive_switch(sheet, leaf, note, place, is_on=graphs != "none")
-    fp8 = section(block, "fp8_cfg")
-    if boolean(fp8.get("enabled")) is True and isinstance(fp8.get("fp8_recipe"), str):
-        place = (*at, "fp8_cfg", "fp8_recipe")
-        sheet.state("precision.fp8_recipe", fp8["fp8_recipe"], place)
-    edges = ("first", "last")
-    keys = [f"num_layers_in_{edge}_pipeline_stage" for edge in edges]
+        is_on = graphs != "none"
+        block.turn("kernels.cuda_graphs", f"{key}: {graphs}", key, is_on=is_on)
+    recipe = block.get("fp8_cfg.fp8_recipe")
+    if block.switch("fp8_cfg.enabled") is True and isinstance(recipe, str):
+        block.state("precision.fp8_recipe", recipe, "fp8_cfg.fp8_recipe")
+    keys = [f"num_layers_in_{edge}_pipeline_stage" for edge in ("first", "last")]
     stated = [key for key in keys if isinstance(block.get(key), int)]
     if stated:
-        layout = ", ".join(f"{key} {block[key]}" for key in stated)
-        places = [(*at, key) for key in stated]
-        sheet.derive("parallelism.pipeline_layout", layout, "uneven stages", *places)
+        layout = ", ".join(f"{key} {block.get(key)}" for key in stated)
+        block.derive("parallelism.pipeline_layout", layout, "uneven stages", *stated)
 
 
-def _megatron_sharding(sheet: FactSheet, block: _Settings, at: KeyPath) -> None:
-    ddp = section(block, "distributed_data_parallel_config")
-    place: KeyPath = (*at, "distributed_data_parallel_config")
+def _megatron_sharding(block: Config) -> None:
+    ddp = block.section("distributed_data_parallel_config")
     stage, engine = "parallelism.sharding_stage", "parallelism.engine"
-    if boolean(ddp.get("use_custom_fsdp")) is True:
+    if ddp.switch("use_custom_fsdp") is True:
         note = "use_custom_fsdp: true"
-        sheet.derive(engine, "megatron-fsdp", note, (*place, "use_custom_fsdp"))
+        ddp.derive(engine, "megatron-fsdp", note, "use_custom_fsdp")
         key = "data_parallel_sharding_strategy"
         strategy = ddp.get(key)
         if isinstance(strategy, str) and strategy in _STAGES:
-            sheet.state(stage, _STAGES[strategy], (*place, key))
+            ddp.state(stage, _STAGES[strategy], key)
         return
-    sheet.default(engine, "megatron", "use_custom_fsdp is not on")
+    block.default(engine, "megatron", "use_custom_fsdp is not on")
     key = "use_distributed_optimizer"
-    switch = boolean(section(block, "optimizer").get(key))
-    if isinstance(switch, bool):
+    switch = block.switch(f"optimizer.{key}")
+    if switch is not None:
         note = f"{key}: {str(switch).lower()}"
-        sheet.derive(stage, int(switch), note, (*at, "optimizer", key))
+        block.derive(stage, int(switch), note, f"optimizer.{key}")
 
 
-def _megatron_gradients(
-    sheet: FactSheet, block: _Settings, at: KeyPath, weights: object
-) -> None:
-    """One buffer holds what micro-batches add and ranks reduce: fp32, or as weights."""
-    name, key = "distributed_data_parallel_config", "grad_reduce_in_fp32"
-    switch = boolean(section(block, name).get(key))
-    found = "fp32" if switch is True else weights
-    if not isinstance(switch, bool) or not isinstance(found, str):
-        return
-    note = f"{key}: {str(switch).lower()}"
-    for use in ("reduce", "accumulate"):
-        sheet.derive(f"precision.gradient_{use}_dtype", found, note, (*at, name, key))
-
-
-def _dtensor(
-    sheet: FactSheet, policy: _Settings, block: _Settings, at: KeyPath
-) -> None:
-    place: KeyPath = ("policy", "optimizer")
-    optimizer = section(policy, "optimizer")
-    arguments = section(optimizer, "kwargs")
-    name = optimizer.get("name")
+def _dtensor(policy: Config, block: Config) -> None:
+    name = policy.get("optimizer.name")
     if isinstance(name, str) and placeholder(name) is None:
         last = name.rpartition(".")[2].lower()
-        sheet.state("optimizer.name_of_optimizer", last, (*place, "name"))
-    rows: Fields = {
-        "lr": ("optimizer.learning_rate", number),
-        "weight_decay": ("optimizer.weight_decay", number),
-    }
-    apply(sheet, arguments, rows, (*place, "kwargs"))
-    betas = ("optimizer.beta1", "optimizer.beta2")
-    put_numbers(sheet, betas, arguments.get("betas"), (*place, "kwargs", "betas"))
-    if policy.get("max_grad_norm") is not None:
-        clip = number(policy["max_grad_norm"])
-        put(sheet, "optimizer.clip_norm", clip, ("policy", "max_grad_norm"))
-    if block.get("cpu_offload") is not None:
-        device = _OFFLOAD(block["cpu_offload"])
-        put(sheet, "memory.optimizer_offload_device", device, (*at, "cpu_offload"))
-    _adapter(sheet, block, (*at, "lora_cfg"))
+        policy.state("optimizer.name_of_optimizer", last, "optimizer.name")
+    policy.section("optimizer.kwargs").apply(
+        {
+            "lr": ("optimizer.learning_rate", number),
+            "weight_decay": ("optimizer.weight_decay", number),
+        }
+    )
+    policy.put_betas("optimizer.kwargs.betas")
+    policy.put("optimizer.clip_norm", "max_grad_norm", number)
+    block.put("memory.optimizer_offload_device", "cpu_offload", _OFFLOAD)
+    _adapter(block, "lora_cfg")
 
 
-def _adapter(sheet: FactSheet, block: _Settings, at: KeyPath) -> None:
-    switch = boolean(section(block, str(at[-1])).get("enabled"))
-    if isinstance(switch, bool):
-        name = "lora" if switch else "none"
-        note = f"{at[-1]}.enabled: {str(switch).lower()}"
-        sheet.derive("model.adapter", name, note, (*at, "enabled"))
-    elif at[-1] not in block:
-        sheet.default("model.adapter", "none", f"{at[-1]} is not set")
+def _adapter(block: Config, name: str) -> None:
+    switch = block.switch(f"{name}.enabled")
+    if switch is not None:
+        adapter, note = "lora" if switch else "none", f"{str(switch).lower()}"
+        block.derive(
+            "model.adapter", adapter, f"{name}.enabled: {note}", f"{name}.enabled"
+        )
+    elif name not in block:
+        block.default("model.adapter", "none", f"{name} is not set")
 
 
 READER = Reader(

@@ -262,8 +262,7 @@ def _precision(config: Config) -> None:
         config.unusable("precision.compute_dtype", missing.reason, key)
         return
     config.state("precision.compute_dtype", dtype, key)
-    for name in ("bf16", "fp16"):
-        config.turn(f"precision.{name}", f"{key}: {word}", key, is_on=dtype == name)
+    config.turn_halves(dtype, f"{key}: {word}", key)
     config.default("precision.parameter_dtype", "fp32", "autocast keeps fp32 weights")
     leaf, key = "precision.gradient_reduce_dtype", "fsdp.precision"
     strategy = lower_text(config.get("distributed_strategy") or "fsdp")

@@ -308,16 +308,11 @@ def _state_job(config: Config) -> None:
     _model(config)
     config.scale_rate("optimizer.lr", "lr_scheduler.min_lr_factor")
     _checkpoint(config)
-    on = [
-        name
-        for name in ("tensorboard", "wandb")
-        if config.switch(f"metrics.enable_{name}") is True
-    ]
-    leaf, keys = "telemetry.sinks", [f"metrics.enable_{name}" for name in on]
-    if on:
-        config.derive(leaf, tuple(on), "switches of [metrics]", *keys)
-    else:
-        config.default(leaf, (), "no sink is on; metrics go to the log")
+    sinks = {"enable_tensorboard": "tensorboard", "enable_wandb": "wandb"}
+    metrics = config.section("metrics")
+    if not metrics.put_sinks(sinks, "switches of [metrics]"):
+        note = "no sink is on; metrics go to the log"
+        config.default("telemetry.sinks", (), note)
 
 
 def _batch(config: Config) -> None:
