@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.stated_keys import StatedKey
-from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.convert import (
     Unusable,
     boolean,
@@ -27,6 +26,7 @@ from speccheck.validator.sources.convert import (
 )
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.formats._config import Config, defaults_of
 from speccheck.validator.sources.formats._huggingface import (
     FULL_SHARD,
     attention,
@@ -35,13 +35,9 @@ from speccheck.validator.sources.formats._huggingface import (
 from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
-    TabulatedDefault,
     add_defaults,
     apply,
-    derive_switch,
     fixed_defaults,
-    put,
-    put_numbers,
     section,
     tabulated_defaults,
 )
@@ -71,9 +67,12 @@ _CLASSES = (
 )
 _DIFFUSION = "fsdp"  # the section that diffusion recipes read instead
 _PARALLELIZER = "parallelizer"  # of MoE models, from 0.2.0
-_FULL, _NONE = ("full", "true", "on", "enabled"), ("none", "false", "off", "disabled")
+_RECOMPUTE: dict[str, object] = {
+    **dict.fromkeys(("full", "true", "on", "enabled"), "full"),
+    **dict.fromkeys(("none", "false", "off", "disabled"), "none"),
+    "selective": "selective",
+}
 _SINKS = ("wandb", "mlflow", "comet")
-_LENGTHS = ("seq_length", "seq_len")
 _FUSED_LOSSES = ("FusedLinearCrossEntropy", "TEParallelCrossEntropy")
 _DISTILLING = ("teacher_model", "kd_ratio")
 _GPT2: Fields = {
@@ -166,15 +165,12 @@ _FIELDS: Fields = {
     },
     "rng": {"seed": ("run.seed", integer_text)},
 }
-_DEFAULTS = (
-    TabulatedDefault("checkpoint.is_async", "checkpoint.asynchronous", boolean),
-    TabulatedDefault("compile.enabled", "kernels.compiled", boolean),
-    TabulatedDefault("fp8.enabled", "precision.fp8", boolean),
-    TabulatedDefault(
-        "step_scheduler.log_remote_every_steps",
-        "telemetry.log_interval_steps",
-        integer_text,
-    ),
+_DEFAULTS = defaults_of(
+    _FIELDS,
+    "checkpoint.is_async",
+    "compile.enabled",
+    "fp8.enabled",
+    "step_scheduler.log_remote_every_steps",
 )
 _FIXED = fixed_defaults(
     "NeMo Automodel has no other way",
@@ -210,15 +206,12 @@ def read(document: Document) -> Reading:
     data = section(document.data)
     apply(sheet, data, _FIELDS)
     sheet.derive("run.framework", "nemo-automodel", "NeMo Automodel's settings", ())
-    backend = section(data, "model", "backend").get("attn")
-    if (
-        backend is not None
-        and section(data, "model").get("attn_implementation") is None
-    ):
-        at = {"backend": {"attn": ("kernels.attention_backend", _BACKEND_ATTENTION)}}
-        apply(sheet, section(data, "model"), at, ("model",))
-    _state_parallelism(sheet, data)
-    _state_run(sheet, data)
+    config = Config(sheet, data)
+    if config.get("model.attn_implementation") is None:
+        leaf = "kernels.attention_backend"
+        config.put(leaf, "model.backend.attn", _BACKEND_ATTENTION)
+    _state_parallelism(config)
+    _state_run(config)
     add_defaults(sheet, tabulated_defaults(_FORMAT, _DEFAULTS))
     add_defaults(sheet, _FIXED)
     add_defaults(sheet, _UNSET)
@@ -233,25 +226,20 @@ def _filled(key: StatedKey) -> StatedKey:
     return key._replace(value=found[1]) if found else key
 
 
-def _distributed_of(data: _Settings) -> tuple[str, _Settings]:
-    """The section with the degrees, and its name."""
-    name = "distributed"
-    if not isinstance(data.get(name), dict) and isinstance(data.get(_DIFFUSION), dict):
-        name = _DIFFUSION
-    return name, section(data, name)
-
-
-def _state_parallelism(sheet: FactSheet, data: _Settings) -> None:
+def _state_parallelism(config: Config) -> None:
     """State degrees, engine, batch and number formats."""
-    name, block = _distributed_of(data)
-    _degrees(sheet, name, block)
-    engine = _engine(sheet, name, block)
-    _batch(sheet, data, name, block)
-    _recompute(sheet, data, name, block)
-    _offload(sheet, name, block)
-    _precision(sheet, data, name, engine)
+    is_diffusion = isinstance(config.get(_DIFFUSION), dict)
+    has_degrees = isinstance(config.get("distributed"), dict)
+    name = _DIFFUSION if is_diffusion and not has_degrees else "distributed"
+    block = config.section(name)
+    _degrees(block)
+    engine = _engine(block)
+    _batch(config, block)
+    _recompute(config, block)
+    _offload(block)
+    _precision(config, block, engine)
     if engine == "megatron-fsdp":
-        _megatron_fsdp(sheet, name, block)
+        _megatron_fsdp(block)
 
 
 def _is_set(value: object) -> bool:
@@ -260,161 +248,119 @@ def _is_set(value: object) -> bool:
     )
 
 
-def _degrees(sheet: FactSheet, name: str, block: _Settings) -> None:
+def _degrees(block: Config) -> None:
     """Null takes the default; a data-parallel size without number fills the world."""
     for key, leaf in _DEGREES.items():
         if _is_set(block.get(key)):
-            put(sheet, leaf, integer_text(block[key]), (name, key))
+            block.put(leaf, key, integer_text)
         else:
-            sheet.default(leaf, 1, f"{key} is not set: 1")
+            block.default(leaf, 1, f"{key} is not set: 1")
     if _is_set(block.get("dp_size")):
-        leaf, at = "parallelism.data_parallel_size", (name, "dp_size")
-        put(sheet, leaf, integer_text(block["dp_size"]), at)
-    if block.get("sequence_parallel") is not None:
-        leaf = "parallelism.sequence_parallel"
-        switch = boolean(block["sequence_parallel"])
-        put(sheet, leaf, switch, (name, "sequence_parallel"))
+        block.put("parallelism.data_parallel_size", "dp_size", integer_text)
+    block.put("parallelism.sequence_parallel", "sequence_parallel", boolean)
 
 
-def _engine(sheet: FactSheet, name: str, block: _Settings) -> str | None:
+def _engine(block: Config) -> str | None:
     """FSDP2 unless a strategy, or the class of an old release, is named."""
     leaf, stage = "parallelism.engine", "parallelism.sharding_stage"
-    target = block.get("_target_")
-    strategy = block.get("strategy")
-    at: KeyPath = (name, "strategy")
-    engine: str | None = None
+    target, strategy = block.get("_target_"), block.get("strategy")
+    key, engine = "strategy", None
     if isinstance(strategy, str):
         engine = _ENGINES.get(strategy.lower())
         if engine is not None:
-            sheet.state(leaf, engine, at)
+            block.state(leaf, engine, key)
     elif isinstance(target, str):
-        at = (name, "_target_")
+        key = "_target_"
         last = target.rpartition(".")[2].lower()
         engine = next((found for part, found in _CLASSES if part in last), None)
         if engine is not None:
-            sheet.derive(leaf, engine, target, at)
+            block.derive(leaf, engine, target, key)
     elif strategy is None:
-        engine = "fsdp2"
-        sheet.default(leaf, engine, "strategy is not set: fsdp2")
-        sheet.default(stage, FULL_SHARD, "FSDP2 shards fully")
-        return engine
-    if engine == "fsdp2":
-        sheet.derive(stage, FULL_SHARD, "FSDP2 shards fully", at)
-    elif engine == "ddp":
-        sheet.derive(stage, 0, "DDP shards nothing", at)
+        block.default(leaf, "fsdp2", "strategy is not set: fsdp2")
+        block.default(stage, FULL_SHARD, "FSDP2 shards fully")
+        return "fsdp2"
+    block.first(
+        stage,
+        (engine == "fsdp2", FULL_SHARD, "FSDP2 shards fully", key),
+        (engine == "ddp", 0, "DDP shards nothing", key),
+    )
     return engine
 
 
-def _megatron_fsdp(sheet: FactSheet, name: str, block: _Settings) -> None:
+def _megatron_fsdp(block: Config) -> None:
     stage, key = "parallelism.sharding_stage", "zero_dp_strategy"
-    if block.get(key) is not None:
-        put(sheet, stage, integer_text(block[key]), (name, key))
-    else:
-        sheet.default(stage, FULL_SHARD, f"{key} is not set: 3")
-    for key, leaf in (
-        ("overlap_grad_reduce", "communication.overlap_gradient_reduce"),
-        ("overlap_param_gather", "communication.overlap_parameter_gather"),
-    ):
-        if block.get(key) is not None:
-            put(sheet, leaf, boolean(block[key]), (name, key))
+    block.put(stage, key, integer_text)
+    if block.get(key) is None:
+        block.default(stage, FULL_SHARD, f"{key} is not set: 3")
+    block.put("communication.overlap_gradient_reduce", "overlap_grad_reduce", boolean)
+    block.put("communication.overlap_parameter_gather", "overlap_param_gather", boolean)
 
 
-def _batch(sheet: FactSheet, data: _Settings, name: str, block: _Settings) -> None:
+def _batch(config: Config, block: Config) -> None:
     """A rank's batch is cut into pipeline micro-batches where there is a pipeline."""
-    local = section(data, "step_scheduler").get("local_batch_size")
-    at: KeyPath = ("step_scheduler", "local_batch_size")
-    leaf = "batch.micro_batch_size"
-    stages = integer_text(block.get("pp_size")) if _is_set(block.get("pp_size")) else 1
+    leaf, key = "batch.micro_batch_size", "pp_microbatch_size"
+    stages = block.whole("pp_size") if _is_set(block.get("pp_size")) else 1
     if stages == 1:
-        if local is not None:
-            put(sheet, leaf, integer_text(local), at)
-        return
-    if not isinstance(stages, int):
-        return
-    sheet.default("parallelism.pipeline_engine", "torch", "pipelining of PyTorch")
-    key = "pp_microbatch_size"
-    for place in ((name, "pipeline"), ("autopipeline",)):
-        size = section(data, *place).get(key)
-        if size is not None:
-            put(sheet, leaf, integer_text(size), (*place, key))
-            return
-    sheet.default(leaf, 1, f"{key} is not set: 1")
+        config.put(leaf, "step_scheduler.local_batch_size", integer_text)
+    elif stages is not None:
+        note = "pipelining of PyTorch"
+        config.default("parallelism.pipeline_engine", "torch", note)
+        if not block.put_first(
+            leaf, integer_text, f"pipeline.{key}"
+        ) and not config.put_first(leaf, integer_text, f"autopipeline.{key}"):
+            config.default(leaf, 1, f"{key} is not set: 1")
 
 
-def _recompute(sheet: FactSheet, data: _Settings, name: str, block: _Settings) -> None:
+def _mode(value: object) -> object:
+    word = lower_text(value)
+    if isinstance(word, Unusable):
+        return word
+    return _RECOMPUTE.get(str(word), Unusable(f"unknown: {word}"))
+
+
+def _recompute(config: Config, block: Config) -> None:
     leaf, key = "memory.recompute_mode", "activation_checkpointing"
-    stated = block.get(key)
-    if stated is None and section(data, _PARALLELIZER).get(key) is not None:
-        name, stated = _PARALLELIZER, section(data, _PARALLELIZER)[key]
-    if stated is None:
-        sheet.default(leaf, "none", f"{key} is not set: off")
-        return
-    word = lower_text(stated)
-    if word in _FULL:
-        sheet.state(leaf, "full", (name, key))
-    elif word in _NONE:
-        sheet.state(leaf, "none", (name, key))
-    elif word == "selective":
-        sheet.state(leaf, "selective", (name, key))
-    else:
-        found = word if isinstance(word, Unusable) else Unusable(f"unknown: {word}")
-        sheet.unusable(leaf, found.reason, (name, key))
-
-
-def _offload(sheet: FactSheet, name: str, block: _Settings) -> None:
-    """A policy is set for parameters and optimizer states together."""
-    leaves = ("memory.parameter_offload_device", "memory.optimizer_offload_device")
-    policy, switch = block.get("offload_policy"), boolean(block.get("cpu_offload"))
-    for leaf in leaves:
-        if isinstance(policy, dict):
-            at: KeyPath = (name, "offload_policy")
-            sheet.derive(leaf, "cpu", "the section offload_policy", at)
-        elif isinstance(switch, bool):
-            device = "cpu" if switch else "none"
-            note = f"cpu_offload: {str(switch).lower()}"
-            sheet.derive(leaf, device, note, (name, "cpu_offload"))
-        elif policy is None:
-            sheet.default(leaf, "none", "offload_policy is not set")
-
-
-def _precision(
-    sheet: FactSheet, data: _Settings, name: str, engine: str | None
-) -> None:
-    """FSDP2 computes in bf16 and reduces in fp32 unless its policy says otherwise."""
-    policy: KeyPath = (name, "mp_policy")
-    block = section(data, name, "mp_policy")
-    compute, reduce = block.get("param_dtype"), block.get("reduce_dtype")
-    leaf = "precision.compute_dtype"
-    if compute is not None:
-        _compute(sheet, _torch_dtype(compute), (*policy, "param_dtype"))
-    elif engine == "fsdp2" and not isinstance(
-        section(data, name).get("mp_policy"), dict
+    if not block.put_first(leaf, _mode, key) and not config.put_first(
+        leaf, _mode, f"{_PARALLELIZER}.{key}"
     ):
+        config.default(leaf, "none", f"{key} is not set: off")
+
+
+def _offload(block: Config) -> None:
+    """A policy is set for parameters and optimizer states together."""
+    policy, switch = block.get("offload_policy"), block.switch("cpu_offload")
+    for leaf in ("memory.parameter_offload_device", "memory.optimizer_offload_device"):
+        if isinstance(policy, dict):
+            block.derive(leaf, "cpu", "the section offload_policy", "offload_policy")
+        elif switch is not None:
+            device, note = "cpu" if switch else "none", str(switch).lower()
+            block.derive(leaf, device, f"cpu_offload: {note}", "cpu_offload")
+        elif policy is None:
+            block.default(leaf, "none", "offload_policy is not set")
+
+
+def _precision(config: Config, block: Config, engine: str | None) -> None:
+    """FSDP2 computes in bf16 and reduces in fp32 unless its policy says otherwise."""
+    leaf, key = "precision.compute_dtype", "mp_policy.param_dtype"
+    if block.put_first(leaf, _torch_dtype, key):
+        found = _torch_dtype(block.get(key))
+        if isinstance(found, str):
+            block.turn_halves(found, f"param_dtype: {found}", key)
+    elif engine == "fsdp2" and not isinstance(block.get("mp_policy"), dict):
         note = "mp_policy is not set: FSDP2 computes in bf16"
-        sheet.default(leaf, "bf16", note)
-        sheet.default("precision.bf16", value=True, note=note)
-        sheet.default("precision.fp16", value=False, note=note)
+        config.default(leaf, "bf16", note)
+        config.default("precision.bf16", value=True, note=note)
+        config.default("precision.fp16", value=False, note=note)
     leaf = "precision.gradient_reduce_dtype"
-    if reduce is not None:
-        put(sheet, leaf, _torch_dtype(reduce), (*policy, "reduce_dtype"))
-    elif section(data, name).get("reduce_dtype") is not None:  # diffusion recipes
-        found = _torch_dtype(section(data, name)["reduce_dtype"])
-        put(sheet, leaf, found, (name, "reduce_dtype"))
-    elif engine == "fsdp2" and not block:
+    # The second key is that of diffusion recipes.
+    keys = ("mp_policy.reduce_dtype", "reduce_dtype")
+    is_stated = block.put_first(leaf, _torch_dtype, *keys)
+    if not is_stated and engine == "fsdp2" and not block.section("mp_policy").data:
         note = "mp_policy is not set: FSDP2 reduces in fp32"
-        sheet.default(leaf, "fp32", note)
-    weights = section(data, "model").get("torch_dtype")
+        config.default(leaf, "fp32", note)
+    weights = config.get("model.torch_dtype")
     if isinstance(weights, str) and weights != "auto":
-        at: KeyPath = ("model", "torch_dtype")
-        put(sheet, "precision.parameter_dtype", _torch_dtype(weights), at)
-
-
-def _compute(sheet: FactSheet, found: object, at: KeyPath) -> None:
-    put(sheet, "precision.compute_dtype", found, at)
-    if isinstance(found, str):
-        note = f"param_dtype: {found}"
-        derive_switch(sheet, "precision.bf16", note, at, is_on=found == "bf16")
-        derive_switch(sheet, "precision.fp16", note, at, is_on=found == "fp16")
+        config.put("precision.parameter_dtype", "model.torch_dtype", _torch_dtype)
 
 
 def _torch_dtype(value: object) -> object:
@@ -422,166 +368,141 @@ def _torch_dtype(value: object) -> object:
     return dtype(value.removeprefix("torch.") if isinstance(value, str) else value)
 
 
-def _state_run(sheet: FactSheet, data: _Settings) -> None:
+def _state_run(config: Config) -> None:
     """State what the other sections mean together."""
-    _optimizer(sheet, data)
-    _sequence(sheet, data)
-    _loader(sheet, section(data, "dataloader"))
-    _resume(sheet, section(data, "checkpoint"))
-    _model(sheet, data)
-    _sinks(sheet, data)
-    if section(data, "rng").get("seed") is None and data.get("seed") is not None:
-        put(sheet, "run.seed", integer_text(data["seed"]), ("seed",))
-    _eight_bits(sheet, data)
-
-
-def _eight_bits(sheet: FactSheet, data: _Settings) -> None:
-    """FP8 of torchao, or of Transformer Engine where `te_fp8` is set."""
-    recipe = section(data, "fp8").get("recipe_name")
-    if boolean(section(data, "fp8").get("enabled")) is True:
-        if isinstance(recipe, str):
-            sheet.state("precision.fp8_recipe", recipe, ("fp8", "recipe_name"))
-        return
-    at = ("model", "backend", "te_fp8")
-    if section(data, "model", "backend").get("te_fp8") is not None:
-        sheet.facts[:] = [one for one in sheet.facts if one.name != "precision.fp8"]
-        derive_switch(sheet, "precision.fp8", "te_fp8 is set", at)
-        recipe = section(data, *at).get("recipe")
-        if isinstance(recipe, str):
-            sheet.state("precision.fp8_recipe", recipe, (*at, "recipe"))
-
-
-def _target(block: _Settings) -> str:
-    """The callable that a section names; empty without one."""
-    name = block.get("_target_")
-    return name if isinstance(name, str) and placeholder(name) is None else ""
-
-
-def _optimizer(sheet: FactSheet, data: _Settings) -> None:
-    block = section(data, "optimizer")
-    betas = ("optimizer.beta1", "optimizer.beta2")
-    put_numbers(sheet, betas, block.get("betas"), ("optimizer", "betas"))
-    name = _target(block).rpartition(".")[2]
-    at: KeyPath = ("optimizer", "_target_")
-    leaf = "kernels.fused_optimizer"
-    if name:
-        sheet.derive("optimizer.name_of_optimizer", name.lower(), name, at)
-    if name.startswith("Fused"):
-        derive_switch(sheet, leaf, name, at)
-    elif block.get("fused") is not None:
-        put(sheet, leaf, boolean(block["fused"]), ("optimizer", "fused"))
-    loss = _target(section(data, "loss_fn")).rpartition(".")[2]
-    if loss in _FUSED_LOSSES:
-        place: KeyPath = ("loss_fn", "_target_")
-        derive_switch(sheet, "kernels.fused_cross_entropy", loss, place)
-
-
-def _sequence(sheet: FactSheet, data: _Settings) -> None:
-    """A pack has its size; without packing the data set cuts at its own length."""
-    block = section(data, "packed_sequence")
-    for key in ("packed_sequence_size", "pack_size"):
-        size = integer_text(block.get(key))
-        at: KeyPath = ("packed_sequence", key)
-        if isinstance(size, int):
-            note = f"{key}: {size:,}"
-            derive_switch(sheet, "batch.packing", note, at, is_on=size > 0)
-            if size > 0:
-                sheet.state("batch.sequence_length", size, at)
-                return
-    if not block:
-        sheet.default("batch.packing", value=False, note="packed_sequence is not set")
-    for key in _LENGTHS:
-        stated = section(data, "dataset").get(key)
-        if stated is not None:
-            length = integer_text(stated)
-            put(sheet, "batch.sequence_length", length, ("dataset", key))
-            return
-
-
-def _loader(sheet: FactSheet, block: _Settings) -> None:
-    """Loaders of torch and torchdata work in the training process unless told."""
-    name = _target(block).rpartition(".")[2]
-    at: KeyPath = ("dataloader", "_target_")
-    if name == "StatefulDataLoader":
-        derive_switch(sheet, "data.resumable", "StatefulDataLoader", at)
-    if name in {"StatefulDataLoader", "DataLoader"} and "num_workers" not in block:
-        sheet.default("data.workers", 0, f"num_workers is not set: 0 in {name}")
-
-
-def _resume(sheet: FactSheet, block: _Settings) -> None:
-    """Without restore_from the newest checkpoint of checkpoint_dir is loaded."""
-    leaf, stated = "checkpoint.resume", block.get("restore_from")
-    at: KeyPath = ("checkpoint", "restore_from")
-    if stated is None:
-        note = "restore_from is not set: the newest checkpoint of checkpoint_dir"
-        sheet.default(leaf, value=True, note=note)
-    elif stated == "LATEST":
-        derive_switch(sheet, leaf, "LATEST: the newest checkpoint", at)
-    else:
-        fixed = Unusable("a fixed path: it may not be the newest checkpoint")
-        sheet.unusable(leaf, (placeholder(stated) or fixed).reason, at)
-
-
-def _model(sheet: FactSheet, data: _Settings) -> None:
-    model = section(data, "model")
-    built = _target(model)
-    if built.endswith("build_gpt2_model"):
-        apply(sheet, model, _GPT2, ("model",))
-    _adapter(sheet, data)
-    at: KeyPath = ("model", "_target_")
-    made_up = _target(section(data, "dataset"))
-    if isinstance(data.get("benchmark"), dict):
-        sheet.derive("run.role", "debug", "the section benchmark", ("benchmark",))
-    elif ".mock" in made_up:
-        place: KeyPath = ("dataset", "_target_")
-        sheet.derive("run.role", "debug", f"{made_up}: made-up data", place)
-    elif isinstance(data.get("peft"), dict):
-        sheet.derive("run.role", "lora", "the section peft", ("peft",))
-    elif any(key in data for key in _DISTILLING):
-        return
-    elif built.endswith((".from_config", "build_gpt2_model")):
-        sheet.derive("run.role", "pretrain", f"{built}: new weights", at)
-    elif data.get("recipe") == "FinetuneRecipeForVLM":
-        sheet.derive("run.role", "sft", "FinetuneRecipeForVLM", ("recipe",))
-
-
-def _adapter(sheet: FactSheet, data: _Settings) -> None:
-    block = section(data, "quantization")
-    leaf = "model.adapter"
-    bits = next(
-        (
-            (count, key)
-            for key, count in (
-                ("load_in_4bit", _FOUR_BITS),
-                ("load_in_8bit", _EIGHT_BITS),
-            )
-            if boolean(block.get(key)) is True
-        ),
-        None,
-    )
-    if bits is not None:
-        note = f"{bits[1]}: true"
-        sheet.derive("model.quantized_bits", bits[0], note, ("quantization", bits[1]))
-    if not isinstance(data.get("peft"), dict):
-        if data.get("peft") is None:
-            sheet.default(leaf, "none", "peft is not set")
-        return
-    name = "qlora" if bits is not None and bits[0] == _FOUR_BITS else "lora"
-    sheet.derive(leaf, name, "the section peft", ("peft",))
-
-
-def _sinks(sheet: FactSheet, data: _Settings) -> None:
+    _optimizer(config)
+    _sequence(config)
+    # Loaders of torch and torchdata work in the training process unless set otherwise.
+    name, key = _target(config, "dataloader"), "dataloader._target_"
+    if name.rpartition(".")[2] == "StatefulDataLoader":
+        config.turn("data.resumable", "StatefulDataLoader", key)
+    name = name.rpartition(".")[2]
+    has_workers = "dataloader.num_workers" in config
+    if name in {"StatefulDataLoader", "DataLoader"} and not has_workers:
+        config.default("data.workers", 0, f"num_workers is not set: 0 in {name}")
+    _resume(config)
+    _model(config)
     on = tuple(
         name
         for name in _SINKS
-        if isinstance(data.get(name), dict)
-        and boolean(section(data, name).get("enable", True)) is not False
+        if isinstance(config.get(name), dict)
+        and boolean(config.get(f"{name}.enable", True)) is not False
     )
     leaf = "telemetry.sinks"
     if on:
-        sheet.derive(leaf, on, "sections of sinks", *((name,) for name in on))
+        config.derive(leaf, on, "sections of sinks", *on)
     else:
-        sheet.default(leaf, ("file",), "no sink is on: metrics go to files")
+        config.default(leaf, ("file",), "no sink is on: metrics go to files")
+    if config.get("rng.seed") is None:
+        config.put("run.seed", "seed", integer_text)
+    _eight_bits(config)
+
+
+def _eight_bits(config: Config) -> None:
+    """FP8 of torchao, or of Transformer Engine where `te_fp8` is set."""
+    leaf, key = "precision.fp8", "model.backend.te_fp8"
+    recipe_key = f"{key}.recipe"
+    if config.switch("fp8.enabled") is True:
+        recipe_key = "fp8.recipe_name"
+    elif config.get(key) is None:
+        return
+    else:
+        config.sheet.facts[:] = [
+            fact for fact in config.sheet.facts if fact.name != leaf
+        ]
+        config.turn(leaf, "te_fp8 is set", key)
+    recipe = config.get(recipe_key)
+    if isinstance(recipe, str):
+        config.state("precision.fp8_recipe", recipe, recipe_key)
+
+
+def _target(config: Config, name: str) -> str:
+    """The callable that a section names; empty without one."""
+    target = config.get(f"{name}._target_")
+    is_known = isinstance(target, str) and placeholder(target) is None
+    return str(target) if is_known else ""
+
+
+def _optimizer(config: Config) -> None:
+    config.put_betas("optimizer.betas")
+    name = _target(config, "optimizer").rpartition(".")[2]
+    leaf, key = "kernels.fused_optimizer", "optimizer._target_"
+    if name:
+        config.derive("optimizer.name_of_optimizer", name.lower(), name, key)
+    if name.startswith("Fused"):
+        config.turn(leaf, name, key)
+    else:
+        config.put(leaf, "optimizer.fused", boolean)
+    loss = _target(config, "loss_fn").rpartition(".")[2]
+    if loss in _FUSED_LOSSES:
+        config.turn("kernels.fused_cross_entropy", loss, "loss_fn._target_")
+
+
+def _sequence(config: Config) -> None:
+    """A pack has its size; without packing the data set cuts at its own length."""
+    leaf = "batch.sequence_length"
+    packs = config.section("packed_sequence")
+    for key in ("packed_sequence_size", "pack_size"):
+        size = packs.whole(key)
+        if size is not None:
+            packs.turn("batch.packing", f"{key}: {size:,}", key, is_on=size > 0)
+            if size > 0:
+                packs.state(leaf, size, key)
+                return
+    if not packs.data:
+        config.default("batch.packing", value=False, note="packed_sequence is not set")
+    config.put_first(leaf, integer_text, "dataset.seq_length", "dataset.seq_len")
+
+
+def _resume(config: Config) -> None:
+    """Without restore_from the newest checkpoint of checkpoint_dir is loaded."""
+    leaf, key = "checkpoint.resume", "checkpoint.restore_from"
+    stated = config.get(key)
+    if stated is None:
+        note = "restore_from is not set: the newest checkpoint of checkpoint_dir"
+        config.default(leaf, value=True, note=note)
+    elif stated == "LATEST":
+        config.turn(leaf, "LATEST: the newest checkpoint", key)
+    else:
+        fixed = Unusable("a fixed path: it may not be the newest checkpoint")
+        config.unusable(leaf, (placeholder(stated) or fixed).reason, key)
+
+
+def _model(config: Config) -> None:
+    built, made_up = _target(config, "model"), _target(config, "dataset")
+    if built.endswith("build_gpt2_model"):
+        config.section("model").apply(_GPT2)
+    _adapter(config)
+    has_adapter = isinstance(config.get("peft"), dict)
+    is_benchmark = isinstance(config.get("benchmark"), dict)
+    is_mock, data_note = ".mock" in made_up, f"{made_up}: made-up data"
+    role = "run.role"
+    if not config.first(
+        role,
+        (is_benchmark, "debug", "the section benchmark", "benchmark"),
+        (is_mock, "debug", data_note, "dataset._target_"),
+        (has_adapter, "lora", "the section peft", "peft"),
+    ) and not any(key in config for key in _DISTILLING):
+        is_new = built.endswith((".from_config", "build_gpt2_model"))
+        recipe = "FinetuneRecipeForVLM"
+        config.first(
+            role,
+            (is_new, "pretrain", f"{built}: new weights", "model._target_"),
+            (config.get("recipe") == recipe, "sft", recipe, "recipe"),
+        )
+
+
+def _adapter(config: Config) -> None:
+    leaf, bits = "model.adapter", None
+    for key, count in (("load_in_4bit", _FOUR_BITS), ("load_in_8bit", _EIGHT_BITS)):
+        if bits is None and config.switch(f"quantization.{key}") is True:
+            bits, name = count, f"quantization.{key}"
+            config.derive("model.quantized_bits", bits, f"{key}: true", name)
+    if isinstance(config.get("peft"), dict):
+        name = "qlora" if bits == _FOUR_BITS else "lora"
+        config.derive(leaf, name, "the section peft", "peft")
+    elif config.get("peft") is None:
+        config.default(leaf, "none", "peft is not set")
 
 
 READER = Reader(_FORMAT, "config", detect, read, keys=("step_scheduler",))
