@@ -26,6 +26,7 @@ from speccheck.validator.sources.convert import (
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.documents.section_document import SectionDocument
 from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.formats._config import Config
 from speccheck.validator.sources.formats._nemo1 import state_cluster
 from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
@@ -146,7 +147,7 @@ def read_wrapped(document: Document) -> Reading:
         sheet.derive("run.framework", "hyperpod", "a recipe of HyperPod", at)
         _state_arguments(sheet, section(inner.data))
     outer = FactSheet.of(document)
-    state_cluster(outer, data)
+    state_cluster(Config(outer, data))
     _elastic(outer, section(data, "elastic_policy"))
     sheet.facts.extend(outer.facts)
     return reading

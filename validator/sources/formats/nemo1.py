@@ -14,6 +14,7 @@ from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.documents.section_document import SectionDocument
 from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.formats._config import Config
 from speccheck.validator.sources.formats._hydra import hydra_parents
 from speccheck.validator.sources.formats._nemo1 import (
     MEGATRON_KEYS,
@@ -113,14 +114,15 @@ def read_recipe(document: Document) -> Reading:
         return read_wrapped(document)
     sheet = FactSheet.of(document)
     sheet.derive("run.framework", _FORMAT, "NeMo's sections", _first(data))
-    state_cluster(sheet, data)
-    state_precision(sheet, data)
+    config = Config(sheet, data)
+    state_cluster(config)
+    state_precision(config)
     is_training = not is_evaluation(data)
     if is_megatron(data):
-        state_model(sheet, data, is_training=is_training)
+        state_model(config, is_training=is_training)
     if is_training:
-        state_training(sheet, data)
-        state_experiment(sheet, data)
+        state_training(config)
+        state_experiment(config)
     return Reading(sheet, _keyed(document, data))
 
 
