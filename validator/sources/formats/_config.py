@@ -156,6 +156,11 @@ class Config:
         """Say why a key gives no value for a leaf."""
         self.sheet.unusable(leaf, reason, self.at(name))
 
+    def drop(self, leaf: str) -> None:
+        """Take back what has been stated of a leaf."""
+        facts = self.sheet.facts
+        facts[:] = [fact for fact in facts if fact.name != leaf]
+
     def first(self, leaf: str, *cases: Case) -> bool:
         """Derive a leaf from the first case that holds; tell whether there is one."""
         for holds, value, note, name in cases:

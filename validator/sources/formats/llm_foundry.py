@@ -14,7 +14,6 @@ from typing import Literal, cast
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.convert import (
     Unusable,
     boolean,
@@ -29,6 +28,7 @@ from speccheck.validator.sources.convert import (
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.documents.section_document import SectionDocument
 from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.formats._config import Config, defaults_of
 from speccheck.validator.sources.formats._huggingface import (
     DTYPES,
     SHARDING_STAGES,
@@ -37,13 +37,10 @@ from speccheck.validator.sources.formats._huggingface import (
 from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
-    TabulatedDefault,
     add_defaults,
     apply,
-    derive_switch,
     fixed_defaults,
     put,
-    put_numbers,
     section,
     tabulated_defaults,
     weak_default,
@@ -205,10 +202,8 @@ _FIELDS: Fields = {
         },
     },
 }
-_DEFAULTS = (
-    TabulatedDefault("dist_timeout", "communication.timeout_seconds", number),
-    TabulatedDefault("save_weights_only", "checkpoint.save_optimizer", negation),
-    TabulatedDefault("save_num_checkpoints_to_keep", "checkpoint.keep_last", _kept),
+_DEFAULTS = defaults_of(
+    _FIELDS, "dist_timeout", "save_weights_only", "save_num_checkpoints_to_keep"
 )
 
 
@@ -256,10 +251,9 @@ def _read(document: Document) -> Reading:
     if "models" in data:
         return _read_evaluation(sheet)
     apply(sheet, data, _FIELDS)
-    betas = section(data, "optimizer").get("betas")
-    names = ("optimizer.beta1", "optimizer.beta2")
-    put_numbers(sheet, names, betas, ("optimizer", "betas"))
-    _state_job(sheet, data)
+    config = Config(sheet, data)
+    config.put_betas("optimizer.betas")
+    _state_job(config)
     add_defaults(sheet, tabulated_defaults(_FORMAT, _DEFAULTS))
     return Reading(sheet, keyed_file(document, _FORMAT, keys_of_format(_FORMAT)))
 
@@ -272,14 +266,20 @@ def _read_evaluation(sheet: FactSheet) -> Reading:
 
 
 class ComposerTime(Record):
-    """An amount of batches, epochs, tokens, samples, seconds, or a share of the run."""
+    """A length of time as Composer writes it.
+
+    Attributes:
+        amount: how many of the unit.
+        unit: batches, epochs, tokens, samples, seconds, or shares of the run.
+        text: as it is written.
+    """
 
     amount: float
     unit: _Unit
     text: str
 
 
-class Step(Record):
+class _Step(Record):
     """What one optimizer step takes; None where the file does not say it."""
 
     samples: int | None = None
@@ -287,7 +287,7 @@ class Step(Record):
 
 
 def composer_time(value: object) -> ComposerTime | Unusable:
-    """The time that a value writes; a bare number counts epochs."""
+    """Return the time that a value writes; a bare number counts epochs."""
     if isinstance(value, int) and not isinstance(value, bool):
         return ComposerTime(float(value), "ep", f"{value}")
     if not isinstance(value, str):
@@ -298,11 +298,11 @@ def composer_time(value: object) -> ComposerTime | Unusable:
     return ComposerTime(float(found[1]), cast("_Unit", found[2]), value.strip())
 
 
-def _steps_of(time: ComposerTime, step: Step, run: int | None) -> int | None:
-    """The optimizer steps in a time; None where they cannot be told.
+def _steps_of(time: ComposerTime, step: _Step, run: int | None) -> int | None:
+    """Return the optimizer steps in a time; None where they are not known.
 
     Args:
-        time: one that is counted in anything.
+        time: in any unit.
         step: what a step takes.
         run: steps of the run, for a share of it.
     """
@@ -317,180 +317,150 @@ def _steps_of(time: ComposerTime, step: Step, run: int | None) -> int | None:
     return None
 
 
-def _state_engine(sheet: FactSheet, data: _Settings) -> None:
-    """State the sharding and the number formats."""
-    _sharding(sheet, data)
-    _precision(sheet, data)
-
-
-def _sharding(sheet: FactSheet, data: _Settings) -> None:
-    block = data.get("fsdp_config")
-    if "tp_config" not in data:
+def _sharding(config: Config) -> None:
+    block = config.section("fsdp_config")
+    leaf, engine = "parallelism.sharding_stage", "parallelism.engine"
+    if "tp_config" not in config:
         note = "tp_config is not set"
-        sheet.default("parallelism.tensor_parallel_size", 1, note)
-    if not isinstance(block, dict):
-        note = "fsdp_config is not set: DDP"
-        sheet.default("parallelism.engine", "ddp", note)
-        sheet.default("parallelism.sharding_stage", 0, note)
+        config.default("parallelism.tensor_parallel_size", 1, note)
+    if not isinstance(config.get("fsdp_config"), dict):
+        config.default(engine, "ddp", "fsdp_config is not set: DDP")
+        config.default(leaf, 0, "fsdp_config is not set: DDP")
         return
-    at: KeyPath = ("fsdp_config",)
     second = next((key for key in _SECOND_VERSION if key in block), None)
-    note = f"{second}: FSDP2" if second else "fsdp_config: FSDP1"
-    engine = "fsdp2" if second else "fsdp1"
-    sheet.derive("parallelism.engine", engine, note, at)
-    leaf = "parallelism.sharding_stage"
-    word = block.get("sharding_strategy")
+    if second:
+        config.derive(engine, "fsdp2", f"{second}: FSDP2", "fsdp_config")
+    else:
+        config.derive(engine, "fsdp1", "fsdp_config: FSDP1", "fsdp_config")
+    key = "sharding_strategy"
+    word = block.get(key)
     if word is None and not second:
-        sheet.default(leaf, 3, "sharding_strategy is not set: FULL_SHARD")
+        config.default(leaf, 3, f"{key} is not set: FULL_SHARD")
     elif isinstance(word, str) and word.lower() in SHARDING_STAGES:
-        stage = SHARDING_STAGES[word.lower()]
-        sheet.derive(leaf, stage, word, (*at, "sharding_strategy"))
-    if boolean(block.get("cpu_offload")) is True:
-        place = (*at, "cpu_offload")
-        sheet.derive("memory.optimizer_offload_device", "cpu", "cpu_offload", place)
+        block.derive(leaf, SHARDING_STAGES[word.lower()], word, key)
+    key = "cpu_offload"
+    if block.switch(key) is True:
+        block.derive("memory.optimizer_offload_device", "cpu", key, key)
 
 
-def _precision(sheet: FactSheet, data: _Settings) -> None:
-    stated = data.get("precision")
-    at: KeyPath = ("precision",)
+def _precision(config: Config) -> None:
+    """The number formats; FSDP reduces gradients in a dtype of its own.
+
+    DEFAULT was the half precision in older releases of composer and fp32 in newer ones
+    (composer/distributed/shared_utils.py, get_mixed_precision).
+    """
+    leaf, key = "precision.compute_dtype", "precision"
+    stated = config.get(key)
     if stated is None:
         return
     dtype = _PRECISIONS.get(stated.lower()) if isinstance(stated, str) else None
     if dtype is None:
         reason = f"{stated!r:.60} is none of {', '.join(_PRECISIONS)}"
-        sheet.unusable("precision.compute_dtype", reason, at)
+        config.unusable(leaf, reason, key)
         return
     note = str(stated)
-    sheet.derive("precision.compute_dtype", dtype, note, at)
-    for name in ("bf16", "fp16"):
-        derive_switch(sheet, f"precision.{name}", note, at, is_on=name == dtype)
-    is_fp8 = note.lower() == "amp_fp8"
-    derive_switch(sheet, "precision.fp8", note, at, is_on=is_fp8)
-    _reduction(sheet, section(data, "fsdp_config").get("mixed_precision"), dtype)
-
-
-def _reduction(sheet: FactSheet, stated: object, dtype: str) -> None:
-    """The dtype in which FSDP reduces gradients.
-
-    DEFAULT was the half precision in older releases of composer and fp32 in newer ones
-    (composer/distributed/shared_utils.py, get_mixed_precision).
-    """
-    leaf = "precision.gradient_reduce_dtype"
-    at: KeyPath = ("fsdp_config", "mixed_precision")
-    if isinstance(stated, dict):
-        reduced = DTYPES.get(str(stated.get("reduce_dtype")))
+    config.derive(leaf, dtype, note, key)
+    config.turn_halves(dtype, note, key)
+    config.turn("precision.fp8", note, key, is_on=note.lower() == "amp_fp8")
+    leaf, key = "precision.gradient_reduce_dtype", "fsdp_config.mixed_precision"
+    mode = config.get(key)
+    if isinstance(mode, dict):
+        reduced = DTYPES.get(str(mode.get("reduce_dtype")))
         if reduced is not None:
-            sheet.derive(leaf, reduced, "reduce_dtype", (*at, "reduce_dtype"))
-    elif isinstance(stated, str) and stated.upper() == "PURE":
-        sheet.derive(leaf, dtype, f"PURE: as precision, {dtype}", at)
-    elif isinstance(stated, str) and stated.upper() == "FULL":
-        sheet.derive(leaf, "fp32", "FULL", at)
-    elif isinstance(stated, str):
-        sheet.unusable(leaf, f"{stated}: releases of composer differ", at)
+            config.derive(leaf, reduced, "reduce_dtype", f"{key}.reduce_dtype")
+    elif isinstance(mode, str) and not config.first(
+        leaf,
+        (mode.upper() == "PURE", dtype, f"PURE: as precision, {dtype}", key),
+        (mode.upper() == "FULL", "fp32", "FULL", key),
+    ):
+        config.unusable(leaf, f"{mode}: releases of composer differ", key)
 
 
-def _state_model(sheet: FactSheet, block: _Settings) -> None:
+def _model(model: Config) -> None:
     """State the adapter of any model, and the dimensions of MPT."""
-    at: KeyPath = ("model", "name")
-    peft = section(block, "peft_config").get("peft_type")
+    leaf, key = "model.adapter", "peft_config.peft_type"
+    peft = model.get(key)
     if isinstance(peft, str):
-        place = ("model", "peft_config", "peft_type")
-        sheet.state("model.adapter", peft.lower(), place)
+        model.state(leaf, peft.lower(), key)
     else:
-        note = "no peft_config: all weights are trained"
-        sheet.default("model.adapter", "none", note)
-    weights = DTYPES.get(str(block.get("master_weights_dtype")))
-    leaf = "precision.parameter_dtype"
+        model.default(leaf, "none", "no peft_config: all weights are trained")
+    leaf, key = "precision.parameter_dtype", "master_weights_dtype"
+    weights = DTYPES.get(str(model.get(key)))
     if weights is not None:
-        key = "master_weights_dtype"
-        sheet.derive(leaf, weights, key, ("model", key))
-    if block.get("name") != "mpt_causal_lm":
+        model.derive(leaf, weights, key, key)
+    name = "mpt_causal_lm"
+    if model.get("name") != name:
         return
-    sheet.derive("model.name_of_model", "mpt", "mpt_causal_lm", at)
-    sheet.derive("model.family", "transformer", "mpt_causal_lm", at)
+    model.derive("model.name_of_model", "mpt", name, "name")
+    model.derive("model.family", "transformer", name, "name")
     note = "MPT's default"
     if weights is None:
-        sheet.default(leaf, "fp32", f"{note}: weights in fp32")
-    add_defaults(sheet, fixed_defaults(note, {"model.tied_embeddings": True}))
-    kind = section(block, "ffn_config").get("ffn_type", "mptmlp")
+        model.default(leaf, "fp32", f"{note}: weights in fp32")
+    add_defaults(model.sheet, fixed_defaults(note, {"model.tied_embeddings": True}))
+    kind = model.get("ffn_config.ffn_type", "mptmlp")
     if isinstance(kind, str) and kind in _PLAIN | _GATED:
-        leaf = "model.gated_feed_forward"
-        sheet.default(leaf, kind in _GATED, f"ffn_type {kind}")
-    _feed_forward(sheet, block)
-    _heads(sheet, block)
-
-
-def _feed_forward(sheet: FactSheet, block: _Settings) -> None:
+        model.default("model.gated_feed_forward", kind in _GATED, f"ffn_type {kind}")
     leaf = "model.feed_forward_size"
-    width, ratio = integer(block.get("d_model")), number(block.get("expansion_ratio"))
-    if any(fact.name == leaf for fact in sheet.facts):
-        return
-    if isinstance(width, int) and isinstance(ratio, float):
+    width, ratio = model.whole("d_model", integer), model.number("expansion_ratio")
+    is_stated = any(fact.name == leaf for fact in model.sheet.facts)
+    if not is_stated and width is not None and ratio is not None:
         note = f"{ratio:g} x {width:,}"
-        at = ("model", "expansion_ratio")
-        sheet.derive(leaf, int(ratio * width), note, at)
+        model.derive(leaf, int(ratio * width), note, "expansion_ratio")
+    # Without groups each head has keys and values of its own.
+    heads, plain = model.whole("n_heads", integer), "multihead_attention"
+    is_plain = model.get("attn_config.attn_type", plain) == plain
+    if heads is not None and is_plain and model.get("attn_config.kv_n_heads") is None:
+        model.default("model.key_value_heads", heads, plain)
 
 
-def _heads(sheet: FactSheet, block: _Settings) -> None:
-    """Without groups each head has keys and values of its own."""
-    heads, attention = integer(block.get("n_heads")), section(block, "attn_config")
-    kind = attention.get("attn_type", "multihead_attention")
-    is_plain = kind == "multihead_attention" and attention.get("kv_n_heads") is None
-    if isinstance(heads, int) and is_plain:
-        sheet.default("model.key_value_heads", heads, str(kind))
-
-
-def _state_job(sheet: FactSheet, data: _Settings) -> None:
+def _state_job(config: Config) -> None:
     """State what follows from several settings, after the fields."""
     note = "train_loader beside max_duration"
-    sheet.derive("run.framework", "llm-foundry", note, ("train_loader",))
-    if "variables" in data:
+    config.derive("run.framework", "llm-foundry", note, "train_loader")
+    if "variables" in config:
         # TrainConfig has the key since then; older ones warned of it.
         leaf, note = "run.framework_version", "variables is a key since 0.9.0"
-        weak_default(sheet, leaf, "llm-foundry 0.9.0+", note, ("variables",))
-    step = _step(data)
-    steps = _length(sheet, data, step)
-    _checkpoint(sheet, data, step, steps)
-    _schedule(sheet, data, step, steps)
-    _state_engine(sheet, data)
-    _state_model(sheet, section(data, "model"))
-    _role(sheet, data)
-    _telemetry(sheet, data, step, steps)
-    _memory(sheet, data)
-    add_defaults(sheet, _COMMON)
-    add_defaults(sheet, _UNSET)
+        release = "llm-foundry 0.9.0+"
+        weak_default(config.sheet, leaf, release, note, ("variables",))
+    samples = config.whole("global_train_batch_size", integer)
+    length = config.whole("max_seq_len", integer)
+    tokens = samples * length if samples is not None and length is not None else None
+    step = _Step(samples, tokens)
+    steps = _length(config, step)
+    _checkpoint(config, step, steps)
+    _schedule(config, step, steps)
+    _sharding(config)
+    _precision(config)
+    _model(config.section("model"))
+    _role(config)
+    _telemetry(config, step, steps)
+    _memory(config)
+    add_defaults(config.sheet, _COMMON)
+    add_defaults(config.sheet, _UNSET)
 
 
-def _step(data: _Settings) -> Step:
-    samples = integer(data.get("global_train_batch_size"))
-    length = integer(data.get("max_seq_len"))
-    if not isinstance(samples, int):
-        return Step()
-    return Step(samples, samples * length if isinstance(length, int) else None)
-
-
-def _length(sheet: FactSheet, data: _Settings, step: Step) -> int | None:
-    """The steps of the run, where they can be told."""
-    if data.get("max_duration") is None:
+def _length(config: Config, step: _Step) -> int | None:
+    """State the length of the run, and return its steps where they are known."""
+    leaf, key = "run.steps", "max_duration"
+    if config.get(key) is None:
         return None
-    at: KeyPath = ("max_duration",)
-    time = composer_time(data["max_duration"])
+    time = composer_time(config.get(key))
     if isinstance(time, Unusable):
-        sheet.unusable("run.steps", time.reason, at)
+        config.unusable(leaf, time.reason, key)
         return None
     if time.unit == "ep":
-        sheet.derive("run.epochs", time.amount, time.text, at)
+        config.derive("run.epochs", time.amount, time.text, key)
     elif time.unit == "sec":
-        sheet.derive("run.hours", time.amount / _HOUR, time.text, at)
+        config.derive("run.hours", time.amount / _HOUR, time.text, key)
     steps = _steps_of(time, step, None)
     if steps is None:
-        sheet.unusable("run.steps", f"{time.text}: the steps are not known", at)
+        config.unusable(leaf, f"{time.text}: the steps are not known", key)
     else:
-        sheet.derive("run.steps", steps, _in_steps(time, step), at)
+        config.derive(leaf, steps, _in_steps(time, step), key)
     return steps
 
 
-def _in_steps(time: ComposerTime, step: Step) -> str:
+def _in_steps(time: ComposerTime, step: _Step) -> str:
     """The arithmetic from a time to steps."""
     if time.unit == "tok":
         return f"{time.text} / {step.tokens:,} tokens of a step"
@@ -499,183 +469,145 @@ def _in_steps(time: ComposerTime, step: Step) -> str:
     return time.text
 
 
-def _checkpoint(
-    sheet: FactSheet, data: _Settings, step: Step, steps: int | None
-) -> None:
+def _checkpoint(config: Config, step: _Step, steps: int | None) -> None:
     """Without `save_folder` nothing is saved, whatever the interval."""
-    folder, at = data.get("save_folder"), ("save_folder",)
-    enabled = "checkpoint.enabled"
+    key, leaf = "save_folder", "checkpoint.enabled"
+    folder = config.get(key)
     if folder is None:
-        _without_folder(sheet, data)
+        _without_folder(config)
         return
-    derive_switch(sheet, enabled, "save_folder is set", at)
+    config.turn(leaf, "save_folder is set", key)
     if isinstance(folder, str):
-        sheet.state("checkpoint.directory", folder, at)
-        kept = data.get(_LAST_LOCAL)
-        if "://" in folder and kept is not None and kept != -1:
-            _keep_all(sheet)
-        _resumes_by_path(sheet, data, folder)
-    if data.get("save_interval") is None:
+        config.state("checkpoint.directory", folder, key)
+        if "://" in folder and config.get(_LAST_LOCAL) not in (None, -1):
+            # Only local files are removed: those of an object store stay.
+            note = "only local copies are removed; those of save_folder stay"
+            config.drop("checkpoint.keep_last")
+            config.derive("checkpoint.keep_last", 0, note, _LAST_LOCAL)
+        # A `load_path` among the run's own files goes on from them without autoresume.
+        path = config.get("load_path")
+        is_own = isinstance(path, str) and path.startswith(f"{folder.rstrip('/')}/")
+        if is_own and boolean(config.get("load_weights_only", False)) is False:
+            config.drop("checkpoint.resume")
+            note = "load_path lies in save_folder"
+            config.turn("checkpoint.resume", note, "load_path")
+    if config.get("save_interval") is None:
         note = "save_interval is not set: 1000ba"
-        sheet.default("checkpoint.interval_steps", 1000, note)
-        sheet.default("checkpoint.interval_unit", "steps", note)
+        config.default("checkpoint.interval_steps", 1000, note)
+        config.default("checkpoint.interval_unit", "steps", note)
     else:
-        _interval(sheet, composer_time(data["save_interval"]), step, steps)
+        _interval(config, composer_time(config.get("save_interval")), step, steps)
 
 
-def _without_folder(sheet: FactSheet, data: _Settings) -> None:
-    enabled = "checkpoint.enabled"
-    callback: KeyPath = ("callbacks", "hf_checkpointer")
-    if section(data, *map(str, callback)):
+def _without_folder(config: Config) -> None:
+    leaf, callback = "checkpoint.enabled", "callbacks.hf_checkpointer"
+    if config.section(callback).data:
         note = "hf_checkpointer writes the weights alone"
-        derive_switch(sheet, enabled, note, callback)
-        leaf = "checkpoint.save_optimizer"
-        derive_switch(sheet, leaf, note, callback, is_on=False)
-    elif "save_folder" in data:
-        note = "save_folder: null"
-        derive_switch(sheet, enabled, note, ("save_folder",), is_on=False)
+        config.turn(leaf, note, callback)
+        config.turn("checkpoint.save_optimizer", note, callback, is_on=False)
+    elif "save_folder" in config:
+        config.turn(leaf, "save_folder: null", "save_folder", is_on=False)
     else:
         note = "save_folder is not set: composer saves nothing"
-        sheet.default(enabled, value=False, note=note)
-
-
-def _keep_all(sheet: FactSheet) -> None:
-    """Only local files are removed: those of an object store stay."""
-    note = "only local copies are removed; those of save_folder stay"
-    _replace(sheet, "checkpoint.keep_last", note, (_LAST_LOCAL,), value=0)
-
-
-def _resumes_by_path(sheet: FactSheet, data: _Settings, folder: str) -> None:
-    """A `load_path` among the run's own files goes on from them without autoresume."""
-    path = data.get("load_path")
-    if not isinstance(path, str) or not path.startswith(f"{folder.rstrip('/')}/"):
-        return
-    if boolean(data.get("load_weights_only", False)) is False:
-        note = "load_path lies in save_folder"
-        _replace(sheet, "checkpoint.resume", note, ("load_path",), value=True)
-
-
-def _replace(
-    sheet: FactSheet, leaf: str, note: str, at: KeyPath, *, value: object
-) -> None:
-    sheet.facts[:] = [fact for fact in sheet.facts if fact.name != leaf]
-    sheet.derive(leaf, value, note, at)
+        config.default(leaf, value=False, note=note)
 
 
 def _interval(
-    sheet: FactSheet, time: ComposerTime | Unusable, step: Step, steps: int | None
+    config: Config, time: ComposerTime | Unusable, step: _Step, steps: int | None
 ) -> None:
-    at: KeyPath = ("save_interval",)
+    key = "save_interval"
     leaf, unit = "checkpoint.interval_steps", "checkpoint.interval_unit"
     if isinstance(time, Unusable):
-        sheet.unusable(leaf, time.reason, at)
-        return
-    if time.unit == "sec":
-        sheet.derive("checkpoint.interval_seconds", time.amount, time.text, at)
-        sheet.derive(unit, "seconds", time.text, at)
-        return
-    if time.unit == "ep":
-        sheet.derive(unit, "epoch", time.text, at)
+        config.unusable(leaf, time.reason, key)
+    elif time.unit == "sec":
+        config.derive("checkpoint.interval_seconds", time.amount, time.text, key)
+        config.derive(unit, "seconds", time.text, key)
+    elif time.unit == "ep":
+        config.derive(unit, "epoch", time.text, key)
         reason = f"{time.text}: the steps of an epoch are not known"
-        sheet.unusable(leaf, reason, at)
-        return
-    found = _steps_of(time, step, steps)
-    if found is None:
-        sheet.unusable(leaf, f"{time.text}: the steps are not known", at)
+        config.unusable(leaf, reason, key)
+    elif (found := _steps_of(time, step, steps)) is None:
+        config.unusable(leaf, f"{time.text}: the steps are not known", key)
     else:
-        sheet.derive(leaf, found, _in_steps(time, step), at)
-        sheet.derive(unit, "steps", time.text, at)
+        config.derive(leaf, found, _in_steps(time, step), key)
+        config.derive(unit, "steps", time.text, key)
 
 
-def _schedule(sheet: FactSheet, data: _Settings, step: Step, steps: int | None) -> None:
-    block = section(data, "scheduler")
-    at: KeyPath = ("scheduler", "t_warmup")
-    if block.get("t_warmup") is not None:
-        time = composer_time(block["t_warmup"])
+def _schedule(config: Config, step: _Step, steps: int | None) -> None:
+    leaf, key = "optimizer.warmup_steps", "scheduler.t_warmup"
+    if config.get(key) is not None:
+        time = composer_time(config.get(key))
         if isinstance(time, Unusable):
-            sheet.unusable("optimizer.warmup_steps", time.reason, at)
+            config.unusable(leaf, time.reason, key)
         elif time.unit == "dur":
-            sheet.derive("optimizer.warmup_ratio", time.amount, time.text, at)
-        else:
-            found = _steps_of(time, step, steps)
-            if found is not None:
-                note = _in_steps(time, step)
-                sheet.derive("optimizer.warmup_steps", found, note, at)
-    rate = number(section(data, "optimizer").get("lr"))
-    share = number(block.get("alpha_f"))
-    if isinstance(rate, float) and isinstance(share, float):
-        place = ("scheduler", "alpha_f")
-        note = f"{share:g} x {rate:g}"
-        sheet.derive("optimizer.minimum_learning_rate", rate * share, note, place)
-    clip = section(data, "algorithms", "gradient_clipping")
-    if clip.get("clipping_type") == "norm":
-        key = "clipping_threshold"
-        threshold = number(clip.get(key))
-        at = ("algorithms", "gradient_clipping", key)
-        put(sheet, "optimizer.clip_norm", threshold, at)
+            config.derive("optimizer.warmup_ratio", time.amount, time.text, key)
+        elif (found := _steps_of(time, step, steps)) is not None:
+            config.derive(leaf, found, _in_steps(time, step), key)
+    config.scale_rate("optimizer.lr", "scheduler.alpha_f")
+    clip = "algorithms.gradient_clipping"
+    if config.get(f"{clip}.clipping_type") == "norm":
+        key = f"{clip}.clipping_threshold"
+        put(
+            config.sheet, "optimizer.clip_norm", number(config.get(key)), config.at(key)
+        )
 
 
-def _role(sheet: FactSheet, data: _Settings) -> None:
+def _role(config: Config) -> None:
     """By the loader, and by whether there are weights to begin with."""
-    leaf, model = "run.role", section(data, "model")
-    loader = section(data, "train_loader").get("name")
-    if section(model, "peft_config"):
-        at: KeyPath = ("model", "peft_config")
-        sheet.derive(leaf, "lora", "peft_config", at)
-    elif loader == "finetuning":
-        at = ("train_loader", "name")
-        sheet.derive(leaf, "sft", "the loader of fine-tuning data", at)
-    elif loader == "text" and boolean(model.get("pretrained")) is True:
-        at = ("model", "pretrained")
-        sheet.derive(leaf, "continued", "pretrained weights on plain text", at)
-    elif loader == "text" and data.get("load_path") is None:
-        sheet.default(leaf, "pretrain", "plain text and new weights")
+    leaf, loader = "run.role", config.get("train_loader.name")
+    has_adapter = config.section("model.peft_config").data
+    is_plain = loader == "text"
+    is_pretrained = is_plain and config.switch("model.pretrained") is True
+    data, weights = (
+        "the loader of fine-tuning data",
+        "pretrained weights on plain text",
+    )
+    if not config.first(
+        leaf,
+        (has_adapter, "lora", "peft_config", "model.peft_config"),
+        (loader == "finetuning", "sft", data, "train_loader.name"),
+        (is_pretrained, "continued", weights, "model.pretrained"),
+    ) and (is_plain and config.get("load_path") is None):
+        config.default(leaf, "pretrain", "plain text and new weights")
 
 
-def _telemetry(
-    sheet: FactSheet, data: _Settings, step: Step, steps: int | None
-) -> None:
-    leaf, at = "telemetry.log_interval_steps", ("console_log_interval",)
-    stated = data.get("console_log_interval")
+def _telemetry(config: Config, step: _Step, steps: int | None) -> None:
+    leaf, key = "telemetry.log_interval_steps", "console_log_interval"
+    stated = config.get(key)
     if stated is None:
-        sheet.default(leaf, 1, "console_log_interval is not set: 1ba")
+        config.default(leaf, 1, f"{key} is not set: 1ba")
     else:
         time = composer_time(stated)
         found = None if isinstance(time, Unusable) else _steps_of(time, step, steps)
         if found is not None:
-            sheet.derive(leaf, found, str(stated), at)
-    loggers = section(data, "loggers")
+            config.derive(leaf, found, str(stated), key)
+    loggers = config.section("loggers").data
     if loggers:
         names = tuple(str(name) for name in loggers)
-        sheet.derive("telemetry.sinks", names, "keys of loggers", ("loggers",))
-    if "speed_monitor" in section(data, "callbacks"):
-        place = ("callbacks", "speed_monitor")
-        derive_switch(sheet, "telemetry.throughput", "speed_monitor", place)
-    for key, name in (
+        config.derive("telemetry.sinks", names, "keys of loggers", "loggers")
+    key = "callbacks.speed_monitor"
+    if key in config:
+        config.turn("telemetry.throughput", "speed_monitor", key)
+    for key, leaf in (
         ("profiler", "telemetry.profiler"),
         ("compile_config", "kernels.compiled"),
+        ("train_loader.dataset.packing_ratio", "batch.packing"),
     ):
-        if data.get(key) is not None:
-            derive_switch(sheet, name, f"{key} is set", (key,))
-    if section(data, "train_loader", "dataset").get("packing_ratio") is not None:
-        ratio = ("train_loader", "dataset", "packing_ratio")
-        derive_switch(sheet, "batch.packing", "packing_ratio is set", ratio)
+        if config.get(key) is not None:
+            config.turn(leaf, f"{key.rpartition('.')[2]} is set", key)
 
 
-def _memory(sheet: FactSheet, data: _Settings) -> None:
+def _memory(config: Config) -> None:
     """The allocator's settings, as train.py joins them."""
-    parts: list[str] = []
-    places: list[KeyPath] = []
-    if (size := data.get("max_split_size_mb")) is not None:
-        parts.append(f"max_split_size_mb:{size}")
-        places.append(("max_split_size_mb",))
-    if boolean(data.get("expandable_segments")) is True:
-        parts.append("expandable_segments:True")
-        places.append(("expandable_segments",))
+    parts: dict[str, str] = {}
+    if (size := config.get("max_split_size_mb")) is not None:
+        parts["max_split_size_mb"] = f"max_split_size_mb:{size}"
+    if config.switch("expandable_segments") is True:
+        parts["expandable_segments"] = "expandable_segments:True"
     if parts:
         note = "put into PYTORCH_CUDA_ALLOC_CONF"
         leaf = "memory.allocator_configuration"
-        sheet.derive(leaf, ",".join(parts), note, *places)
+        config.derive(leaf, ",".join(parts.values()), note, *parts)
 
 
 READER = Reader(

@@ -407,9 +407,7 @@ def _eight_bits(config: Config) -> None:
     elif config.get(key) is None:
         return
     else:
-        config.sheet.facts[:] = [
-            fact for fact in config.sheet.facts if fact.name != leaf
-        ]
+        config.drop(leaf)
         config.turn(leaf, "te_fp8 is set", key)
     recipe = config.get(recipe_key)
     if isinstance(recipe, str):

@@ -392,7 +392,7 @@ def _pipeline(config: Config) -> None:
     leaf, size = "parallelism.sequence_parallel", config.get(degree)
     if isinstance(size, int) and size > 1:
         if config.get(switch) is False:  # there since 2026
-            config.state(leaf, False, switch)  # noqa: FBT003 - the value of a leaf
+            config.state(leaf, value=False, name=switch)
             return
         # Its plans keep activations sharded along the sequence between the layers.
         note = "torchtitan's tensor parallelism is sequence-parallel"
