@@ -28,13 +28,12 @@ from speccheck.validator.sources.convert import (
 )
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import Fact, FactSheet
+from speccheck.validator.sources.formats._config import Config, defaults_of
 from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
-    TabulatedDefault,
     add_defaults,
     apply,
-    derive_switch,
     fixed_defaults,
     section,
     tabulated_defaults,
@@ -73,10 +72,8 @@ _DIMENSIONS = {
     "llama3.3-70b": _70B,
     "mistral-7b": (4096, 32, 32, 8, 128, 14336, _LLAMA2),
 }
-_Settings = Mapping[str, object]
 _FULL_SHARD = 3
 _FILL = -1
-_NETWORKS = ("dcn", "ici")
 # The axes that are not 1 by default (base.yml of every version).
 _FILLED = frozenset({"dcn_data_parallelism", "ici_fsdp_parallelism"})
 # `embed` lies on the fsdp and expert axes, and so does the batch.
@@ -142,8 +139,6 @@ _RUN_KEYS = ("base_config", "per_device_batch_size", "steps", "max_target_length
 # `configs` is the folder of base.yml; recipes lie in it or up to two folders below.
 _BASE_FOLDERS = (".", "..", "../..")
 _MODEL_FOLDERS = ("models", "../models", "../../models")
-_ENABLED = "enable_checkpointing"
-_INTERVAL = "checkpoint.interval_steps"
 _ALWAYS = fixed_defaults(
     "MaxText runs on JAX", {"run.uses_torch": False, "model.family": "transformer"}
 )
@@ -164,11 +159,11 @@ _PRETRAINING = fixed_defaults(
     "no key of post-training is set", {"run.role": "pretrain"}
 )
 _SWITCHES_OF_ROLES = (("use_dpo", "rl"), ("use_grpo", "rl"), ("use_sft", "sft"))
-_SINKS = (
-    ("tensorboard", "enable_tensorboard"),
-    ("google-cloud-storage", "gcs_metrics"),
-    ("vertex-tensorboard", "use_vertex_tensorboard"),
-)
+_SINKS = {
+    "enable_tensorboard": "tensorboard",
+    "gcs_metrics": "google-cloud-storage",
+    "use_vertex_tensorboard": "vertex-tensorboard",
+}
 
 
 def detect(document: Document) -> float:
@@ -210,10 +205,11 @@ def read(document: Document) -> Reading:
     at: KeyPath = ()
     sheet.derive("run.framework", "maxtext", "MaxText's keys", at)
     apply(sheet, _chosen(data), _FIELDS)
-    _dimensions(sheet, data)
-    _state_quantization(sheet, data.get("quantization"))
+    config = Config(sheet, data)
+    _dimensions(config)
+    _state_quantization(config)
     if any(key in data for key in _RUN_KEYS):
-        _run(sheet, data)
+        _run(config)
         add_defaults(sheet, tabulated_defaults(_FORMAT, _DEFAULTS))
         add_defaults(sheet, _OF_A_RUN)
     add_defaults(sheet, _ALWAYS)
@@ -236,175 +232,158 @@ def _chosen(data: Mapping[str, object]) -> Mapping[str, object]:
     }
 
 
-def _dimensions(sheet: FactSheet, data: Mapping[str, object]) -> None:
-    scale = integer(data.get("global_parameter_scale", 1))
-    if scale == 1:
-        apply(sheet, data, _DIMENSION_FIELDS)
-        _add_dimensions(sheet, data.get("model_name"))
-    experts = integer(data.get("num_experts"))
-    if isinstance(experts, int) and experts > 1:
-        sheet.state("model.experts", experts, ("num_experts",))
+def _dimensions(config: Config) -> None:
+    if integer(config.get("global_parameter_scale", 1)) == 1:
+        config.apply(_DIMENSION_FIELDS)
+        # What the name of a model says, where the sheet does not say it.
+        name = str(config.get("model_name")).replace("-Instruct", "")
+        values = (*_DIMENSIONS[name], False, True) if name in _DIMENSIONS else ()
+        note = f"the model {name} of MaxText"
+        places = (config.sheet.place(("model_name",)),)
+        defaults = (
+            Fact(leaf, value, "default", places, note)
+            for leaf, value in zip(_LEAVES, values, strict=False)
+        )
+        add_defaults(config.sheet, defaults)
+    experts = config.whole("num_experts", integer)
+    if experts is not None and experts > 1:
+        config.state("model.experts", experts, "num_experts")
 
 
-def _run(sheet: FactSheet, data: Mapping[str, object]) -> None:
-    _state_mesh(sheet, data)
-    _state_pipeline(sheet, data)
-    _state_sharding(sheet, data)
-    _state_batch(sheet, data)
-    _role(sheet, data)
-    _steps(sheet, data)
-    _reduction(sheet, data)
-    _checkpoint(sheet, data)
-    _input(sheet, data)
-    _offload(sheet, data)
+def _run(config: Config) -> None:
+    _state_mesh(config)
+    _state_pipeline(config)
+    _state_sharding(config)
+    _state_batch(config)
+    _role(config)
+    _steps(config)
+    _reduction(config)
+    _checkpoint(config)
+    _input(config)
+    _offload(config)
+    sheet, data = config.sheet, config.data
     if data.get("hardware") == "tpu":
         # base.yml says so too; what the job runs on is known better elsewhere.
         leaf = "cluster.accelerator_family"
         weak_default(sheet, leaf, "tpu", "hardware: tpu", ("hardware",))
-    if boolean(data.get("enable_rampup_batch_size")) is True:
-        key = "enable_rampup_batch_size"
-        sheet.derive("batch.mode", "rampup", f"{key}: true", (key,))
-    sinks = [(name, key) for name, key in _SINKS if boolean(data.get(key)) is True]
-    if sinks:
-        names = tuple(name for name, _ in sinks)
-        places = [(key,) for _, key in sinks]
-        sheet.derive("telemetry.sinks", names, "switches of the file", *places)
-    elif data.get("enable_tensorboard") is None:
-        note = "enable_tensorboard is not set: true"
-        sheet.default("telemetry.sinks", ("tensorboard",), note)
+    key = "enable_rampup_batch_size"
+    if config.switch(key) is True:
+        config.derive("batch.mode", "rampup", f"{key}: true", key)
+    key = "enable_tensorboard"
+    is_stated = config.put_sinks(_SINKS, "switches of the file")
+    if not is_stated and config.get(key) is None:
+        config.default("telemetry.sinks", ("tensorboard",), f"{key} is not set: true")
 
 
-def _role(sheet: FactSheet, data: Mapping[str, object]) -> None:
-    at: KeyPath
-    if data.get("dataset_type") == "synthetic":
-        at = ("dataset_type",)
-        sheet.derive("run.role", "debug", "synthetic data: nothing is learnt", at)
-        return
-    if boolean(section(data, "lora").get("enable_lora")) is True:
-        sheet.derive("run.role", "lora", "lora.enable_lora", ("lora", "enable_lora"))
-        return
-    for key, role in _SWITCHES_OF_ROLES:
-        if boolean(data.get(key)) is True:
-            sheet.derive("run.role", role, f"{key}: true", (key,))
-            return
-    if data.get("load_parameters_path"):
-        at = ("load_parameters_path",)
-        sheet.derive("run.role", "continued", "starts from given weights", at)
-    elif data.get("base_config") in (None, "base.yml") and not data.get(
-        "student_overrides"
+def _role(config: Config) -> None:
+    is_synthetic = config.get("dataset_type") == "synthetic"
+    has_adapter = config.switch("lora.enable_lora") is True
+    nothing = "synthetic data: nothing is learnt"
+    if config.first(
+        "run.role",
+        (is_synthetic, "debug", nothing, "dataset_type"),
+        (has_adapter, "lora", "lora.enable_lora", "lora.enable_lora"),
+        *(
+            (config.switch(key) is True, role, f"{key}: true", key)
+            for key, role in _SWITCHES_OF_ROLES
+        ),
+        (
+            config.get("load_parameters_path"),
+            "continued",
+            "starts from given weights",
+            "load_parameters_path",
+        ),
     ):
-        add_defaults(sheet, _PRETRAINING)
+        return
+    is_plain = config.get("base_config") in (None, "base.yml")
+    if is_plain and not config.get("student_overrides"):
+        add_defaults(config.sheet, _PRETRAINING)
 
 
-def _steps(sheet: FactSheet, data: Mapping[str, object]) -> None:
+def _steps(config: Config) -> None:
     """-1 of one takes the other."""
-    at: KeyPath = ("steps",)
-    schedule: KeyPath = ("learning_rate_schedule_steps",)
-    steps = integer(data.get("steps"))
-    decay = integer(data.get("learning_rate_schedule_steps", -1))
-    if isinstance(steps, int) and steps > 0:
-        sheet.state("run.steps", steps, at)
+    run, schedule = "steps", "learning_rate_schedule_steps"
+    steps, decay = config.whole(run, integer), integer(config.get(schedule, -1))
+    if steps is not None and steps > 0:
+        config.state("run.steps", steps, run)
         if decay == -1:
             note = "the schedule is as long as the run"
-            sheet.derive("optimizer.decay_steps", steps, note, at)
+            config.derive("optimizer.decay_steps", steps, note, run)
     if isinstance(decay, int) and decay > 0:
-        sheet.state("optimizer.decay_steps", decay, schedule)
+        config.state("optimizer.decay_steps", decay, schedule)
         if steps == -1:
             note = "steps is -1: the length of the schedule"
-            sheet.derive("run.steps", decay, note, schedule)
-    rate = number(data.get("learning_rate"))
+            config.derive("run.steps", decay, note, schedule)
     key = "learning_rate_final_fraction"
-    if key not in data:
-        key = "cosine_learning_rate_final_fraction"
-    fraction = number(data.get(key))
-    if isinstance(rate, float) and isinstance(fraction, float):
-        note = f"{fraction:g} x {rate:g}"
-        leaf = "optimizer.minimum_learning_rate"
-        sheet.derive(leaf, rate * fraction, note, (key,))
+    key = key if key in config else f"cosine_{key}"
+    config.scale_rate("learning_rate", key)
 
 
-def _reduction(sheet: FactSheet, data: Mapping[str, object]) -> None:
+def _reduction(config: Config) -> None:
     """Gradients have the type of the weights, in newer versions that of grad_dtype."""
-    if data.get("weight_dtype", "float32") != "float32":
+    gradients = config.get("grad_dtype")
+    if config.get("weight_dtype", "float32") != "float32":
         return
     leaves = ["precision.gradient_accumulate_dtype"]
-    if data.get("grad_dtype") is None:
+    if gradients is None:
         leaves.append("precision.gradient_reduce_dtype")
-    elif data.get("grad_dtype") != "float32":
-        return
-    note = "gradients are float32, as the weights"
-    add_defaults(sheet, fixed_defaults(note, dict.fromkeys(leaves, "fp32")))
+    if gradients in (None, "float32"):
+        note = "gradients are float32, as the weights"
+        values = dict.fromkeys(leaves, "fp32")
+        add_defaults(config.sheet, fixed_defaults(note, values))
 
 
-def _checkpoint(sheet: FactSheet, data: Mapping[str, object]) -> None:
-    at: KeyPath = ("base_output_directory",)
-    root, name = data.get("base_output_directory"), data.get("run_name")
-    if isinstance(root, str) and root and isinstance(name, str) and name:
+def _checkpoint(config: Config) -> None:
+    root, name = config.get("base_output_directory"), config.get("run_name")
+    is_named = isinstance(name, str) and name
+    if isinstance(root, str) and root and is_named:
         path = f"{root.rstrip('/')}/{name}/checkpoints"
-        note = "base_output_directory/run_name/checkpoints"
-        sheet.derive("checkpoint.directory", path, note, at)
-    if isinstance(name, str) and name and boolean(data.get(_ENABLED, True)) is True:
+        leaf, note = (
+            "checkpoint.directory",
+            "base_output_directory/run_name/checkpoints",
+        )
+        config.derive(leaf, path, note, "base_output_directory")
+    if is_named and boolean(config.get("enable_checkpointing", True)) is True:
         note = "the newest checkpoint of the run of this name"
-        derive_switch(sheet, "checkpoint.resume", note, ("run_name",))
-    if boolean(data.get("enable_continuous_checkpointing")) is True:
-        at = ("enable_continuous_checkpointing",)
+        config.turn("checkpoint.resume", note, "run_name")
+    key = "enable_continuous_checkpointing"
+    if config.switch(key) is True:
         reason = "a checkpoint begins when the one before is written"
-        sheet.facts = [one for one in sheet.facts if one.name != _INTERVAL]
-        sheet.unusable(_INTERVAL, reason, at)
-    if any(boolean(data.get(key)) is True for key in _LOCAL_SWITCHES):
-        apply(sheet, _chosen(data), _LOCAL)
-    evaluation = integer(data.get("eval_interval"))
-    if isinstance(evaluation, int) and evaluation > 0:
+        config.drop("checkpoint.interval_steps")
+        config.unusable("checkpoint.interval_steps", reason, key)
+    if any(config.switch(key) is True for key in _LOCAL_SWITCHES):
+        apply(config.sheet, _chosen(config.data), _LOCAL)
+    evaluation = config.whole("eval_interval", integer)
+    if evaluation is not None and evaluation > 0:
         leaf = "checkpoint.evaluation_interval_steps"
-        sheet.state(leaf, evaluation, ("eval_interval",))
+        config.state(leaf, evaluation, "eval_interval")
 
 
-def _input(sheet: FactSheet, data: Mapping[str, object]) -> None:
+def _input(config: Config) -> None:
     """Only Grain has workers, and saves where it stands (docs/guides/data)."""
-    kind = data.get("dataset_type")
-    at: KeyPath = ("dataset_type",)
+    leaf, key = "data.resumable", "dataset_type"
+    kind = config.get(key)
     if kind == "grain":
-        workers = integer(data.get("grain_worker_count"))
-        if isinstance(workers, int) and workers >= 0:
-            sheet.state("data.workers", workers, ("grain_worker_count",))
-        derive_switch(sheet, "data.resumable", "Grain saves its position", at)
+        workers = config.whole("grain_worker_count", integer)
+        if workers is not None and workers >= 0:
+            config.state("data.workers", workers, "grain_worker_count")
+        config.turn(leaf, "Grain saves its position", key)
     elif kind in ("hf", "tfds"):
-        note = f"the {kind} pipeline starts over"
-        derive_switch(sheet, "data.resumable", note, at, is_on=False)
+        config.turn(leaf, f"the {kind} pipeline starts over", key, is_on=False)
 
 
-def _offload(sheet: FactSheet, data: Mapping[str, object]) -> None:
-    leaf = "memory.activation_offload"
-    policy = data.get("remat_policy")
-    at: KeyPath = ("remat_policy",)
+def _offload(config: Config) -> None:
+    leaf, key = "memory.activation_offload", "remat_policy"
+    policy = config.get(key)
     if policy == "custom":
-        kept = [key for key, value in data.items() if value == "offload"]
+        kept = [str(name) for name, value in config.data.items() if value == "offload"]
         note = f"custom: {', '.join(kept) or 'no tensor'} offloaded"
-        places: list[KeyPath] = [(key,) for key in kept]
-        sheet.derive(leaf, bool(kept), f"{note:.80}", at, *places)
+        config.derive(leaf, bool(kept), f"{note:.80}", key, *kept)
     elif isinstance(policy, str):
-        is_on = policy.endswith("offloaded")
-        derive_switch(sheet, leaf, f"remat_policy: {policy}", at, is_on=is_on)
+        note = f"remat_policy: {policy}"
+        config.turn(leaf, note, key, is_on=policy.endswith("offloaded"))
     else:
-        sheet.default(leaf, value=False, note="remat_policy is not set: full")
-
-
-def _add_dimensions(sheet: FactSheet, model_name: object) -> None:
-    """Add what the name of a model says, where the sheet does not say it."""
-    name = str(model_name).replace("-Instruct", "")
-    dimensions = _DIMENSIONS.get(name)
-    if dimensions is None:
-        return
-    note = f"the model {name} of MaxText"
-    place = sheet.place(("model_name",))
-    values = (*dimensions, False, True)
-    add_defaults(
-        sheet,
-        [
-            Fact(leaf, value, "default", (place,), note)
-            for leaf, value in zip(_LEAVES, values, strict=True)
-        ],
-    )
+        config.default(leaf, value=False, note="remat_policy is not set: full")
 
 
 def _cpu(value: object) -> object:
@@ -499,26 +478,24 @@ _DIMENSION_FIELDS: Fields = {
     "base_mlp_dim": ("model.feed_forward_size", integer),
     "base_moe_mlp_dim": ("model.expert_feed_forward_size", integer),
 }
-_DEFAULTS = tuple(
-    TabulatedDefault(*row)
-    for row in (
-        ("max_target_length", "batch.sequence_length", integer),
-        ("dtype", "precision.compute_dtype", _DTYPE),
-        ("weight_dtype", "precision.parameter_dtype", _DTYPE),
-        ("remat_policy", "memory.recompute_mode", _recompute),
-        ("optimizer_memory_host_offload", "memory.optimizer_offload_device", _cpu),
-        ("parameter_memory_host_offload", "memory.parameter_offload_device", _cpu),
-        ("opt_type", "optimizer.name_of_optimizer", lower_text),
-        ("adam_b1", "optimizer.beta1", number),
-        ("adam_b2", "optimizer.beta2", number),
-        ("adam_weight_decay", "optimizer.weight_decay", number),
-        ("gradient_clipping_threshold", "optimizer.clip_norm", number),
-        ("warmup_steps_fraction", "optimizer.warmup_ratio", number),
-        ("enable_checkpointing", "checkpoint.enabled", boolean),
-        ("checkpoint_period", "checkpoint.interval_steps", integer),
-        ("async_checkpointing", "checkpoint.asynchronous", boolean),
-        ("profiler", "telemetry.profiler", _profiled),
-    )
+_DEFAULTS = defaults_of(
+    _FIELDS,
+    "max_target_length",
+    "dtype",
+    "weight_dtype",
+    "remat_policy",
+    "optimizer_memory_host_offload",
+    "parameter_memory_host_offload",
+    "opt_type",
+    "adam_b1",
+    "adam_b2",
+    "adam_weight_decay",
+    "gradient_clipping_threshold",
+    "warmup_steps_fraction",
+    "enable_checkpointing",
+    "checkpoint_period",
+    "async_checkpointing",
+    "profiler",
 )
 # Read where one of LOCAL_SWITCHES is on.
 _LOCAL_SWITCHES = ("enable_emergency_checkpoint", "enable_multi_tier_checkpointing")
@@ -529,30 +506,47 @@ _LOCAL: Fields = {
 
 
 class _Axis(Record):
-    """The size of one axis over one network; None where it cannot be worked out."""
+    """The size of one axis over one network.
+
+    Attributes:
+        key: of the file.
+        size: of the axis; -1 fills the network, None cannot be worked out.
+        is_stated: the file has the key.
+    """
 
     key: str
     size: int | None
     is_stated: bool = False
 
 
-def _state_mesh(sheet: FactSheet, data: _Settings) -> None:
+def _state_mesh(config: Config) -> None:
     """State the degrees that the axes of the mesh make."""
-    if _is_own_mesh(data):
+    if _is_own_mesh(config.data):
         for leaf in _GROUPS:
-            without_place(sheet, leaf, "the file gives a mesh of its own")
+            without_place(config.sheet, leaf, "the file gives a mesh of its own")
         return
-    is_moved = data.get("context_sharding", "context") != "context"
-    fills = [one for one in _axes(data, _ALL_AXES) if one.size == _FILL]
+    is_moved = config.get("context_sharding", "context") != "context"
+    every = _axes(config, _ALL_AXES)
+    is_only_fill = sum(axis.size == _FILL for axis in every) == 1
     for leaf, names in _GROUPS.items():
         if is_moved and leaf in {"parallelism.context_parallel_size", _EXPERT}:
-            without_place(sheet, leaf, "context_sharding uses another axis")
-            continue
-        _state_degree(sheet, leaf, _axes(data, names), fills)
-    _world(sheet, _axes(data, _ALL_AXES))
+            without_place(config.sheet, leaf, "context_sharding uses another axis")
+        else:
+            axes = _axes(config, names)
+            _state_degree(config, leaf, axes, is_only_fill=is_only_fill)
+    # A mesh without -1 fixes the devices; what launches the job knows them better.
+    sizes = [axis.size for axis in every]
+    factors = [axis for axis in every if axis.is_stated and axis.size != 1]
+    if factors and all(size is not None and size > 0 for size in sizes):
+        world_size = prod(size or 1 for size in sizes)
+        product = " x ".join(str(axis.size) for axis in factors)
+        note = f"all axes of the mesh: {product} = {world_size:,}"
+        places = tuple(config.sheet.place((axis.key,)) for axis in factors)
+        fact = Fact("cluster.world_size", world_size, "default", places, note)
+        config.sheet.facts.append(fact)
 
 
-def _is_own_mesh(data: _Settings) -> bool:
+def _is_own_mesh(data: Mapping[str, object]) -> bool:
     """Whether other axes than those of base.yml make the mesh."""
     axes = data.get("mesh_axes")
     is_cut = isinstance(axes, list) and not _USUAL_AXES.issubset(axes)
@@ -577,203 +571,150 @@ _ALL_AXES = (
 )
 
 
-def _axes(data: _Settings, names: tuple[str, ...]) -> list[_Axis]:
-    found: list[_Axis] = []
-    for name in names:
-        for network in _NETWORKS:
-            key = f"{network}_{name}_parallelism"
-            value = data.get(key)
-            if value is None:
-                found.append(_Axis(key, _FILL if key in _FILLED else 1))
-                continue
-            size = integer(value)
-            found.append(
-                _Axis(key, size if isinstance(size, int) else None, is_stated=True)
-            )
-    return found
+def _axes(config: Config, names: tuple[str, ...]) -> list[_Axis]:
+    keys = [f"{net}_{name}_parallelism" for name in names for net in ("dcn", "ici")]
+    return [
+        _Axis(key, _FILL if key in _FILLED else 1)
+        if config.get(key) is None
+        else _Axis(key, config.whole(key, integer), is_stated=True)
+        for key in keys
+    ]
 
 
 def _state_degree(
-    sheet: FactSheet, leaf: str, axes: list[_Axis], fills: list[_Axis]
+    config: Config, leaf: str, axes: list[_Axis], *, is_only_fill: bool
 ) -> None:
-    unreadable = next((one for one in axes if one.size is None), None)
+    unreadable = next((axis for axis in axes if axis.size is None), None)
     if unreadable is not None:
         reason = f"{unreadable.key} is not a whole number"
-        sheet.unusable(leaf, reason, (unreadable.key,))
+        config.unusable(leaf, reason, unreadable.key)
         return
-    places = [(one.key,) for one in axes if one.is_stated]
-    filled = next((one for one in axes if one.size == _FILL), None)
-    if filled is not None:
-        if leaf == _SHARD and len(fills) == 1:
-            _put(sheet, leaf, _FILL, f"{filled.key}: -1 fills the mesh", places)
-            return
+    keys = [axis.key for axis in axes if axis.is_stated]
+    filled = next((axis for axis in axes if axis.size == _FILL), None)
+    if filled is None:
+        factors = [axis for axis in axes if axis.is_stated]
+        factors = [axis for axis in factors if axis.size != 1] or factors[:1]
+        keys = [axis.key for axis in factors]
+        value = prod(axis.size or 1 for axis in axes)
+        note = " x ".join(f"{axis.key} {axis.size}" for axis in factors)
+        note += f" = {value:,}" if len(factors) > 1 else ""
+    elif leaf == _SHARD and is_only_fill:
+        value, note = _FILL, f"{filled.key}: -1 fills the mesh"
+    else:
         what = "the slices" if filled.key.startswith("dcn") else "the slice"
         reason = f"{filled.key}: -1 fills {what}"
-        sheet.facts.append(
-            Fact(leaf, None, "unknown", tuple(sheet.place(at) for at in places), reason)
-        )
+        places = tuple(config.sheet.place((key,)) for key in keys)
+        config.sheet.facts.append(Fact(leaf, None, "unknown", places, reason))
         return
-    factors = [one for one in axes if one.is_stated]
-    factors = [one for one in factors if one.size != 1] or factors[:1]
-    places = [(one.key,) for one in factors]
-    note = " x ".join(f"{one.key} {one.size}" for one in factors)
-    value = prod(one.size or 1 for one in axes)
-    if len(factors) > 1:
-        note += f" = {value:,}"
-    _put(sheet, leaf, value, note, places)
-
-
-def _put(
-    sheet: FactSheet, leaf: str, value: int, note: str, places: list[tuple[str]]
-) -> None:
-    if not places:
-        note = note or "no axis of the mesh is set for it"
-        sheet.default(leaf, value, note)
-    elif len(places) == 1:
-        sheet.state(leaf, value, places[0])
+    if not keys:
+        config.default(leaf, value, note or "no axis of the mesh is set for it")
+    elif len(keys) == 1:
+        config.state(leaf, value, keys[0])
     else:
-        sheet.derive(leaf, value, note, *places)
+        config.derive(leaf, value, note, *keys)
 
 
-def _world(sheet: FactSheet, axes: list[_Axis]) -> None:
-    """A mesh without -1 tells the devices; what launches the job knows them better."""
-    sizes = [one.size for one in axes]
-    factors = [one for one in axes if one.is_stated and one.size != 1]
-    if not factors or any(size is None or size < 1 for size in sizes):
-        return
-    world_size = prod(size or 1 for size in sizes)
-    product = " x ".join(str(one.size) for one in factors)
-    note = f"all axes of the mesh: {product} = {world_size:,}"
-    places = tuple(sheet.place((one.key,)) for one in factors)
-    sheet.facts.append(Fact("cluster.world_size", world_size, "default", places, note))
-
-
-def _state_pipeline(sheet: FactSheet, data: _Settings) -> None:
+def _state_pipeline(config: Config) -> None:
     """Circular pipelines: a rank holds one stage for each repeat."""
-    if (_known(sheet, _PIPELINE) or 1) == 1:
+    if (_known(config, _PIPELINE) or 1) == 1:
         return
-    repeats = integer(data.get("num_pipeline_repeats", _FILL))
-    layers = integer(data.get("num_layers_per_pipeline_stage", 1))
+    key = "num_pipeline_repeats"
+    repeats = integer(config.get(key, _FILL))
     if isinstance(repeats, int) and repeats > 0:
-        at = ("num_pipeline_repeats",)
-        sheet.state("parallelism.virtual_stages", repeats, at)
+        config.state("parallelism.virtual_stages", repeats, key)
+        return
+    leaf, key = "parallelism.layers_per_virtual_stage", "num_layers_per_pipeline_stage"
+    layers = integer(config.get(key, 1))
+    if isinstance(layers, int) and key in config:
+        config.state(leaf, layers, key)
     elif isinstance(layers, int):
-        leaf, at = (
-            "parallelism.layers_per_virtual_stage",
-            ("num_layers_per_pipeline_stage",),
-        )
-        if at[0] in data:
-            sheet.state(leaf, layers, at)
-        else:
-            sheet.default(leaf, layers, "num_layers_per_pipeline_stage is not set: 1")
+        config.default(leaf, layers, f"{key} is not set: 1")
 
 
-def _state_sharding(sheet: FactSheet, data: _Settings) -> None:
+def _state_sharding(config: Config) -> None:
     """Weights lie on the fsdp axes; without them the optimizer may still be cut."""
-    shards = _known(sheet, _SHARD)
-    leaf = "parallelism.sharding_stage"
-    if shards == 1:
-        over_data = boolean(data.get("shard_optimizer_over_data"))
-        stage = 1 if over_data is True else 0
-        key = "shard_optimizer_over_data"
-        note = "the fsdp axes are 1" + (f"; {key}" if stage else "")
-        places = [(key,)] if stage else [("ici_fsdp_parallelism",)]
-        sheet.derive(leaf, stage, note, *[at for at in places if at[0] in data])
-    elif shards is not None or _is_filled(data):
-        sheet.default(leaf, _FULL_SHARD, "weights lie on the fsdp axes of the mesh")
+    leaf, key, shards = (
+        "parallelism.sharding_stage",
+        "shard_optimizer_over_data",
+        _known(config, _SHARD),
+    )
+    if shards == 1 and config.switch(key) is True:
+        config.derive(leaf, 1, f"the fsdp axes are 1; {key}", key)
+    elif shards == 1:
+        keys = [key for key in ("ici_fsdp_parallelism",) if key in config]
+        config.derive(leaf, 0, "the fsdp axes are 1", *keys)
+    elif shards is not None or (
+        integer(config.get("ici_fsdp_parallelism", _FILL)) == _FILL
+    ):
+        config.default(leaf, _FULL_SHARD, "weights lie on the fsdp axes of the mesh")
 
 
-def _is_filled(data: _Settings) -> bool:
-    return integer(data.get("ici_fsdp_parallelism", _FILL)) == _FILL
-
-
-def _state_batch(sheet: FactSheet, data: _Settings) -> None:
+def _state_batch(config: Config) -> None:
     """Samples of a data-parallel rank: those of all devices of one replica."""
     micro, steps = "batch.micro_batch_size", "batch.gradient_accumulation_steps"
-    key = "per_device_batch_size"
-    at = (key,)
-    accumulation = integer(data.get("gradient_accumulation_steps", 1))
-    size = number(data.get(key)) if data.get(key) is not None else None
-    degrees = [_known(sheet, leaf) for leaf in _OF_A_REPLICA]
-    known = [one for one in degrees if one is not None]
+    key, accumulates = "per_device_batch_size", "gradient_accumulation_steps"
+    degrees = [_known(config, leaf) for leaf in _OF_A_REPLICA]
+    known = [degree for degree in degrees if degree is not None]
     if len(known) < len(degrees):
-        if size is not None:
-            sheet.unusable(micro, "the devices of one replica are not known", at)
+        if config.get(key) is not None:
+            reason = "the devices of one replica are not known"
+            config.unusable(micro, reason, key)
         return
-    devices = prod(known)
-    stages = _known(sheet, _PIPELINE) or 1
-    splits = _pipeline_splits(data, stages)
+    devices, stages = prod(known), _known(config, _PIPELINE) or 1
+    splits = _pipeline_splits(config, stages)
+    accumulation = integer(config.get(accumulates, 1))
     if stages > 1 and isinstance(accumulation, int) and splits:
         note = f"{accumulation} x {splits} micro-batches of the pipeline"
-        keys = ("gradient_accumulation_steps", "num_pipeline_microbatches")
-        places = [(key,) for key in keys if data.get(key) is not None]
-        sheet.derive(steps, accumulation * splits, note, *places)
-    elif data.get("gradient_accumulation_steps") is not None:
-        _put_converted(sheet, steps, accumulation, ("gradient_accumulation_steps",))
-    else:
-        sheet.default(steps, 1, "gradient_accumulation_steps is not set: 1")
-    if isinstance(size, Unusable):
-        sheet.unusable(micro, size.reason, at)
-    elif isinstance(size, float) and splits:
-        _micro_batch(sheet, size, devices, splits)
+        keys = (accumulates, "num_pipeline_microbatches")
+        stated = [name for name in keys if config.get(name) is not None]
+        config.derive(steps, accumulation * splits, note, *stated)
+    elif not config.put_first(steps, integer, accumulates):
+        config.default(steps, 1, f"{accumulates} is not set: 1")
+    size = config.number(key)
+    if config.get(key) is not None and size is None:
+        config.put(micro, key, number)
+    elif size is not None and splits:
+        samples = size * devices / splits
+        note = f"{size:g} samples a device x {devices} devices of a replica"
+        note += f" / {splits} micro-batches" if splits > 1 else ""
+        if not samples.is_integer():
+            config.unusable(micro, f"{note} = {samples:g}", key)
+        elif devices == splits:
+            config.state(micro, int(samples), key)
+        else:
+            config.derive(micro, int(samples), f"{note} = {int(samples)}", key)
 
 
-def _micro_batch(sheet: FactSheet, size: float, devices: int, splits: int) -> None:
-    micro, at = "batch.micro_batch_size", ("per_device_batch_size",)
-    samples = size * devices / splits
-    note = f"{size:g} samples a device x {devices} devices of a replica"
-    if splits > 1:
-        note += f" / {splits} micro-batches"
-    if not samples.is_integer():
-        sheet.unusable(micro, f"{note} = {samples:g}", at)
-    elif devices == splits:
-        sheet.state(micro, int(samples), at)
-    else:
-        sheet.derive(micro, int(samples), f"{note} = {int(samples)}", at)
-
-
-def _pipeline_splits(data: _Settings, stages: int) -> int:
+def _pipeline_splits(config: Config, stages: int) -> int:
     """Micro-batches of one forward pass; 0 where they are not known."""
     if stages == 1:
         return 1
-    stated = integer(data.get("num_pipeline_microbatches", _FILL))
+    stated = integer(config.get("num_pipeline_microbatches", _FILL))
     if not isinstance(stated, int):
         return 0
     if stated > 0:
         return stated
-    is_delayed = boolean(data.get("pipeline_delay_activation_forwarding", False))
+    is_delayed = config.switch("pipeline_delay_activation_forwarding")
     return stages * (2 if is_delayed is True else 1)
 
 
-def _put_converted(
-    sheet: FactSheet, leaf: str, converted: object, at: tuple[str]
-) -> None:
-    if isinstance(converted, Unusable):
-        sheet.unusable(leaf, converted.reason, at)
-    else:
-        sheet.state(leaf, converted, at)
-
-
-def _known(sheet: FactSheet, leaf: str) -> int | None:
-    value = next((fact.value for fact in sheet.facts if fact.name == leaf), None)
+def _known(config: Config, leaf: str) -> int | None:
+    value = config.known(leaf)
     return value if isinstance(value, int) else None
 
 
-def _state_quantization(sheet: FactSheet, value: object) -> None:
+def _state_quantization(config: Config) -> None:
     """The names of `quantization` that compute in fp8 hold `fp8`."""
-    at = ("quantization",)
-    if value is None or value == "":
-        note = "quantization is off"
-        if value is None:
-            sheet.default("precision.fp8", value=False, note=note)
-        else:
-            derive_switch(sheet, "precision.fp8", note, at, is_on=False)
+    leaf, key = "precision.fp8", "quantization"
+    value = config.get(key)
+    if value is None:
+        config.default(leaf, value=False, note="quantization is off")
+    elif value == "":
+        config.turn(leaf, "quantization is off", key, is_on=False)
     elif isinstance(value, str):
-        is_on = "fp8" in value
-        note = f"quantization: {value}"
-        derive_switch(sheet, "precision.fp8", note, at, is_on=is_on)
-        if is_on:
-            sheet.state("precision.fp8_recipe", value, at)
+        config.turn(leaf, f"quantization: {value}", key, is_on="fp8" in value)
+        if "fp8" in value:
+            config.state("precision.fp8_recipe", value, key)
 
 
 READER = Reader(
