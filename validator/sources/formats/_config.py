@@ -156,10 +156,10 @@ class Config:
         """Say why a key gives no value for a leaf."""
         self.sheet.unusable(leaf, reason, self.at(name))
 
-    def drop(self, leaf: str) -> None:
-        """Take back what has been stated of a leaf."""
+    def drop(self, *leaves: str) -> None:
+        """Take back what has been stated of leaves."""
         facts = self.sheet.facts
-        facts[:] = [fact for fact in facts if fact.name != leaf]
+        facts[:] = [fact for fact in facts if fact.name not in leaves]
 
     def first(self, leaf: str, *cases: Case) -> bool:
         """Derive a leaf from the first case that holds; tell whether there is one."""

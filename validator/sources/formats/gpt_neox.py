@@ -31,17 +31,15 @@ from speccheck.validator.sources.documents.document import (
     path_step,
 )
 from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.formats._config import Config, defaults_of
 from speccheck.validator.sources.formats.deepspeed import state_deepspeed
 from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
     TabulatedDefault,
     add_defaults,
-    apply,
-    derive_switch,
     fixed_defaults,
     items,
-    put,
     section,
     tabulated_defaults,
     texts_for_values,
@@ -137,7 +135,7 @@ def read(document: Document) -> Reading:
     sheet = FactSheet.of(view)
     data = section(view.data)
     state_deepspeed(sheet, data)
-    _state_arguments(sheet, data)
+    _state_arguments(Config(sheet, data))
     return Reading(sheet, _keyed(document, view))
 
 
@@ -341,21 +339,19 @@ _OF_TRAINING = (
     TabulatedDefault(
         "gradient_accumulation_steps", "batch.gradient_accumulation_steps", integer
     ),
-    TabulatedDefault(
-        "model_parallel_size", "parallelism.tensor_parallel_size", _degree
+    *defaults_of(
+        _FIELDS,
+        "model_parallel_size",
+        "pipe_parallel_size",
+        "sequence_parallel",
+        "lr_decay_style",
+        "min_lr",
+        "warmup",
     ),
-    TabulatedDefault(
-        "pipe_parallel_size", "parallelism.pipeline_parallel_size", _degree
-    ),
-    TabulatedDefault("sequence_parallel", "parallelism.sequence_parallel", boolean),
-    TabulatedDefault("lr_decay_style", "optimizer.schedule", lower_text),
-    TabulatedDefault("min_lr", "optimizer.minimum_learning_rate", number),
-    TabulatedDefault("warmup", "optimizer.warmup_ratio", number),
     TabulatedDefault(
         "make_vocab_size_divisible_by", "model.vocabulary_multiple", integer
     ),
-    TabulatedDefault("no_weight_tying", "model.tied_embeddings", negation),
-    TabulatedDefault("seed", "run.seed", integer),
+    *defaults_of(_FIELDS, "no_weight_tying", "seed"),
 )
 _GLOBAL_ATTENTION = fixed_defaults(
     "attention_config is not set: global attention in all layers",
@@ -368,11 +364,7 @@ _OF_MODEL = (
     ),
 )
 # And of one that names the data besides: nothing is left for a further file.
-_OF_WHOLE = (
-    TabulatedDefault("num_workers", "data.workers", integer),
-    TabulatedDefault("no_save_optim", "checkpoint.save_optimizer", negation),
-    TabulatedDefault("no_save_rng", "checkpoint.save_random_state", negation),
-)
+_OF_WHOLE = defaults_of(_FIELDS, "num_workers", "no_save_optim", "no_save_rng")
 _NOT_SET = (
     *fixed_defaults(
         "keep_last_n_checkpoints is not set: all", {"checkpoint.keep_last": 0}
@@ -381,21 +373,17 @@ _NOT_SET = (
 )
 
 
-def _state_arguments(sheet: FactSheet, data: _Arguments) -> None:
+def _state_arguments(config: Config) -> None:
     """State what the keys say; of several files that are merged, this one."""
-    apply(sheet, data, _FIELDS)
-    _correct_deepspeed(sheet, data)
-    _state_precision(sheet, data)
-    if _state_attention(sheet, data) == "transformer":
-        _state_feed_forward(sheet, data)
-    _state_memory(sheet, data)
-    _state_checkpoints(sheet, data)
-    _state_run(sheet, data)
-    _state_defaults(sheet, data)
-
-
-def _drop(sheet: FactSheet, *leaves: str) -> None:
-    sheet.facts = [one for one in sheet.facts if one.name not in leaves]
+    config.apply(_FIELDS)
+    _correct_deepspeed(config)
+    _state_precision(config)
+    if _state_attention(config) == "transformer":
+        _state_feed_forward(config)
+    _state_memory(config)
+    _state_checkpoints(config)
+    _state_run(config)
+    _state_defaults(config)
 
 
 def _count(value: object) -> int | None:
@@ -405,53 +393,50 @@ def _count(value: object) -> int | None:
     return None
 
 
-def _correct_deepspeed(sheet: FactSheet, data: _Arguments) -> None:
+def _correct_deepspeed(config: Config) -> None:
     """What GPT-NeoX decides although DeepSpeed has a key for it.
 
     It builds the optimizer itself, by Apex where that is installed; its parameter
     groups take the decay from the top (get_params_for_weight_decay_optimization).
     """
-    _drop(sheet, "kernels.fused_optimizer")
-    nested: KeyPath = ("optimizer", "params", "weight_decay")
-    place = sheet.place(nested)
-    sheet.facts = [one for one in sheet.facts if place not in one.places]
-    if not any("enabled" in section(data, switch) for switch in _PRECISIONS):
-        _drop(sheet, *_BUCKETS)  # their size follows from a dtype that is not there
+    config.drop("kernels.fused_optimizer")
+    place = config.sheet.place(config.at("optimizer.params.weight_decay"))
+    facts = config.sheet.facts
+    facts[:] = [fact for fact in facts if place not in fact.places]
+    if not any(f"{switch}.enabled" in config for switch in _PRECISIONS):
+        config.drop(*_BUCKETS)  # their size follows from a dtype that is not there
 
 
-def _state_precision(sheet: FactSheet, data: _Arguments) -> None:
+def _state_precision(config: Config) -> None:
     """`precision`, or what the blocks of DeepSpeed switch on; both must agree."""
-    leaf = "precision.compute_dtype"
-    precision = data.get("precision")
-    if section(data, "fp16").get("type") == "bfloat16":  # how releases to 2.0 write it
-        at: KeyPath = ("fp16", "type")
-        _drop(sheet, "precision.fp16", "precision.bf16")
-        derive_switch(sheet, "precision.bf16", "type: bfloat16", at)
-        derive_switch(sheet, "precision.fp16", "type: bfloat16", at, is_on=False)
+    precision = config.get("precision")
+    if config.get("fp16.type") == "bfloat16":  # how releases to 2.0 write it
+        config.drop("precision.fp16", "precision.bf16")
+        config.turn_halves("bf16", "type: bfloat16", "fp16.type")
         return
     for switch, name in _PRECISIONS.items():
-        block = section(data, switch)
-        if block.get("enabled") is True and precision is not None:
-            sheet.state(leaf, switch, (switch, "enabled"))
-        elif "enabled" not in block and isinstance(_COMPUTE(precision), str):
-            is_on = precision == name
-            note = f"precision: {precision}"
-            sheet.derive(f"precision.{switch}", is_on, note, ("precision",))
-    if data.get("fp32_allreduce") is True:
+        key = f"{switch}.enabled"
+        if config.get(key) is True and precision is not None:
+            config.state("precision.compute_dtype", switch, key)
+        elif key not in config and isinstance(_COMPUTE(precision), str):
+            leaf, note = f"precision.{switch}", f"precision: {precision}"
+            config.turn(leaf, note, "precision", is_on=precision == name)
+    key = "fp32_allreduce"
+    if config.get(key) is True:
         leaf = "precision.gradient_reduce_dtype"
-        sheet.derive(leaf, "fp32", "fp32_allreduce: true", ("fp32_allreduce",))
+        config.derive(leaf, "fp32", f"{key}: true", key)
 
 
-def _state_attention(sheet: FactSheet, data: _Arguments) -> str:
+def _state_attention(config: Config) -> str:
     """Of the kinds of layers: the family of the model and the kernel of attention."""
-    heads, at_heads = _count(data.get("num_attention_heads")), ("num_attention_heads",)
+    heads, leaf = _count(config.get("num_attention_heads")), "model.key_value_heads"
     if heads:
         note = "num_kv_heads is not set: all heads"
-        weak_default(sheet, "model.key_value_heads", heads, note, at_heads)
-    at: KeyPath = ("attention_config",)
+        weak_default(config.sheet, leaf, heads, note, ("num_attention_heads",))
+    key = "attention_config"
     kinds = {
         str(kind)
-        for group in items(data.get("attention_config"))
+        for group in items(config.get(key))
         for kinds_of_group in items(group)[:1]
         for kind in items(kinds_of_group)
     }
@@ -460,129 +445,128 @@ def _state_attention(sheet: FactSheet, data: _Arguments) -> str:
     note = f"layers of the kind {', '.join(sorted(kinds)):.60}"
     families = {_FAMILIES.get(kind, "transformer") for kind in kinds}
     family = families.pop() if len(families) == 1 else "hybrid"
-    sheet.derive("model.family", family, note, at)
-    if kinds == {"flash"}:
-        sheet.derive("kernels.attention_backend", "flash", note, at)
-    elif kinds <= {"global", "local"}:
-        sheet.derive("kernels.attention_backend", "eager", note, at)
+    config.derive("model.family", family, note, key)
+    config.first(
+        "kernels.attention_backend",
+        (kinds == {"flash"}, "flash", note, key),
+        (kinds <= {"global", "local"}, "eager", note, key),
+    )
     if kinds == {"mamba"}:
         reason = "num_attention_heads is ignored: all layers are of the kind mamba"
-        _drop(sheet, "model.attention_heads", "model.key_value_heads")
-        sheet.unusable("model.attention_heads", reason, at)
+        config.drop("model.attention_heads", leaf)
+        config.unusable("model.attention_heads", reason, key)
     return family
 
 
-def _state_feed_forward(sheet: FactSheet, data: _Arguments) -> None:
+def _state_feed_forward(config: Config) -> None:
     """The width of the feed-forward layer.
 
     ParallelMLP: of a gated one two thirds, half of it for each input of the gate,
     rounded up to mlp_multiple_of. Earlier releases widened a gated layer otherwise, so
     that without intermediate_size nothing is known.
     """
-    leaf, activation = "model.feed_forward_size", data.get("activation")
-    size = _count(data.get("intermediate_size"))
+    leaf, key, activation = (
+        "model.feed_forward_size",
+        "intermediate_size",
+        config.get("activation"),
+    )
+    size = _count(config.get(key))
     is_gated = isinstance(activation, str) and activation.lower() in _GATED
     if isinstance(activation, str):
-        derive_switch(
-            sheet,
-            "model.gated_feed_forward",
-            f"activation: {activation:.20}",
-            ("activation",),
-            is_on=is_gated,
-        )
-    multiple = _count(data.get("mlp_multiple_of", 1))
+        note = f"activation: {activation:.20}"
+        config.turn("model.gated_feed_forward", note, "activation", is_on=is_gated)
+    multiple = _count(config.get("mlp_multiple_of", 1))
     if is_gated and size and multiple:
         width = -(-(size * 2 // 3 // 2) // multiple) * multiple
         note = f"{size:,} x 2/3 / 2 in steps of {multiple:,} = {width:,}"
-        sheet.derive(leaf, width, note, ("intermediate_size",))
+        config.derive(leaf, width, note, key)
     elif size and isinstance(activation, str):
-        sheet.state(leaf, size, ("intermediate_size",))
-    hidden = _count(data.get("hidden_size"))
-    if hidden and not size and not is_gated and "expansion_factor" not in data:
-        weak_default(sheet, leaf, 4 * hidden, "4 x hidden", ("hidden_size",))
+        config.state(leaf, size, key)
+    hidden = _count(config.get("hidden_size"))
+    if hidden and not size and not is_gated and "expansion_factor" not in config:
+        at = ("hidden_size",)
+        weak_default(config.sheet, leaf, 4 * hidden, "4 x hidden", at)
 
 
-def _state_memory(sheet: FactSheet, data: _Arguments) -> None:
+def _state_memory(config: Config) -> None:
     """Recomputed are whole layers, checkpoint_num_layers of them at once."""
-    switch = data.get("checkpoint_activations")
+    key = "checkpoint_activations"
+    switch = config.get(key)
     if isinstance(switch, bool):
-        note = f"checkpoint_activations: {str(switch).lower()}"
-        mode = "full" if switch else "none"
-        sheet.derive("memory.recompute_mode", mode, note, ("checkpoint_activations",))
-    stages = _count(data.get("pipe_parallel_size"))
+        mode, note = "full" if switch else "none", f"{key}: {str(switch).lower()}"
+        config.derive("memory.recompute_mode", mode, note, key)
+    key = "pipe_parallel_size"
+    stages = _count(config.get(key))
     # With one stage the releases differ: PipelineModule runs from 1 or from 2 on.
     if stages and stages > 1:
         note = f"{stages} stages run under DeepSpeed's pipeline engine"
-        name = "parallelism.pipeline_engine"
-        sheet.derive(name, "deepspeed", note, ("pipe_parallel_size",))
+        config.derive("parallelism.pipeline_engine", "deepspeed", note, key)
 
 
-def _state_checkpoints(sheet: FactSheet, data: _Arguments) -> None:
+def _state_checkpoints(config: Config) -> None:
     """GPT-NeoX saves where `save` is set, and demands an interval beside it."""
-    factor, scale = data.get("checkpoint_factor"), data.get("checkpoint_scale")
-    if factor is not None:
-        at: KeyPath = ("checkpoint_factor",)
-        leaf = "checkpoint.interval_steps"
-        if scale is None or scale == "linear":
-            put(sheet, leaf, integer(factor), at)
-            sheet.default("checkpoint.interval_unit", "steps", "checkpoint_factor")
-        else:
-            reason = f"checkpoint_scale: {scale!s:.20}: the interval grows"
-            sheet.unusable(leaf, reason, at)
-    save, load = data.get("save"), data.get("load")
+    key, scale = "checkpoint_factor", config.get("checkpoint_scale")
+    leaf = "checkpoint.interval_steps"
+    if config.get(key) is not None and scale in (None, "linear"):
+        config.put(leaf, key, integer)
+        config.default("checkpoint.interval_unit", "steps", key)
+    elif config.get(key) is not None:
+        reason = f"checkpoint_scale: {scale!s:.20}: the interval grows"
+        config.unusable(leaf, reason, key)
+    save, load = config.get("save"), config.get("load")
     if not isinstance(save, str):
-        without_place(sheet, "checkpoint.enabled", f"save {_ELSEWHERE}")
+        without_place(config.sheet, "checkpoint.enabled", f"save {_ELSEWHERE}")
         return
-    derive_switch(sheet, "checkpoint.enabled", "save is set", ("save",))
+    config.turn("checkpoint.enabled", "save is set", "save")
     if not isinstance(load, str):
-        without_place(sheet, "checkpoint.resume", f"load {_ELSEWHERE}")
+        without_place(config.sheet, "checkpoint.resume", f"load {_ELSEWHERE}")
     else:
         same = load.rstrip("/") == save.rstrip("/")
         which = "the folder" if same else "another folder than that"
         note = f"load names {which} of save"
-        sheet.derive("checkpoint.resume", same, note, ("load",), ("save",))
+        config.derive("checkpoint.resume", same, note, "load", "save")
 
 
-def _state_run(sheet: FactSheet, data: _Arguments) -> None:
-    sheet.derive("run.framework", "gpt-neox", "keys of GPT-NeoX", ())
-    sinks = [(key, sink) for key, sink in _SINKS.items() if data.get(key) is True]
-    if isinstance(data.get("tensorboard_dir"), str):
+def _state_run(config: Config) -> None:
+    config.sheet.derive("run.framework", "gpt-neox", "keys of GPT-NeoX", ())
+    sinks = [(key, sink) for key, sink in _SINKS.items() if config.get(key) is True]
+    if isinstance(config.get("tensorboard_dir"), str):
         sinks.insert(0, ("tensorboard_dir", "tensorboard"))
     if sinks:
         names = tuple(name for _, name in sinks)
-        sheet.state("telemetry.sinks", names, (sinks[0][0],))
-    experts = _count(data.get("moe_num_experts"))
-    if experts and experts > 1 and data.get("moe_top_k") is not None:
-        leaf, count = "model.experts_per_token", integer(data["moe_top_k"])
-        put(sheet, leaf, count, ("moe_top_k",))
-    method = data.get("train_impl")
+        config.state("telemetry.sinks", names, sinks[0][0])
+    experts = _count(config.get("moe_num_experts"))
+    if experts and experts > 1:
+        config.put("model.experts_per_token", "moe_top_k", integer)
+    method = config.get("train_impl")
     if isinstance(method, str) and method in _PREFERENCES:
-        sheet.derive("run.role", "rl", f"train_impl: {method}", ("train_impl",))
+        config.derive("run.role", "rl", f"train_impl: {method}", "train_impl")
 
 
-def _state_defaults(sheet: FactSheet, data: _Arguments) -> None:
+def _state_defaults(config: Config) -> None:
     """The defaults of keys that no further file will set.
 
     A run is made of several files, as a rule one of the model and its training and
     one of paths; what the one leaves out may stand in the other.
     """
+    sheet, data = config.sheet, config.data
     is_training = "num_layers" in data and not _LENGTHS.isdisjoint(data)
     if not is_training:
         sheet.facts = [
-            one for one in sheet.facts if one.places or one.status not in _OPEN
+            fact for fact in sheet.facts if fact.places or fact.status not in _OPEN
         ]
         add_defaults(sheet, _FIXED)
         return
     add_defaults(sheet, tabulated_defaults(_FORMAT, _OF_TRAINING))
     add_defaults(sheet, _OF_MODEL)
-    if data.get("attention_config") is None:
+    if config.get("attention_config") is None:
         add_defaults(sheet, _GLOBAL_ATTENTION)
-    steps = [one for one in sheet.facts if one.name == "run.steps" and one.value]
+    steps = [
+        fact.value for fact in sheet.facts if fact.name == "run.steps" and fact.value
+    ]
     if steps and "lr_decay_iters" not in data:
-        note = "lr_decay_iters is not set: train_iters"
-        weak_default(
-            sheet, "optimizer.decay_steps", steps[0].value, note, ("train_iters",)
-        )
+        leaf, note = "optimizer.decay_steps", "lr_decay_iters is not set: train_iters"
+        weak_default(sheet, leaf, steps[0], note, ("train_iters",))
     if not _DATA.isdisjoint(data):
         add_defaults(sheet, tabulated_defaults(_FORMAT, _OF_WHOLE))
         add_defaults(sheet, _NOT_SET)
