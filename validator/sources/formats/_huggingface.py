@@ -4,7 +4,7 @@ Sources: transformers/training_args.py and trainer.py at 4.57.1 and 5.23.0,
 accelerate/utils/dataclasses.py and commands/launch.py at 16cb6eb.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import ceil
 
 from speccheck.validator.evidence.value import KeyPath
@@ -13,11 +13,11 @@ from speccheck.validator.sources.convert import (
     boolean,
     integer_text,
     lower_text,
-    number,
     one_of,
     placeholder,
 )
 from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.formats._config import Config
 from speccheck.validator.sources.mapping import (
     Fields,
     apply,
@@ -64,6 +64,8 @@ DTYPES: dict[str, object] = {
     "fp16": "fp16",
     "fp32": "fp32",
 }
+# When a Trainer saves, and what the plan calls it.
+SAVE_UNITS = {"no": "never", "epoch": "epoch", "steps": "steps"}
 _SECOND_VERSION = 2
 _HANDED_TO_DEEPSPEED = frozenset(
     {"batch.micro_batch_size", "batch.gradient_accumulation_steps"}
@@ -80,27 +82,44 @@ def attention(value: object) -> object:
     return word
 
 
-def state_recompute(sheet: FactSheet, key: str, value: object, at: KeyPath) -> None:
+def state_recompute(config: Config, key: str) -> None:
     """State a switch for checkpointing whole layers.
 
     Off is weak: FSDP's own checkpointing may be on, here or in the launcher's file.
     """
-    switch = boolean(value)
+    leaf, switch = "memory.recompute_mode", boolean(config.get(key))
     if switch is False:
-        note = f"{key}: false"
-        weak_default(sheet, "memory.recompute_mode", "none", note, at)
-    elif value is not None:
-        mode = "full" if switch is True else switch
-        put(sheet, "memory.recompute_mode", mode, at)
+        weak_default(config.sheet, leaf, "none", f"{key}: false", config.at(key))
+    elif switch is True:
+        config.state(leaf, "full", key)
+    else:
+        config.put(leaf, key, boolean)
 
 
-def state_liger(sheet: FactSheet, data: Mapping[str, object], *keys: str) -> None:
+def state_liger(config: Config, *keys: str) -> None:
     """State what the Liger kernels replace, by the switch that turns all of them on."""
     for key in keys:
-        if boolean(data.get(key)) is True:
+        if config.switch(key) is True:
             note = "Liger replaces normalization and cross-entropy by fused kernels"
-            derive_switch(sheet, "kernels.fused_normalization", note, (key,))
-            derive_switch(sheet, "kernels.fused_cross_entropy", note, (key,))
+            config.turn("kernels.fused_normalization", note, key)
+            config.turn("kernels.fused_cross_entropy", note, key)
+
+
+def state_bits(config: Config) -> None:
+    """State the bits of quantized weights, by bitsandbytes' switches."""
+    for key, bits in (("load_in_4bit", 4), ("load_in_8bit", 8)):
+        if config.switch(key) is True:
+            config.derive("model.quantized_bits", bits, f"{key}: true", key)
+
+
+def state_fsdp_words(config: Config, words: Iterable[str]) -> None:
+    """State the options of the key `fsdp`."""
+    for word in words:
+        if word in SHARDING_STAGES:
+            leaf, stage = "parallelism.sharding_stage", SHARDING_STAGES[word]
+            config.derive(leaf, stage, f"fsdp: {word}", "fsdp")
+        elif word == "offload":
+            state_offload(config.sheet, config.at("fsdp"), is_on=True)
 
 
 def resume(value: object) -> object:
@@ -129,29 +148,28 @@ def sinks(value: object) -> object:
     return words
 
 
-def state_interval(
-    sheet: FactSheet, leaf: str, value: object, steps: object, at: KeyPath
-) -> None:
+def state_interval(config: Config, leaf: str, key: str, steps: object) -> None:
     """State an interval in steps; below 1 it is a share of the steps of the run."""
-    share = number(value)
-    if not isinstance(share, float) or not 0 < share < 1:
-        put(sheet, leaf, integer_text(value), at)
+    share = config.number(key)
+    if share is None or not 0 < share < 1:
+        config.put(leaf, key, integer_text)
     elif isinstance(steps, int) and steps > 0:
         note = f"{share:g} of {steps:,} steps"
-        sheet.derive(leaf, ceil(share * steps), note, at)
+        config.derive(leaf, ceil(share * steps), note, key)
     else:
-        sheet.unusable(leaf, f"{share:g} is a share of a run of unknown length", at)
+        reason = f"{share:g} is a share of a run of unknown length"
+        config.unusable(leaf, reason, key)
 
 
-def state_optimizer_kernel(sheet: FactSheet, name: object, at: KeyPath) -> None:
-    """Which of torch's AdamW kernels the name of an optimizer asks for."""
+def state_optimizer_kernel(config: Config, key: str) -> None:
+    """State which of torch's AdamW kernels the name of an optimizer means."""
+    name, leaf = config.get(key), "kernels.fused_optimizer"
     if not isinstance(name, str):
         return
     if name.endswith("_fused"):
-        derive_switch(sheet, "kernels.fused_optimizer", name, at)
+        config.turn(leaf, name, key)
     elif name == "adamw_torch":
-        note = "adamw_torch: foreach, the default of torch's AdamW"
-        derive_switch(sheet, "kernels.fused_optimizer", note, at)
+        config.turn(leaf, "adamw_torch: foreach, the default of torch's AdamW", key)
 
 
 def hand_to_deepspeed(sheet: FactSheet, at: KeyPath) -> None:

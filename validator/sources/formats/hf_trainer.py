@@ -23,19 +23,21 @@ from speccheck.validator.sources.convert import (
 )
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.formats._config import ONE_OF_EACH, Config, defaults_of
 from speccheck.validator.sources.formats._huggingface import (
     FULL_SHARD,
-    SHARDING_STAGES,
+    SAVE_UNITS,
     attention,
     dtype,
     fsdp_version,
     hand_to_deepspeed,
     resume,
     sinks,
+    state_bits,
     state_fsdp,
+    state_fsdp_words,
     state_interval,
     state_liger,
-    state_offload,
     state_optimizer_kernel,
     state_recompute,
 )
@@ -46,10 +48,8 @@ from speccheck.validator.sources.mapping import (
     TabulatedDefault,
     add_defaults,
     apply,
-    derive_switch,
     fixed_defaults,
     items,
-    put,
     section,
     tabulated_defaults,
     texts_for_values,
@@ -160,24 +160,13 @@ _FOREIGN_KEYS = frozenset(
 )
 _FEWEST_COMMON_KEYS = 3
 _MS_SWIFT_KEYS = frozenset({"tuner_type", "train_type", "attn_impl", "use_ray"})
-_FIELDS: Fields = {
+# Of TrainingArguments, as every program around the Trainer has them.
+TRAINING_ARGUMENTS: Fields = {
     "per_device_train_batch_size": ("batch.micro_batch_size", integer_text),
     "gradient_accumulation_steps": ("batch.gradient_accumulation_steps", integer_text),
-    "accelerator_config": {
-        "gradient_accumulation_kwargs": {
-            "sync_each_batch": ("communication.reduces_each_micro_batch", boolean)
-        }
-    },
-    "max_seq_length": ("batch.sequence_length", integer_text),
-    "max_length": ("batch.sequence_length", integer_text),
-    "packing": ("batch.packing", boolean),
     "bf16": ("precision.bf16", boolean),
     "fp16": ("precision.fp16", boolean),
     "tf32": ("precision.tf32", boolean),
-    "torch_dtype": ("precision.parameter_dtype", dtype),
-    "dtype": ("precision.parameter_dtype", dtype),
-    "activation_offloading": ("memory.activation_offload", boolean),
-    "attn_implementation": ("kernels.attention_backend", attention),
     "torch_compile": ("kernels.compiled", boolean),
     "optim": ("optimizer.name_of_optimizer", lower_text),
     "learning_rate": ("optimizer.learning_rate", number),
@@ -191,9 +180,7 @@ _FIELDS: Fields = {
     "ddp_bucket_cap_mb": ("communication.gradient_bucket_bytes", mebibytes),
     "output_dir": ("checkpoint.directory", text),
     "save_total_limit": ("checkpoint.keep_last", integer_text),
-    "keep_last_n_checkpoints": ("checkpoint.keep_last", integer_text),
     "save_only_model": ("checkpoint.save_optimizer", negation),
-    "resume_from_checkpoint": ("checkpoint.resume", resume),
     "load_best_model_at_end": ("checkpoint.saves_best_model", boolean),
     "dataloader_num_workers": ("data.workers", integer_text),
     "dataloader_pin_memory": ("data.pin_memory", boolean),
@@ -202,16 +189,33 @@ _FIELDS: Fields = {
     "dataloader_drop_last": ("data.drop_last", boolean),
     "group_by_length": ("data.group_by_length", boolean),
     "streaming": ("data.streaming", boolean),
-    "dataset_streaming": ("data.streaming", boolean),
     "ignore_data_skip": ("data.resumable", negation),
     "data_seed": ("data.seed", integer_text),
     "report_to": ("telemetry.sinks", sinks),
     "include_tokens_per_second": ("telemetry.throughput", boolean),
-    "model_name_or_path": ("model.name_of_model", text),
     "num_train_epochs": ("run.epochs", number),
-    "num_generations": ("run.generations_per_prompt", integer_text),
     "seed": ("run.seed", integer_text),
     "full_determinism": ("run.deterministic", boolean),
+}
+_FIELDS: Fields = {
+    **TRAINING_ARGUMENTS,
+    "accelerator_config": {
+        "gradient_accumulation_kwargs": {
+            "sync_each_batch": ("communication.reduces_each_micro_batch", boolean)
+        }
+    },
+    "max_seq_length": ("batch.sequence_length", integer_text),
+    "max_length": ("batch.sequence_length", integer_text),
+    "packing": ("batch.packing", boolean),
+    "torch_dtype": ("precision.parameter_dtype", dtype),
+    "dtype": ("precision.parameter_dtype", dtype),
+    "activation_offloading": ("memory.activation_offload", boolean),
+    "attn_implementation": ("kernels.attention_backend", attention),
+    "keep_last_n_checkpoints": ("checkpoint.keep_last", integer_text),
+    "resume_from_checkpoint": ("checkpoint.resume", resume),
+    "dataset_streaming": ("data.streaming", boolean),
+    "model_name_or_path": ("model.name_of_model", text),
+    "num_generations": ("run.generations_per_prompt", integer_text),
     "trust_remote_code": ("security.trusts_remote_code", boolean),
 }
 
@@ -234,11 +238,12 @@ def read(document: Document) -> Reading:
     sheet = FactSheet.of(document)
     data = section(document.data)
     apply(sheet, data, _FIELDS)
-    state_arguments(sheet, data)
+    config = Config(sheet, data)
+    state_arguments(config)
     sheet.derive("run.framework", "transformers", "arguments of its Trainer", ())
     if not _MS_SWIFT_KEYS.isdisjoint(data):
         return Reading(sheet, references=_references(sheet, data))
-    state_defaults(sheet, data)
+    state_defaults(config)
     catalogue = keys_of_format(_FORMAT)
     keyed = keyed_file(document, _FORMAT, catalogue)
     loaded_as = words_loaded_as_false(
@@ -288,20 +293,22 @@ def _saves(value: object) -> object:
 
 
 _DEFAULTS = (
-    TabulatedDefault(
-        "per_device_train_batch_size", "batch.micro_batch_size", integer_text
+    *defaults_of(
+        _FIELDS,
+        "per_device_train_batch_size",
+        "gradient_accumulation_steps",
+        "max_grad_norm",
+        "ddp_timeout",
+        "save_only_model",
+        "load_best_model_at_end",
     ),
-    TabulatedDefault(
-        "gradient_accumulation_steps", "batch.gradient_accumulation_steps", integer_text
-    ),
-    TabulatedDefault("max_grad_norm", "optimizer.clip_norm", number),
-    TabulatedDefault("ddp_timeout", "communication.timeout_seconds", number),
-    TabulatedDefault("save_only_model", "checkpoint.save_optimizer", negation),
-    TabulatedDefault("load_best_model_at_end", "checkpoint.saves_best_model", boolean),
     TabulatedDefault("save_total_limit", "checkpoint.keep_last", _limit),
-    TabulatedDefault("dataloader_num_workers", "data.workers", integer_text),
-    TabulatedDefault("dataloader_pin_memory", "data.pin_memory", boolean),
-    TabulatedDefault("full_determinism", "run.deterministic", boolean),
+    *defaults_of(
+        _FIELDS,
+        "dataloader_num_workers",
+        "dataloader_pin_memory",
+        "full_determinism",
+    ),
 )
 _SAVE_DEFAULTS = (
     TabulatedDefault("save_strategy", "checkpoint.enabled", _saves),
@@ -310,13 +317,7 @@ _SAVE_DEFAULTS = (
 )
 _DATA_PARALLEL_ONLY = fixed_defaults(
     "the Trainer runs data parallelism only, unless its launcher says otherwise",
-    {
-        "parallelism.tensor_parallel_size": 1,
-        "parallelism.pipeline_parallel_size": 1,
-        "parallelism.context_parallel_size": 1,
-        "parallelism.ulysses_size": 1,
-        "parallelism.expert_parallel_size": 1,
-    },
+    ONE_OF_EACH,
 )
 _RUNS_ON_TORCH = fixed_defaults(
     "transformers trains with PyTorch", {"run.uses_torch": True, "batch.mode": "fixed"}
@@ -328,127 +329,127 @@ def _is_open_instruct(data: _Arguments) -> bool:
     return not _OPEN_INSTRUCT_KEYS.isdisjoint(data)
 
 
-def state_arguments(sheet: FactSheet, data: _Arguments) -> None:
+def state_arguments(config: Config) -> None:
     """State the leaves that take several keys, or one key with several meanings."""
-    steps = _steps(sheet, data)
-    _saving(sheet, data, steps)
-    _evaluation(sheet, data, steps)
-    _logging(sheet, data, steps)
-    _warmup(sheet, data)
-    _engine(sheet, data)
-    _adapter(sheet, data)
-    _role(sheet, data)
-    _kernels(sheet, data)
+    steps = _steps(config)
+    _saving(config, steps)
+    _evaluation_and_logs(config, steps)
+    _warmup(config)
+    _engine(config)
+    _adapter(config)
+    for role, keys in (
+        ("rl", _GROUP_KEYS),
+        ("lora", _ADAPTER_SWITCHES),
+        ("rl", _PREFERENCE_KEYS),
+        ("sft", _INSTRUCTION_KEYS),
+    ):
+        if role == "lora":
+            found = [key for key in keys if config.switch(key) is True]
+        else:
+            found = [key for key in keys if config.get(key) is not None]
+        if found:
+            config.derive("run.role", role, f"{found[0]} is set", found[0])
+            break
+    for key in ("gradient_checkpointing", "activation_checkpointing"):
+        state_recompute(config, key)
+    state_optimizer_kernel(config, "optim")
+    state_liger(config, "use_liger_kernel", "use_liger")
 
 
-def state_defaults(sheet: FactSheet, data: _Arguments) -> None:
+def state_defaults(config: Config) -> None:
     """State what holds where the file is silent, as far as every version agrees."""
+    sheet = config.sheet
     add_defaults(sheet, _RUNS_ON_TORCH)
     add_defaults(sheet, _DATA_PARALLEL_ONLY)
-    if _is_open_instruct(data):
+    if _is_open_instruct(config.data):
         return
     add_defaults(sheet, tabulated_defaults("hf-trainer", _DEFAULTS, None, "trainer"))
-    if data.get("deepspeed"):
+    if config.get("deepspeed"):
         hand_to_deepspeed(sheet, ("deepspeed",))
-    if data.get("save_strategy") in (None, "steps"):
+    if config.get("save_strategy") in (None, "steps"):
         defaults = tabulated_defaults("hf-trainer", _SAVE_DEFAULTS, None, "trainer")
         add_defaults(sheet, defaults)
-    if "logging_steps" not in data and "logging_strategy" not in data:
+    if "logging_steps" not in config and "logging_strategy" not in config:
         reason = "logging_steps is not set: 500 in transformers, 10 in newer TRL"
         without_place(sheet, "telemetry.log_interval_steps", reason)
 
 
-def _steps(sheet: FactSheet, data: _Arguments) -> int | None:
+def _steps(config: Config) -> int | None:
     """The length of the run; 0 and below leave it to the epochs."""
     for key in ("max_steps", "max_train_steps"):
-        steps = integer_text(data.get(key))
-        if isinstance(steps, int) and steps > 0:
-            sheet.state("run.steps", steps, (key,))
+        steps = config.whole(key)
+        if steps is not None and steps > 0:
+            config.state("run.steps", steps, key)
             return steps
     return None
 
 
-def _saving(sheet: FactSheet, data: _Arguments, steps: int | None) -> None:
-    strategy = data.get("save_strategy")
+def _saving(config: Config, steps: int | None) -> None:
+    key, leaf, unit = (
+        "save_strategy",
+        "checkpoint.enabled",
+        "checkpoint.interval_unit",
+    )
+    interval = "checkpoint.interval_steps"
+    strategy = config.get(key)
     if (open_text := placeholder(strategy)) is not None:
-        put(sheet, "checkpoint.enabled", open_text, ("save_strategy",))
+        config.unusable(leaf, open_text.reason, key)
     elif isinstance(strategy, str) or strategy is False:
         word = "no" if strategy is False else strategy.lower()
-        at: KeyPath = ("save_strategy",)
-        sheet.state("checkpoint.enabled", word != "no", at)
-        unit = {"no": "never", "epoch": "epoch", "steps": "steps"}.get(word)
-        if unit is not None:
-            sheet.state("checkpoint.interval_unit", unit, at)
-    if data.get("save_steps") is not None and strategy in (None, "steps"):
-        leaf = "checkpoint.interval_steps"
-        state_interval(sheet, leaf, data["save_steps"], steps, ("save_steps",))
-    own = data.get("checkpointing_steps")
+        config.state(leaf, word != "no", key)
+        if word in SAVE_UNITS:
+            config.state(unit, SAVE_UNITS[word], key)
+    if strategy in (None, "steps"):
+        state_interval(config, interval, "save_steps", steps)
+    key = "checkpointing_steps"
+    own = config.get(key)
     if own is not None:  # open-instruct: a number, or the word epoch
-        at = ("checkpointing_steps",)
-        derive_switch(sheet, "checkpoint.enabled", "checkpointing_steps is set", at)
-        if own == "epoch":
-            sheet.state("checkpoint.interval_unit", "epoch", at)
-        else:
-            sheet.state("checkpoint.interval_unit", "steps", at)
-            put(sheet, "checkpoint.interval_steps", integer_text(own), at)
+        config.turn(leaf, f"{key} is set", key)
+        config.state(unit, "epoch" if own == "epoch" else "steps", key)
+        if own != "epoch":
+            config.put(interval, key, integer_text)
 
 
-def _evaluation(sheet: FactSheet, data: _Arguments, steps: int | None) -> None:
-    strategy = data.get("eval_strategy", data.get("evaluation_strategy"))
-    if strategy == "steps" and data.get("eval_steps") is not None:
+def _evaluation_and_logs(config: Config, steps: int | None) -> None:
+    older = config.get("evaluation_strategy")
+    if config.get("eval_strategy", older) == "steps":
         leaf = "checkpoint.evaluation_interval_steps"
-        state_interval(sheet, leaf, data["eval_steps"], steps, ("eval_steps",))
-
-
-def _logging(sheet: FactSheet, data: _Arguments, steps: int | None) -> None:
-    if data.get("logging_steps") is not None and data.get("logging_strategy") in (
-        None,
-        "steps",
-    ):
+        state_interval(config, leaf, "eval_steps", steps)
+    if config.get("logging_strategy") in (None, "steps"):
         leaf = "telemetry.log_interval_steps"
-        state_interval(sheet, leaf, data["logging_steps"], steps, ("logging_steps",))
+        state_interval(config, leaf, "logging_steps", steps)
 
 
-def _warmup(sheet: FactSheet, data: _Arguments) -> None:
+def _warmup(config: Config) -> None:
     """`warmup_steps` below 1 is a ratio from transformers 5.0 on."""
-    steps = data.get("warmup_steps")
-    share = number(steps)
-    if isinstance(share, float) and 0 < share < 1:
-        sheet.state("optimizer.warmup_ratio", share, ("warmup_steps",))
-    elif steps is not None:
-        put(sheet, "optimizer.warmup_steps", integer_text(steps), ("warmup_steps",))
-    least = section(data, "lr_scheduler_kwargs").get("min_lr")
-    if least is not None:
-        at = ("lr_scheduler_kwargs", "min_lr")
-        put(sheet, "optimizer.minimum_learning_rate", number(least), at)
+    share = config.number("warmup_steps")
+    if share is not None and 0 < share < 1:
+        config.state("optimizer.warmup_ratio", share, "warmup_steps")
+    else:
+        config.put("optimizer.warmup_steps", "warmup_steps", integer_text)
+    leaf = "optimizer.minimum_learning_rate"
+    config.put(leaf, "lr_scheduler_kwargs.min_lr", number)
 
 
-def _engine(sheet: FactSheet, data: _Arguments) -> None:
-    deepspeed = data.get("deepspeed")
+def _engine(config: Config) -> None:
+    sheet, leaf = config.sheet, "parallelism.engine"
+    deepspeed = config.get("deepspeed")
     if deepspeed:
-        note = "deepspeed is set"
-        sheet.derive("parallelism.engine", "deepspeed", note, ("deepspeed",))
+        config.derive(leaf, "deepspeed", "deepspeed is set", "deepspeed")
         if isinstance(deepspeed, dict):
             state_deepspeed(sheet, deepspeed, ("deepspeed",))
-    words = _fsdp_words(data.get("fsdp"))
+    words = _fsdp_words(config.get("fsdp"))
     if not words:
         return
-    version = fsdp_version(data.get("fsdp_config"), "version", "fsdp_version")
+    key = "fsdp_config"
+    version = fsdp_version(config.get(key), "version", "fsdp_version")
     if isinstance(version, int):
-        name = f"fsdp{version}"
-        sheet.derive("parallelism.engine", name, "fsdp_config", ("fsdp_config",))
+        config.derive(leaf, f"fsdp{version}", key, key)
     else:
         reason = "fsdp without a version: FSDP1 before transformers 5, FSDP2 from there"
-        sheet.unusable("parallelism.engine", reason, ("fsdp",))
-    for word in words:
-        if word in SHARDING_STAGES:
-            stage = SHARDING_STAGES[word]
-            sheet.derive(
-                "parallelism.sharding_stage", stage, f"fsdp: {word}", ("fsdp",)
-            )
-        elif word == "offload":
-            state_offload(sheet, ("fsdp",), is_on=True)
-    state_fsdp(sheet, data.get("fsdp_config"), version, ("fsdp_config",))
+        config.unusable(leaf, reason, "fsdp")
+    state_fsdp_words(config, words)
+    state_fsdp(sheet, config.get(key), version, (key,))
     note = "fsdp shards fully unless another strategy is named"
     add_defaults(
         sheet, fixed_defaults(note, {"parallelism.sharding_stage": FULL_SHARD})
@@ -463,46 +464,18 @@ def _fsdp_words(value: object) -> list[str]:
     return [word.lower() for word in words if isinstance(word, str)]
 
 
-def _adapter(sheet: FactSheet, data: _Arguments) -> None:
-    for key, bits in (("load_in_4bit", 4), ("load_in_8bit", 8)):
-        if boolean(data.get(key)) is True:
-            sheet.derive("model.quantized_bits", bits, f"{key}: true", (key,))
-    for key in _ADAPTER_SWITCHES:
-        if boolean(data.get(key)) is True:
-            adapter = "qlora" if _is_four_bit(data) else "lora"
-            sheet.derive("model.adapter", adapter, f"{key}: true", (key,))
-            return
-        if boolean(data.get(key)) is False:
-            sheet.derive("model.adapter", "none", f"{key}: false", (key,))
-            return
-
-
-def _is_four_bit(data: _Arguments) -> bool:
-    return data.get("bits") in (4, "4") or any(
-        boolean(data.get(key)) is True for key in _FOUR_BIT_SWITCHES
+def _adapter(config: Config) -> None:
+    state_bits(config)
+    is_four_bit = config.get("bits") in (4, "4") or any(
+        config.switch(key) is True for key in _FOUR_BIT_SWITCHES
     )
-
-
-def _role(sheet: FactSheet, data: _Arguments) -> None:
-    for role, keys in (
-        ("rl", _GROUP_KEYS),
-        ("lora", _ADAPTER_SWITCHES),
-        ("rl", _PREFERENCE_KEYS),
-        ("sft", _INSTRUCTION_KEYS),
-    ):
-        for key in keys:
-            if data.get(key) is not None and (
-                role != "lora" or boolean(data[key]) is True
-            ):
-                sheet.derive("run.role", role, f"{key} is set", (key,))
-                return
-
-
-def _kernels(sheet: FactSheet, data: _Arguments) -> None:
-    for key in ("gradient_checkpointing", "activation_checkpointing"):
-        state_recompute(sheet, key, data.get(key), (key,))
-    state_optimizer_kernel(sheet, data.get("optim"), ("optim",))
-    state_liger(sheet, data, "use_liger_kernel", "use_liger")
+    switches = {key: config.switch(key) for key in _ADAPTER_SWITCHES}
+    stated = [key for key, switch in switches.items() if switch is not None]
+    if stated:
+        key = stated[0]
+        note = f"{key}: {str(switches[key]).lower()}"
+        adapter = "qlora" if is_four_bit else "lora"
+        config.derive("model.adapter", adapter if switches[key] else "none", note, key)
 
 
 READER = Reader(_FORMAT, "config", detect, read, keys=(*sorted(_OWN_KEYS),))

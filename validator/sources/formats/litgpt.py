@@ -22,6 +22,7 @@ from speccheck.validator.sources.convert import (
 )
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.formats._config import ONE_OF_EACH
 from speccheck.validator.sources.formats._huggingface import resume
 from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
@@ -50,11 +51,7 @@ _COMMON = fixed_defaults(
         "run.uses_torch": True,
         "batch.mode": "fixed",
         "cluster.nodes": 1,
-        "parallelism.tensor_parallel_size": 1,
-        "parallelism.pipeline_parallel_size": 1,
-        "parallelism.context_parallel_size": 1,
-        "parallelism.ulysses_size": 1,
-        "parallelism.expert_parallel_size": 1,
+        **ONE_OF_EACH,
         "optimizer.schedule": "cosine",
         "memory.parameter_offload_device": "none",
         "memory.optimizer_offload_device": "none",
