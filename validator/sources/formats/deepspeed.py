@@ -4,8 +4,6 @@ Keys, types and defaults: schemas/catalogues/frameworks/deepspeed.yaml. Source o
 they do: deepspeed/runtime/{config,engine}.py and deepspeed/runtime/zero/ at 0.19.6.
 """
 
-from collections.abc import Mapping
-
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.convert import (
@@ -19,16 +17,14 @@ from speccheck.validator.sources.convert import (
 )
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.formats._config import Config, defaults_of
 from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
     TabulatedDefault,
     add_defaults,
     apply,
-    derive_switch,
     fixed_defaults,
-    put,
-    put_numbers,
     section,
     tabulated_defaults,
     texts_for_values,
@@ -67,9 +63,9 @@ _OLD_OFFLOAD = {
     "cpu_offload_params": "memory.parameter_offload_device",
 }
 _PINS = (
-    ("offload_optimizer", "pin_memory"),
-    ("offload_param", "pin_memory"),
-    ("cpu_offload_use_pin_memory",),
+    "offload_optimizer.pin_memory",
+    "offload_param.pin_memory",
+    "cpu_offload_use_pin_memory",
 )
 _SINKS = ("tensorboard", "wandb", "csv_monitor", "comet")
 _MAXIMUM_STAGE = 3
@@ -258,14 +254,13 @@ _DEFAULTS = (
         text,
     ),
 )
-_SCALING_DEFAULTS = (
-    TabulatedDefault("fp16.loss_scale", "precision.loss_scale", number),
-    TabulatedDefault("fp16.loss_scale_window", "precision.loss_scale_window", integer),
-    TabulatedDefault(
-        "fp16.initial_scale_power", "precision.initial_scale_power", integer
-    ),
-    TabulatedDefault("fp16.min_loss_scale", "precision.minimum_loss_scale", number),
-    TabulatedDefault("fp16.hysteresis", "precision.hysteresis", integer),
+_SCALING_DEFAULTS = defaults_of(
+    _FIELDS,
+    "fp16.loss_scale",
+    "fp16.loss_scale_window",
+    "fp16.initial_scale_power",
+    "fp16.min_loss_scale",
+    "fp16.hysteresis",
 )
 _NO_MODEL_PARALLELISM = fixed_defaults(
     "not set; DeepSpeed alone runs without it",
@@ -283,172 +278,130 @@ _FIXED_BATCH = fixed_defaults(
 
 def state_deepspeed(sheet: FactSheet, data: object, at: KeyPath = ()) -> None:
     """State what a DeepSpeed configuration below the path `at` says."""
-    config = section(data)
-    apply(sheet, config, _FIELDS, at)
-    apply(sheet, config, _WEAK_FIELDS, at, weakly=True)
-    _zero(sheet, config, at)
-    _elasticity(sheet, config, at)
-    _optimizer(sheet, config, at)
-    _parallelism(sheet, config, at)
-    _telemetry(sheet, config, at)
+    config = Config(sheet, data, at)
+    config.apply(_FIELDS)
+    apply(sheet, config.data, _WEAK_FIELDS, at, weakly=True)
+    _zero(config)
+    key = "elasticity.enabled"
+    if config.get(key) is True:
+        config.state("batch.mode", "elastic", key)
+    else:
+        add_defaults(sheet, _FIXED_BATCH)
+    _optimizer(config)
+    _parallelism(config)
+    _telemetry(config)
     add_defaults(sheet, tabulated_defaults("deepspeed", _DEFAULTS))
-    if section(config, "fp16").get("enabled") in (True, "auto"):
+    if config.get("fp16.enabled") in (True, "auto"):
         add_defaults(sheet, tabulated_defaults("deepspeed", _SCALING_DEFAULTS))
-    stage = _value(sheet, "parallelism.sharding_stage")
+    leaf = "parallelism.sharding_stage"
+    stage = next((fact.value for fact in sheet.facts if fact.name == leaf), None)
     if isinstance(stage, int):
-        _overlap_default(sheet, stage)
-        _bucket_bytes(sheet, config, stage, (*at, "zero_optimization"))
+        # Null and absence mean the same (zero/config.py, overlap_comm_valid).
+        is_on = stage == _MAXIMUM_STAGE
+        note = f"overlap_comm is not set: {'on' if is_on else 'off'} for stage {stage}"
+        leaf = "communication.overlap_gradient_reduce"
+        add_defaults(sheet, fixed_defaults(note, {leaf: is_on}))
+        _bucket_bytes(config, stage)
 
 
-def _value(sheet: FactSheet, leaf: str) -> object:
-    return next((fact.value for fact in sheet.facts if fact.name == leaf), None)
-
-
-def _zero(sheet: FactSheet, config: Mapping[str, object], at: KeyPath) -> None:
-    at = (*at, "zero_optimization")
+def _zero(config: Config) -> None:
     whole = config.get("zero_optimization")
     if isinstance(whole, bool):  # before 0.5: a bare switch
         note = f"zero_optimization: {str(whole).lower()} means stage {int(whole)}"
-        sheet.derive("parallelism.sharding_stage", int(whole), note, at)
-    zero = section(whole)
+        leaf = "parallelism.sharding_stage"
+        config.derive(leaf, int(whole), note, "zero_optimization")
+    zero = config.section("zero_optimization")
     for key, leaf in _OLD_OFFLOAD.items():
         if isinstance(switch := zero.get(key), bool):
             device = "cpu" if switch else "none"
-            sheet.derive(leaf, device, f"{key}: {str(switch).lower()}", (*at, key))
-    size = zero.get("mics_shard_size")
+            zero.derive(leaf, device, f"{key}: {str(switch).lower()}", key)
+    size, key = zero.get("mics_shard_size"), "mics_shard_size"
     if isinstance(size, int) and size > 0:
-        sheet.state("parallelism.shard_size", size, (*at, "mics_shard_size"))
-    if zero.get("zero_quantized_gradients") is True:
-        place = (*at, "zero_quantized_gradients")
-        note = "ZeRO++ sends gradients quantized"
-        sheet.derive("communication.compression", "quantized gradients", note, place)
-    _pinned(sheet, zero, at)
+        zero.state("parallelism.shard_size", size, key)
+    key = "zero_quantized_gradients"
+    if zero.get(key) is True:
+        leaf, note = "communication.compression", "ZeRO++ sends gradients quantized"
+        zero.derive(leaf, "quantized gradients", note, key)
+    # One leaf for several switches: a single unpinned buffer slows the step.
+    pins = [(pin, key) for key in _PINS if isinstance(pin := zero.get(key), bool)]
+    if pins:
+        pinned, key = min(pins, key=lambda pin: pin[0])
+        zero.state("memory.offload_pin_memory", pinned, key)
 
 
-def _pinned(sheet: FactSheet, zero: Mapping[str, object], at: KeyPath) -> None:
-    """One leaf for several switches: a single unpinned buffer slows the step."""
-    found: list[tuple[bool, KeyPath]] = []
-    for names in _PINS:
-        *blocks, key = names
-        pin = section(zero, *blocks).get(key)
-        if isinstance(pin, bool):
-            found.append((pin, (*at, *names)))
-    if found:
-        pinned, place = min(found, key=lambda one: one[0])
-        sheet.state("memory.offload_pin_memory", pinned, place)
-
-
-def _elasticity(sheet: FactSheet, config: Mapping[str, object], at: KeyPath) -> None:
-    if section(config, "elasticity").get("enabled") is True:
-        sheet.state("batch.mode", "elastic", (*at, "elasticity", "enabled"))
-    else:
-        add_defaults(sheet, _FIXED_BATCH)
-
-
-def _optimizer(sheet: FactSheet, config: Mapping[str, object], at: KeyPath) -> None:
-    optimizer = section(config, "optimizer")
-    parameters = section(optimizer, "params")
-    at = (*at, "optimizer")
-    betas = ("optimizer.beta1", "optimizer.beta2")
-    put_numbers(sheet, betas, parameters.get("betas"), (*at, "params", "betas"))
-    name = str(optimizer.get("type", "")).lower()
+def _optimizer(config: Config) -> None:
+    config.put_betas("optimizer.params.betas")
+    name, key = str(config.get("optimizer.type", "")).lower(), "optimizer.type"
     if name in _LOSSY_OPTIMIZERS:
         note = f"{name} compresses gradients after its warm-up"
-        sheet.derive("communication.compression", name, note, (*at, "type"))
+        config.derive("communication.compression", name, note, key)
     if name in _FUSED_OPTIMIZERS:
         note = "DeepSpeed's own kernel"
-        if parameters.get("torch_adam") is True:
+        if config.get("optimizer.params.torch_adam") is True:
             note = "torch_adam: foreach, the default of torch's Adam"
-        leaf = "kernels.fused_optimizer"
-        weak_default(sheet, leaf, True, note, (*at, "type"))  # noqa: FBT003
-    if config.get("gradient_clipping") is None:
-        _clipping_elsewhere(sheet, config, (*at, "params", "max_grad_norm"))
-
-
-def _clipping_elsewhere(
-    sheet: FactSheet, config: Mapping[str, object], at: KeyPath
-) -> None:
-    """Without `gradient_clipping` fp16 takes the optimizer's norm, if it has one."""
-    norm = section(config, "optimizer", "params").get("max_grad_norm")
-    if norm is not None and section(config, "fp16").get("enabled") is True:
-        put(sheet, "optimizer.clip_norm", number(norm), at)
+        leaf, is_on = "kernels.fused_optimizer", True
+        weak_default(config.sheet, leaf, is_on, note, config.at(key))
+    # Without `gradient_clipping` fp16 takes the optimizer's norm, if it has one.
+    leaf, key = "optimizer.clip_norm", "optimizer.params.max_grad_norm"
+    if config.get("gradient_clipping") is not None:
         return
-    reason = "gradient_clipping is not set: off before DeepSpeed 0.19.6, 1.0 from there"
-    without_place(sheet, "optimizer.clip_norm", reason)
+    if config.get("fp16.enabled") is not True or not config.put_first(
+        leaf, number, key
+    ):
+        reason = "gradient_clipping is not set: off before DeepSpeed 0.19.6, 1.0 from"
+        without_place(config.sheet, leaf, f"{reason} there")
 
 
-def _parallelism(sheet: FactSheet, config: Mapping[str, object], at: KeyPath) -> None:
-    sheet.derive("parallelism.engine", "deepspeed", "a DeepSpeed configuration", at)
-    sheet.default("run.framework", "deepspeed", "a DeepSpeed configuration")
-    sheet.default("run.uses_torch", value=True, note="DeepSpeed runs on PyTorch")
-    pipeline = section(config, "pipeline")
-    if pipeline:
+def _parallelism(config: Config) -> None:
+    sheet, note = config.sheet, "a DeepSpeed configuration"
+    sheet.derive("parallelism.engine", "deepspeed", note, config.prefix)
+    config.default("run.framework", "deepspeed", note)
+    config.default("run.uses_torch", value=True, note="DeepSpeed runs on PyTorch")
+    pipeline, stages = config.section("pipeline"), config.get("pipeline.stages")
+    if pipeline.data:
         note = "the pipeline block is for DeepSpeed's pipeline engine"
-        name = "parallelism.pipeline_engine"
-        sheet.derive(name, "deepspeed", note, (*at, "pipeline"))
-        stages = pipeline.get("stages")
+        config.derive("parallelism.pipeline_engine", "deepspeed", note, "pipeline")
         if isinstance(stages, int):
-            name = "parallelism.pipeline_parallel_size"
-            put(sheet, name, integer(stages), (*at, "pipeline", "stages"))
-    size = section(config, "tensor_parallel", "tp").get("tp_size")
-    if size is not None:
-        place = (*at, "tensor_parallel", "tp", "tp_size")
-        put(sheet, "parallelism.tensor_parallel_size", integer(size), place)
+            pipeline.put("parallelism.pipeline_parallel_size", "stages", integer)
+    leaf = "parallelism.tensor_parallel_size"
+    config.put(leaf, "tensor_parallel.tp.tp_size", integer)
     # Megatron-DeepSpeed, which has all kinds of parallelism, builds its optimizer in
     # code and knows no "auto": such a file speaks for DeepSpeed alone.
-    is_alone = "optimizer" in config or "auto" in map(_word, config.values())
-    if is_alone and not pipeline:
+    words = (value for value in config.data.values() if isinstance(value, str))
+    is_alone = "optimizer" in config or "auto" in words
+    if is_alone and not pipeline.data:
         add_defaults(sheet, _NO_MODEL_PARALLELISM)
 
 
-def _word(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _telemetry(sheet: FactSheet, config: Mapping[str, object], at: KeyPath) -> None:
-    sinks = [name for name in _SINKS if section(config, name).get("enabled") is True]
+def _telemetry(config: Config) -> None:
+    sinks = [name for name in _SINKS if config.get(f"{name}.enabled") is True]
     if sinks:
-        note = "monitors that are enabled"
-        place = (*at, sinks[0], "enabled")
-        weak_default(sheet, "telemetry.sinks", tuple(sinks), note, place)
-    if isinstance(config.get("steps_per_print"), int):
-        note = "samples per second are printed every steps_per_print"
-        derive_switch(sheet, "telemetry.throughput", note, (*at, "steps_per_print"))
+        leaf, note = "telemetry.sinks", "monitors that are enabled"
+        at = config.at(f"{sinks[0]}.enabled")
+        weak_default(config.sheet, leaf, tuple(sinks), note, at)
+    key = "steps_per_print"
+    if isinstance(config.get(key), int):
+        note = f"samples per second are printed every {key}"
+        config.turn("telemetry.throughput", note, key)
 
 
-def _overlap_default(sheet: FactSheet, stage: int) -> None:
-    """Null and absence mean the same (zero/config.py, overlap_comm_valid)."""
-    is_on = stage == _MAXIMUM_STAGE
-    note = f"overlap_comm is not set: {'on' if is_on else 'off'} for stage {stage}"
-    leaf = "communication.overlap_gradient_reduce"
-    add_defaults(sheet, fixed_defaults(note, {leaf: is_on}))
-
-
-def _bucket_bytes(
-    sheet: FactSheet, config: Mapping[str, object], stage: int, at: KeyPath
-) -> None:
-    zero = section(config, "zero_optimization")
-    size = _bytes_per_element(config)
-    for key, leaf, stages in _BUCKETS:
-        if stage not in stages or (stated := zero.get(key)) is None:
+def _bucket_bytes(config: Config, stage: int) -> None:
+    # An element of the model has 2 bytes with bf16 or fp16, 4 without.
+    half = [config.get(f"{name}.enabled", False) for name in ("bf16", "fp16")]
+    size = 2 if True in half else 4 if half == [False, False] else None
+    for name, leaf, stages in _BUCKETS:
+        key = f"zero_optimization.{name}"
+        if stage not in stages or config.get(key) is None:
             continue
-        elements = integer(stated)
-        if not isinstance(elements, int):
-            put(sheet, leaf, elements, (*at, key))
+        elements = config.whole(key, integer)
+        if elements is None:
+            config.put(leaf, key, integer)
         elif size is None:
             reason = f"{elements:,} elements of a dtype that is not known"
-            sheet.unusable(leaf, reason, (*at, key))
+            config.unusable(leaf, reason, key)
         else:
             note = f"{elements:,} elements x {size} B"
-            sheet.derive(leaf, elements * size, note, (*at, key))
-
-
-def _bytes_per_element(config: Mapping[str, object]) -> int | None:
-    """Bytes of one element of the model: 2 with bf16 or fp16, 4 without."""
-    half = [section(config, name).get("enabled", False) for name in ("bf16", "fp16")]
-    if True in half:
-        return 2
-    return 4 if half == [False, False] else None
+            config.derive(leaf, elements * size, note, key)
 
 
 READER = Reader(

@@ -25,13 +25,12 @@ from speccheck.validator.sources.convert import (
 )
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.formats._config import Config, defaults_of
 from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
-    TabulatedDefault,
     add_defaults,
     apply,
-    derive_switch,
     fixed_defaults,
     items,
     section,
@@ -209,21 +208,12 @@ _FIELDS: Fields = {
         "seed": ("data.seed", integer),
     },
 }
-_DEFAULTS = (
-    TabulatedDefault(
-        "parallelism.context_parallel_size",
-        "parallelism.context_parallel_size",
-        integer,
-    ),
-    TabulatedDefault(
-        "parallelism.expert_parallel_size", "parallelism.expert_parallel_size", integer
-    ),
-    TabulatedDefault(
-        "model.ddp_bucket_cap_mb", "communication.gradient_bucket_bytes", mebibytes
-    ),
-    TabulatedDefault(
-        "logging.iteration_step_info_interval", "telemetry.log_interval_steps", integer
-    ),
+_DEFAULTS = defaults_of(
+    _FIELDS,
+    "parallelism.context_parallel_size",
+    "parallelism.expert_parallel_size",
+    "model.ddp_bucket_cap_mb",
+    "logging.iteration_step_info_interval",
 )
 
 
@@ -243,7 +233,7 @@ def read(document: Document) -> Reading:
     data = section(document.data)
     apply(sheet, data, _FIELDS)
     add_defaults(sheet, tabulated_defaults(_FORMAT, _DEFAULTS))
-    _state_job(sheet, data)
+    _state_job(Config(sheet, data))
     catalogue = keys_of_format(_FORMAT)
     keyed = keyed_file(document, _FORMAT, catalogue)
     loaded_as = texts_for_values(keyed.keys, catalogue, _is_fatal)
@@ -255,207 +245,163 @@ def _is_fatal(path: KeyPath) -> bool | None:
     return None if "dataset_folder" in path else True
 
 
-def _state_job(sheet: FactSheet, data: _Settings) -> None:
+def _state_job(config: Config) -> None:
     """State what follows from several settings, after fields and defaults."""
     note = "degrees beside tokens: nanotron's sections"
-    sheet.derive("run.framework", "nanotron", note, ("parallelism",))
-    known = {fact.name: fact.value for fact in sheet.facts}
-    _mesh(sheet, section(data, "parallelism"), known)
-    _recompute(sheet, section(data, "parallelism"))
-    _precision(sheet, section(data, "model"), section(data, "optimizer"))
-    _schedule(sheet, section(data, "optimizer", "learning_rate_scheduler"), known)
-    _clipping(sheet, section(data, "optimizer"))
-    _model(sheet, section(data, "model"))
-    _vocabulary(sheet, section(data, "model"), known)
-    _checkpoint(sheet, data)
-    _data(sheet, data.get("data_stages"))
-    _role(sheet, data)
-    if "profiler" in data:
-        path = section(data, "profiler").get("profiler_export_path")
-        is_on = path is not None
-        derive_switch(
-            sheet, "telemetry.profiler", "profiler", ("profiler",), is_on=is_on
-        )
-    add_defaults(sheet, _COMMON)
-    add_defaults(sheet, _CONSERVATIVE)
+    config.derive("run.framework", "nanotron", note, "parallelism")
+    warmup = config.known("optimizer.warmup_steps")
+    _mesh(config)
+    key = "parallelism.recompute_layer"
+    switch = config.switch(key)
+    if switch is not None:
+        note = f"recompute_layer: {str(switch).lower()}"
+        config.derive("memory.recompute_mode", "full" if switch else "none", note, key)
+    _precision(config)
+    _schedule(config.section("optimizer.learning_rate_scheduler"), warmup)
+    key = "optimizer.clip_grad"
+    if key in config and config.get(key) is None:
+        config.derive("optimizer.clip_norm", 0.0, "clip_grad: null", key)
+    _model(config)
+    _vocabulary(config)
+    _checkpoint(config.section("checkpoints"))
+    # The loader of the first stage; later ones may differ.
+    stages = items(config.get("data_stages"))
+    for stage in stages[:1]:
+        at = ("data_stages", 0, "data")
+        Config(config.sheet, section(stage, "data"), at).apply(_DATA)
+    _role(config, stages)
+    if "profiler" in config:
+        is_on = config.get("profiler.profiler_export_path") is not None
+        config.turn("telemetry.profiler", "profiler", "profiler", is_on=is_on)
+    add_defaults(config.sheet, _COMMON)
+    add_defaults(config.sheet, _CONSERVATIVE)
 
 
-def _mesh(sheet: FactSheet, block: _Settings, known: Mapping[str, object]) -> None:
+def _mesh(config: Config) -> None:
     """The product of the degrees must be the world size (ParallelContext).
 
     Releases differ in whether expert-parallel ranks are counted in.
     """
-    degrees = [(name, known.get(leaf)) for name, leaf in _DEGREES]
+    degrees = [(name, config.known(leaf)) for name, leaf in _DEGREES]
     ranks = [value for _, value in degrees if isinstance(value, int) and value > 0]
-    if len(ranks) < len(degrees) or known.get("parallelism.expert_parallel_size") != 1:
+    experts = config.known("parallelism.expert_parallel_size")
+    if len(ranks) < len(degrees) or experts != 1:
         return
     world_size = prod(ranks)
     factors = " x ".join(f"{name} {value}" for name, value in degrees)
     note = f"{factors} = {world_size:,}; the launcher must start as many"
-    at: KeyPath = ("parallelism",)
-    weak_default(sheet, "cluster.world_size", world_size, note, at)
-    zero = known.get("parallelism.sharding_stage")
-    if isinstance(zero, int) and "dp" in block:
-        place = ("parallelism", "dp")
+    at = ("parallelism",)
+    weak_default(config.sheet, "cluster.world_size", world_size, note, at)
+    zero, key = config.known("parallelism.sharding_stage"), "parallelism.dp"
+    if isinstance(zero, int) and key in config:
         replicas, shards = (1, ranks[0]) if zero else (ranks[0], 1)
         note = f"zero_stage {zero}"
-        sheet.derive("parallelism.replicate_size", replicas, note, place)
-        sheet.derive("parallelism.shard_size", shards, note, place)
+        config.derive("parallelism.replicate_size", replicas, note, key)
+        config.derive("parallelism.shard_size", shards, note, key)
 
 
-def _recompute(sheet: FactSheet, block: _Settings) -> None:
-    switch = boolean(block.get("recompute_layer"))
-    if isinstance(switch, bool):
-        mode = "full" if switch else "none"
-        note = f"recompute_layer: {str(switch).lower()}"
-        at = ("parallelism", "recompute_layer")
-        sheet.derive("memory.recompute_mode", mode, note, at)
-
-
-def _precision(sheet: FactSheet, model: _Settings, optimizer: _Settings) -> None:
+def _precision(config: Config) -> None:
     """Weights, compute and reduction share a dtype, but for sums kept in fp32."""
-    at: KeyPath = ("model", "dtype")
-    dtype = next(
-        (
-            str(fact.value)
-            for fact in sheet.facts
-            if fact.name == "precision.parameter_dtype" and fact.value is not None
-        ),
-        None,
-    )
+    key, stated = "model.dtype", config.known("precision.parameter_dtype")
+    dtype = str(stated) if stated is not None else None
     if dtype is not None:
-        note = f"model.dtype is {dtype}"
-        sheet.derive("precision.compute_dtype", dtype, note, at)
-        for name in ("bf16", "fp16"):
-            derive_switch(sheet, f"precision.{name}", note, at, is_on=name == dtype)
-    elif model.get("dtype") is None:
-        note = "model.dtype is not set: bfloat16"
-        dtype = "bf16"
+        note = f"{key} is {dtype}"
+        config.derive("precision.compute_dtype", dtype, note, key)
+        config.turn_halves(dtype, note, key)
+    elif config.get(key) is None:
+        dtype, note = "bf16", f"{key} is not set: bfloat16"
         for leaf in ("parameter_dtype", "compute_dtype"):
-            sheet.default(f"precision.{leaf}", dtype, note)
-        sheet.default("precision.bf16", value=True, note=note)
-    wide = boolean(optimizer.get("accumulate_grad_in_fp32"))
-    if not isinstance(wide, bool):
-        return
+            config.default(f"precision.{leaf}", dtype, note)
+        config.default("precision.bf16", value=True, note=note)
+    key = "optimizer.accumulate_grad_in_fp32"
+    wide = config.switch(key)
     # FP32GradientAccumulator keeps sums and master weights in fp32, and its hook
     # reduces those sums; without it DDP reduces gradients as they are.
-    place = ("optimizer", "accumulate_grad_in_fp32")
-    note = f"accumulate_grad_in_fp32: {str(wide).lower()}"
-    for leaf in (
-        "gradient_accumulate_dtype",
-        "gradient_reduce_dtype",
-        "optimizer_state_dtype",
-    ):
-        if wide or dtype is not None:
-            sheet.derive(f"precision.{leaf}", "fp32" if wide else dtype, note, place)
+    if wide or (wide is False and dtype is not None):
+        note = f"accumulate_grad_in_fp32: {str(wide).lower()}"
+        for part in ("gradient_accumulate", "gradient_reduce", "optimizer_state"):
+            leaf, value = f"precision.{part}_dtype", "fp32" if wide else dtype
+            config.derive(leaf, value, note, key)
 
 
-def _schedule(sheet: FactSheet, block: _Settings, known: Mapping[str, object]) -> None:
+def _schedule(schedule: Config, warmup: object) -> None:
     """The decay is counted from its first step, not from that of the run."""
-    steps = block.get("lr_decay_steps")
-    start = block.get("lr_decay_starting_step")
+    key = "lr_decay_steps"
+    steps, start = schedule.get(key), schedule.get("lr_decay_starting_step")
     if start is None:
-        start = known.get("optimizer.warmup_steps", 0)
+        start = 0 if warmup is None else warmup
     if isinstance(steps, int) and isinstance(start, int):
-        at = ("optimizer", "learning_rate_scheduler", "lr_decay_steps")
         note = f"from step {start:,} on for {steps:,} steps"
-        sheet.derive("optimizer.decay_steps", start + steps, note, at)
+        schedule.derive("optimizer.decay_steps", start + steps, note, key)
 
 
-def _clipping(sheet: FactSheet, block: _Settings) -> None:
-    if "clip_grad" in block and block["clip_grad"] is None:
-        at = ("optimizer", "clip_grad")
-        sheet.derive("optimizer.clip_norm", 0.0, "clip_grad: null", at)
-
-
-def _model(sheet: FactSheet, block: _Settings) -> None:
-    config = section(block, "model_config")
-    at: KeyPath = ("model", "model_config")
+def _model(config: Config) -> None:
+    model = config.section("model.model_config")
     for key, (name, is_gated) in _FAMILIES.items():
-        if boolean(config.get(key)) is True:
-            place = (*at, key)
-            sheet.derive("model.name_of_model", name, key, place)
-            sheet.derive("model.family", "transformer", key, place)
-            derive_switch(sheet, "model.gated_feed_forward", key, place, is_on=is_gated)
+        if model.switch(key) is True:
+            model.derive("model.name_of_model", name, key, key)
+            model.derive("model.family", "transformer", key, key)
+            model.turn("model.gated_feed_forward", key, key, is_on=is_gated)
             note = f"nanotron's {name} calls flash-attn"
-            if config.get("_attn_implementation") is None:
-                sheet.default("kernels.attention_backend", "flash", note)
+            if model.get("_attn_implementation") is None:
+                model.default("kernels.attention_backend", "flash", note)
             break
-    heads = integer(config.get("num_attention_heads"))
-    key = "num_key_value_heads"
-    if key in config and config[key] is None and isinstance(heads, int):
+    heads, key = model.whole("num_attention_heads", integer), "num_key_value_heads"
+    if key in model and model.get(key) is None and heads is not None:
         note = "null: as many as attention heads"
-        sheet.derive("model.key_value_heads", heads, note, (*at, key))
+        model.derive("model.key_value_heads", heads, note, key)
 
 
-def _vocabulary(
-    sheet: FactSheet, block: _Settings, known: Mapping[str, object]
-) -> None:
+def _vocabulary(config: Config) -> None:
     """The padded vocabulary (_vocab_size_with_padding), and what divides it."""
-    key = "make_vocab_size_divisible_by"
-    multiple = integer(block.get(key, 1))
-    size = known.get("model.vocabulary_size")
-    ranks = known.get("parallelism.tensor_parallel_size")
-    numbers = [one for one in (multiple, size, ranks) if isinstance(one, int)]
+    key = "model.make_vocab_size_divisible_by"
+    multiple = integer(config.get(key, 1))
+    size = config.known("model.vocabulary_size")
+    ranks = config.known("parallelism.tensor_parallel_size")
+    numbers = [each for each in (multiple, size, ranks) if isinstance(each, int)]
     if len(numbers) < len((multiple, size, ranks)) or min(numbers) < 1:
         return
     multiple, size, ranks = numbers
     padded = -(-size // (multiple * ranks)) * multiple * ranks
     note = f"{size:,} padded to a multiple of {multiple} x tp {ranks}: {padded:,}"
-    places: list[KeyPath] = [("model", "model_config", "vocab_size")]
-    if key in block:
-        places.insert(0, ("model", key))
+    keys = [key] if key in config else []
     common = gcd(padded, _WIDEST_GRID)
-    sheet.derive("model.vocabulary_multiple", common, note, *places)
+    keys.append("model.model_config.vocab_size")
+    config.derive("model.vocabulary_multiple", common, note, *keys)
 
 
-def _checkpoint(sheet: FactSheet, data: _Settings) -> None:
-    block = section(data, "checkpoints")
-    if "checkpoint_interval" not in block:
+def _checkpoint(saving: Config) -> None:
+    key = "checkpoint_interval"
+    if key not in saving:
         return
-    at: KeyPath = ("checkpoints", "checkpoint_interval")
-    derive_switch(sheet, "checkpoint.enabled", "checkpoint_interval is set", at)
-    sheet.derive("checkpoint.interval_unit", "steps", "checkpoint_interval", at)
-    source, target = block.get("resume_checkpoint_path"), block.get("checkpoints_path")
-    leaf = "checkpoint.resume"
+    saving.turn("checkpoint.enabled", f"{key} is set", key)
+    saving.derive("checkpoint.interval_unit", "steps", key, key)
+    leaf, key = "checkpoint.resume", "resume_checkpoint_path"
+    source, target = saving.get(key), saving.get("checkpoints_path")
     if source is None:
-        sheet.default(leaf, value=False, note="resume_checkpoint_path is not set")
-        return
-    place = ("checkpoints", "resume_checkpoint_path")
-    if isinstance(source, str) and str(target).rstrip("/") == source.rstrip("/"):
-        note = "the newest checkpoint of checkpoints_path"
-        derive_switch(sheet, leaf, note, place)
+        saving.default(leaf, value=False, note=f"{key} is not set")
+    elif isinstance(source, str) and str(target).rstrip("/") == source.rstrip("/"):
+        saving.turn(leaf, "the newest checkpoint of checkpoints_path", key)
     else:
-        sheet.unusable(leaf, "another folder than checkpoints_path", place)
+        saving.unusable(leaf, "another folder than checkpoints_path", key)
 
 
-def _data(sheet: FactSheet, stages: object) -> None:
-    """The loader of the first stage; later ones may differ."""
-    for index, stage in enumerate(items(stages)[:1]):
-        at = ("data_stages", index, "data")
-        apply(sheet, section(stage, "data"), _DATA, at)
-
-
-def _role(sheet: FactSheet, data: _Settings) -> None:
-    leaf = "run.role"
-    method = section(data, "model", "init_method")
-    at: KeyPath = ("model", "init_method")
-    if section(data, "general").get("project") == "debug":
-        sheet.derive(leaf, "debug", "project: debug", ("general", "project"))
-    elif _fine_tunes(data):
-        sheet.derive(leaf, "sft", "sft_dataloader", ("data_stages",))
-    elif method.get("path") is not None:
-        note = "from the weights of init_method.path"
-        sheet.derive(leaf, "continued", note, (*at, "path"))
-    elif "std" in method or "use_mup" in method:
-        sheet.default(leaf, "pretrain", "init_method: random weights")
-
-
-def _fine_tunes(data: _Settings) -> bool:
-    return any(
-        "sft_dataloader" in section(stage, "data", "dataset")
-        for stage in items(data.get("data_stages"))
+def _role(config: Config, stages: list[object]) -> None:
+    is_debug = config.get("general.project") == "debug"
+    is_tuning = any(
+        "sft_dataloader" in section(stage, "data", "dataset") for stage in stages
     )
+    key = "model.init_method"
+    has_weights = config.get(f"{key}.path") is not None
+    weights = "from the weights of init_method.path"
+    is_stated = config.first(
+        "run.role",
+        (is_debug, "debug", "project: debug", "general.project"),
+        (is_tuning, "sft", "sft_dataloader", "data_stages"),
+        (has_weights, "continued", weights, f"{key}.path"),
+    )
+    if not is_stated and (f"{key}.std" in config or f"{key}.use_mup" in config):
+        config.default("run.role", "pretrain", "init_method: random weights")
 
 
 READER = Reader(_FORMAT, "config", detect, read, keys=("tokens",))

@@ -15,20 +15,17 @@ from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.convert import Unusable, boolean, integer, number, text
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.formats._config import Config
 from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
     add_defaults,
-    apply,
-    derive_switch,
     fixed_defaults,
-    put,
-    put_numbers,
     section,
 )
 from speccheck.validator.sources.reader import Reader, Reading
 
-_AT = ("model", "_component_")
+_AT = "model._component_"
 _LLAMA2, _LLAMA3, _QWEN, _QWEN_LARGE, _GEMMA = (
     32_000,
     128_256,
@@ -233,14 +230,13 @@ _MODEL: Fields = {
     }
 }
 _ALWAYS = fixed_defaults("torchtune runs on PyTorch", {"run.uses_torch": True})
-_BETAS = ("optimizer.beta1", "optimizer.beta2")
 
 
 def detect(document: Document) -> float:
     """By a section that names a component; surely by one of torchtune itself."""
     data = section(document.data)
-    named = [_component(data, str(key)) for key in data]
-    found = [name for name in named if name]
+    named = [section(value).get(_COMPONENT) for value in data.values()]
+    found = [name for name in named if isinstance(name, str) and name]
     if not found:
         return 0.0
     return 0.95 if any(name.startswith(_PACKAGE) for name in found) else 0.6
@@ -252,13 +248,13 @@ def read(document: Document) -> Reading:
     data = section(document.data)
     at: KeyPath = ()
     sheet.derive("run.framework", "torchtune", "components of torchtune", at)
-    _state_model(sheet, data)
-    apply(sheet, data, _MODEL)
+    config = Config(sheet, data)
+    _state_model(config)
+    config.apply(_MODEL)
     if section(data, "optimizer") or section(data, "training", "optimizer"):
-        apply(sheet, data, _FIELDS)
-        betas = section(data, "optimizer").get("betas")
-        put_numbers(sheet, _BETAS, betas, ("optimizer", "betas"))
-        _state_recipe(sheet, data)
+        config.apply(_FIELDS)
+        config.put_betas("optimizer.betas")
+        _state_recipe(config)
     add_defaults(sheet, _ALWAYS)
     keyed = keyed_file(
         document,
@@ -270,200 +266,173 @@ def read(document: Document) -> Reading:
     return Reading(sheet, keyed)
 
 
-def _state_builder(sheet: FactSheet, component: str) -> None:
+def _state_builder(config: Config, builder: str) -> None:
     """State the dimensions of a builder that is known, and its name."""
-    builder = component.rpartition(".")[2]
-    sheet.derive("model.name_of_model", builder, "the builder of the model", _AT)
+    config.derive("model.name_of_model", builder, "the builder of the model", _AT)
     name = builder.removeprefix("q").removeprefix("lora_") if "lora_" in builder else ""
     name = name or builder
     for ending in _ENDINGS:
         name = name.removesuffix(ending)
-    dimensions = _BUILDERS.get(name)
-    if dimensions is None:
-        return
-    note = f"torchtune builds {name} so"
-    for leaf, value in zip(_LEAVES, dimensions, strict=True):
-        sheet.derive(leaf, value, note, _AT)
-    derive_switch(sheet, "model.gated_feed_forward", note, _AT)
+    if name in _BUILDERS:
+        note = f"torchtune builds {name} so"
+        for leaf, value in zip(_LEAVES, _BUILDERS[name], strict=True):
+            config.derive(leaf, value, note, _AT)
+        config.turn("model.gated_feed_forward", note, _AT)
 
 
-def _component(data: _Settings, *names: str) -> str:
-    """The dotted name of a component; empty where there is none."""
-    found = section(data, *names).get(_COMPONENT)
-    return found if isinstance(found, str) else ""
+def _component(config: Config, name: str) -> str:
+    """The last part of the name of a component; empty where there is none."""
+    found = config.get(f"{name}.{_COMPONENT}")
+    return found.rpartition(".")[2] if isinstance(found, str) else ""
 
 
-def _is_reinforcement(data: _Settings) -> bool:
-    """Whether the recipe samples from its model, so that its batches differ."""
-    return any(data.get(key) is not None for key in _RL_KEYS)
-
-
-def _state_model(sheet: FactSheet, data: _Settings) -> None:
+def _state_model(config: Config) -> None:
     """State what the builder and its arguments say."""
-    model, builder = section(data, "model"), _component(data, "model")
-    if not builder:
+    leaf, name = "model.adapter", _component(config, "model")
+    if not config.get(_AT) or not isinstance(config.get(_AT), str):
         return
-    at = ("model", _COMPONENT)
-    _state_builder(sheet, builder)
-    sheet.default("model.family", "transformer", "all of torchtune's models are")
-    name = builder.rpartition(".")[2]
-    is_quantized = boolean(model.get("quantize_base")) is True
+    _state_builder(config, name)
+    config.default("model.family", "transformer", "all of torchtune's models are")
     if not name.startswith(("lora_", "qlora_")):
-        sheet.derive("model.adapter", "none", f"{name} builds all weights", at)
+        config.derive(leaf, "none", f"{name} builds all weights", _AT)
         return
-    if boolean(model.get("use_dora")) is True:
-        sheet.derive("model.adapter", "dora", "use_dora", ("model", "use_dora"))
+    is_stated = config.switch("model.quantize_base") is True
+    is_quantized = is_stated or name.startswith("q")
+    if config.switch("model.use_dora") is True:
+        config.derive(leaf, "dora", "use_dora", "model.use_dora")
     else:
-        adapter = "qlora" if is_quantized or name.startswith("q") else "lora"
-        sheet.derive("model.adapter", adapter, name, at)
-    if is_quantized or name.startswith("q"):
-        place = ("model", "quantize_base") if is_quantized else at
-        sheet.derive("model.quantized_bits", _QUANTIZED_BITS, "NF4 weights", place)
+        config.derive(leaf, "qlora" if is_quantized else "lora", name, _AT)
+    if is_quantized:
+        key = "model.quantize_base" if is_stated else _AT
+        config.derive("model.quantized_bits", _QUANTIZED_BITS, "NF4 weights", key)
 
 
-def _state_recipe(sheet: FactSheet, data: _Settings) -> None:
+def _state_recipe(config: Config) -> None:
     """State what a recipe that trains does, after its fields."""
-    _role(sheet, data)
-    _batch(sheet, data)
-    _precision(sheet, data)
-    _sharding(sheet, data)
-    _memory(sheet, data)
-    _saving(sheet, data)
-    _length(sheet, data)
-    _telemetry(sheet, data)
-    add_defaults(sheet, _OF_A_RECIPE)
-    add_defaults(sheet, _NOT_SET)
+    _role(config)
+    # A recipe that samples from its model has other batches.
+    if all(config.get(key) is None for key in _RL_KEYS):
+        _batch(config)
+    _precision(config)
+    _sharding(config)
+    _memory(config)
+    _saving(config)
+    # `max_steps_per_epoch` bounds the run; without it the data set does.
+    limit, epochs = (
+        config.whole(key, integer) for key in ("max_steps_per_epoch", "epochs")
+    )
+    if limit is not None and limit > 0 and epochs is not None:
+        note = f"at most {limit:,} steps x {epochs} epochs = {limit * epochs:,}"
+        keys = ("max_steps_per_epoch", "epochs")
+        config.derive("run.steps", limit * epochs, note, *keys)
+    _telemetry(config)
+    add_defaults(config.sheet, _OF_A_RECIPE)
+    add_defaults(config.sheet, _NOT_SET)
 
 
-def _role(sheet: FactSheet, data: _Settings) -> None:
+def _role(config: Config) -> None:
     """Of the keys that only some recipes read, the loss, and the builder."""
-    own = next((key for key in _RL_KEYS if data.get(key) is not None), None)
-    loss, name = _component(data, "loss"), _component(data, "model").rpartition(".")[2]
-    text = _component(data, "dataset").rpartition(".")[2]
-    at: KeyPath
-    if own is not None:
-        role, at = "rl", (own,)
-    elif "rlhf" in loss:
-        role, at = "rl", ("loss", _COMPONENT)
-    elif name.startswith(("lora_", "qlora_")):
-        role, at = "lora", ("model", _COMPONENT)
-    elif text == "text_completion_dataset":
-        role, at = "continued", ("dataset", _COMPONENT)
-    else:
-        sheet.default("run.role", "sft", "the recipes of torchtune fine-tune")
-        return
-    sheet.derive("run.role", role, "what the recipe trains", at)
-
-
-def _batch(sheet: FactSheet, data: _Settings) -> None:
-    if _is_reinforcement(data):
-        return
-    for key, leaf in (
-        ("batch_size", "batch.micro_batch_size"),
-        ("gradient_accumulation_steps", "batch.gradient_accumulation_steps"),
+    own = next((key for key in _RL_KEYS if config.get(key) is not None), "")
+    loss = config.get(f"loss.{_COMPONENT}")
+    is_of_rewards = isinstance(loss, str) and "rlhf" in loss
+    has_adapter = _component(config, "model").startswith(("lora_", "qlora_"))
+    is_text = _component(config, "dataset") == "text_completion_dataset"
+    note = "what the recipe trains"
+    if not config.first(
+        "run.role",
+        (own, "rl", note, own),
+        (is_of_rewards, "rl", note, f"loss.{_COMPONENT}"),
+        (has_adapter, "lora", note, _AT),
+        (is_text, "continued", note, f"dataset.{_COMPONENT}"),
     ):
-        if data.get(key) is not None:
-            put(sheet, leaf, integer(data[key]), (key,))
-    packed = section(data, "dataset").get("packed")
-    if packed is not None:
-        put(sheet, "batch.packing", boolean(packed), ("dataset", "packed"))
-    elif _component(data, "dataset"):
-        note = "dataset.packed is not set: false"
-        sheet.default("batch.packing", value=False, note=note)
+        config.default("run.role", "sft", "the recipes of torchtune fine-tune")
 
 
-def _precision(sheet: FactSheet, data: _Settings) -> None:
+def _batch(config: Config) -> None:
+    config.put("batch.micro_batch_size", "batch_size", integer)
+    key = "gradient_accumulation_steps"
+    config.put(f"batch.{key}", key, integer)
+    leaf, key = "batch.packing", "dataset.packed"
+    if not config.put_first(leaf, boolean, key) and config.get(f"dataset.{_COMPONENT}"):
+        config.default(leaf, value=False, note=f"{key} is not set: false")
+
+
+def _precision(config: Config) -> None:
     """Weights, gradients and states all have the type of `dtype`."""
-    dtype = data.get("dtype")
-    at = ("dtype",)
+    dtype, leaf = config.get("dtype"), "precision.compute_dtype"
     if not isinstance(dtype, str):
         return
     if dtype not in _DTYPES:
-        sheet.unusable("precision.compute_dtype", f"{dtype:.40} is no type", at)
+        config.unusable(leaf, f"{dtype:.40} is no type", "dtype")
         return
-    sheet.state("precision.compute_dtype", _DTYPES[dtype], at)
+    config.state(leaf, _DTYPES[dtype], "dtype")
     note = f"dtype {dtype} holds for all of the training"
-    add_defaults(sheet, fixed_defaults(note, dict.fromkeys(_WHOLLY, _DTYPES[dtype])))
+    values = dict.fromkeys(_WHOLLY, _DTYPES[dtype])
+    add_defaults(config.sheet, fixed_defaults(note, values))
 
 
-def _sharding(sheet: FactSheet, data: _Settings) -> None:
+def _sharding(config: Config) -> None:
     key, leaf = "fsdp_reshard_after_forward", "parallelism.sharding_stage"
-    keeps = boolean(data.get(key)) if data.get(key) is not None else True
-    shards = integer(data.get("data_parallel_shard_dim", -1))
-    if shards == 1:
-        note = "data_parallel_shard_dim 1: nothing is sharded"
-        sheet.derive(leaf, 0, note, ("data_parallel_shard_dim",))
-    elif data.get(key) is not None and isinstance(keeps, bool):
-        note = f"{key}: {str(keeps).lower()}"
-        sheet.derive(leaf, _FULL_SHARD if keeps else _SHARD_GRAD_OP, note, (key,))
+    degree, frees = "data_parallel_shard_dim", config.switch(key)
+    if integer(config.get(degree, -1)) == 1:
+        config.derive(leaf, 0, f"{degree} 1: nothing is sharded", degree)
+    elif frees is not None:
+        stage = _FULL_SHARD if frees else _SHARD_GRAD_OP
+        config.derive(leaf, stage, f"{key}: {str(frees).lower()}", key)
     else:
-        sheet.default(leaf, _FULL_SHARD, "the distributed recipes shard fully")
-    for switch in (("fsdp_cpu_offload",), ("fsdp", "cpu_offload")):
-        value = section(data, *switch[:-1]).get(switch[-1])
-        converted = boolean(value) if value is not None else None
-        if isinstance(converted, bool):
-            device = "cpu" if converted else "none"
+        config.default(leaf, _FULL_SHARD, "the distributed recipes shard fully")
+    for key in ("fsdp_cpu_offload", "fsdp.cpu_offload"):
+        switch = config.switch(key)
+        if switch is not None:
+            note = "FSDP moves all states to the host"
             for states in ("parameter", "optimizer"):
-                name = f"memory.{states}_offload_device"
-                sheet.derive(name, device, "FSDP moves all states to the host", switch)
+                leaf = f"memory.{states}_offload_device"
+                config.derive(leaf, "cpu" if switch else "none", note, key)
 
 
-def _memory(sheet: FactSheet, data: _Settings) -> None:
+def _memory(config: Config) -> None:
     """The older switch recomputes in full; `ac_mode` counts only without it."""
-    key, leaf = "enable_activation_checkpointing", "memory.recompute_mode"
-    above = () if key in data else ("training",)
-    block = section(data, *above)
-    switch = block.get(key)
-    converted = boolean(switch) if switch is not None else False
-    if isinstance(converted, Unusable):
-        sheet.unusable(leaf, converted.reason, (*above, key))
-    elif converted:
-        sheet.derive(leaf, "full", f"{key}: true", (*above, key))
-    elif isinstance(data.get("ac_mode"), str):
-        sheet.derive(leaf, str(data["ac_mode"]), "ac_mode", ("ac_mode",))
-    elif switch is not None:
-        sheet.derive(leaf, "none", f"{key}: false", (*above, key))
+    name, leaf = "enable_activation_checkpointing", "memory.recompute_mode"
+    key = name if name in config else f"training.{name}"
+    stated, mode = config.get(key), config.get("ac_mode")
+    switch = boolean(stated) if stated is not None else False
+    if isinstance(switch, Unusable):
+        config.unusable(leaf, switch.reason, key)
+    else:
+        config.first(
+            leaf,
+            (switch, "full", f"{name}: true", key),
+            (isinstance(mode, str), str(mode), "ac_mode", "ac_mode"),
+            (stated is not None, "none", f"{name}: false", key),
+        )
 
 
-def _saving(sheet: FactSheet, data: _Settings) -> None:
+def _saving(config: Config) -> None:
     """A checkpoint at the end of each epoch, in newer recipes also within one."""
-    steps = integer(data.get("save_every_n_steps"))
-    if isinstance(steps, int):
-        at = ("save_every_n_steps",)
-        sheet.state("checkpoint.interval_steps", steps, at)
-        sheet.derive("checkpoint.interval_unit", "steps", at[0], at)
+    key, unit = "save_every_n_steps", "checkpoint.interval_unit"
+    steps = config.whole(key, integer)
+    if steps is not None:
+        config.state("checkpoint.interval_steps", steps, key)
+        config.derive(unit, "steps", key, key)
     else:
         note = "checkpoints are written at the end of an epoch"
-        sheet.default("checkpoint.interval_unit", "epoch", note)
-    is_asynchronous = boolean(data.get("enable_async_checkpointing", False))
-    if is_asynchronous is True:
+        config.default(unit, "epoch", note)
+    leaf, key = "checkpoint.format", "enable_async_checkpointing"
+    if config.switch(key) is True:
         note = "distributed checkpoints between the epochs"
-        at = ("enable_async_checkpointing",)
-        sheet.derive("checkpoint.format", "sharded", note, at)
+        config.derive(leaf, "sharded", note, key)
     else:
-        note = "weights are gathered before they are written"
-        sheet.default("checkpoint.format", "full", note)
+        config.default(leaf, "full", "weights are gathered before they are written")
 
 
-def _length(sheet: FactSheet, data: _Settings) -> None:
-    """`max_steps_per_epoch` bounds the run; without it the data set does."""
-    epochs, steps = integer(data.get("epochs")), data.get("max_steps_per_epoch")
-    limit = integer(steps)
-    if isinstance(limit, int) and limit > 0 and isinstance(epochs, int):
-        note = f"at most {limit:,} steps x {epochs} epochs = {limit * epochs:,}"
-        at = ("max_steps_per_epoch",)
-        sheet.derive("run.steps", limit * epochs, note, at, ("epochs",))
-
-
-def _telemetry(sheet: FactSheet, data: _Settings) -> None:
-    name = _component(data, "metric_logger").rpartition(".")[2]
+def _telemetry(config: Config) -> None:
+    name = _component(config, "metric_logger")
     if name in _SINKS:
-        at = ("metric_logger", _COMPONENT)
-        sheet.derive("telemetry.sinks", _SINKS[name], name, at)
-    if _component(data, "loss").endswith("LinearCrossEntropyLoss"):
+        key = f"metric_logger.{_COMPONENT}"
+        config.derive("telemetry.sinks", _SINKS[name], name, key)
+    if _component(config, "loss").endswith("LinearCrossEntropyLoss"):
         note = "projection and loss are computed in chunks, together"
-        at = ("loss", _COMPONENT)
-        derive_switch(sheet, "kernels.fused_cross_entropy", note, at)
+        config.turn("kernels.fused_cross_entropy", note, f"loss.{_COMPONENT}")
 
 
 READER = Reader(
