@@ -45,6 +45,9 @@ from speccheck.validator.sources.reader import Reading
 from speccheck.validator.sources.source import Source
 from speccheck.validator.sources.versions.container_image import versions_of_image
 
+if TYPE_CHECKING:
+    from speccheck.validator.catalogue.hardware import Accelerator
+
 # Extended resources of device plugins, and the family of the accelerator that they
 # hand out. Shares of a GPU (nvidia.com/mig-1g.10gb) are none.
 ACCELERATORS = {
@@ -85,11 +88,6 @@ _KINDS = {"hostPath": "host", "emptyDir": "disk"}
 _LOCKING = frozenset({"IPC_LOCK", "SYS_RESOURCE", "ALL"})
 _EFA = "/efa"  # its images of nodes lift the limit of locked memory
 _FABRIC_WORDS = ("rdma", "hca", "sriov", "infiniband", "roce", _EFA)
-
-
-if TYPE_CHECKING:
-    from speccheck.validator.catalogue.hardware import Accelerator
-
 
 _GPUS = "cluster.gpus_per_node"
 # Labels of nodes that name the machine type, or the accelerator.

@@ -71,10 +71,8 @@ class Flag(Record):
         return None if self.unknown or not self.texts else self.texts[0]
 
 
+# The flags of one run by name.
 Given = Mapping[str, Flag]
-
-
-"""The flags of one run by name."""
 
 
 TIMEOUT = "--distributed-timeout-minutes"
@@ -178,26 +176,24 @@ def _uses_fp8(value: object) -> object:
     return lower_text(value) not in {"none", "null"}
 
 
+def _whole(leaf: str) -> Leaf:
+    return Leaf(leaf, integer_text)
+
+
+def _turned(leaf: str, *, is_on: bool = True) -> Leaf:
+    return Leaf(leaf, text, present=is_on)
+
+
 LEAVES: Mapping[str, Leaf] = {
-    "--tensor-model-parallel-size": Leaf(
-        "parallelism.tensor_parallel_size", integer_text
+    "--tensor-model-parallel-size": _whole("parallelism.tensor_parallel_size"),
+    "--pipeline-model-parallel-size": _whole("parallelism.pipeline_parallel_size"),
+    "--context-parallel-size": _whole("parallelism.context_parallel_size"),
+    "--expert-model-parallel-size": _whole("parallelism.expert_parallel_size"),
+    "--expert-tensor-parallel-size": _whole("parallelism.expert_tensor_parallel_size"),
+    "--num-layers-per-virtual-pipeline-stage": _whole(
+        "parallelism.layers_per_virtual_stage"
     ),
-    "--pipeline-model-parallel-size": Leaf(
-        "parallelism.pipeline_parallel_size", integer_text
-    ),
-    "--context-parallel-size": Leaf("parallelism.context_parallel_size", integer_text),
-    "--expert-model-parallel-size": Leaf(
-        "parallelism.expert_parallel_size", integer_text
-    ),
-    "--expert-tensor-parallel-size": Leaf(
-        "parallelism.expert_tensor_parallel_size", integer_text
-    ),
-    "--num-layers-per-virtual-pipeline-stage": Leaf(
-        "parallelism.layers_per_virtual_stage", integer_text
-    ),
-    "--num-virtual-stages-per-pipeline-rank": Leaf(
-        "parallelism.virtual_stages", integer_text
-    ),
+    "--num-virtual-stages-per-pipeline-rank": _whole("parallelism.virtual_stages"),
     "--pipeline-model-parallel-layout": _UNEVEN,
     "--decoder-first-pipeline-num-layers": _UNEVEN,
     "--decoder-last-pipeline-num-layers": _UNEVEN,
@@ -205,29 +201,25 @@ LEAVES: Mapping[str, Leaf] = {
     "--account-for-loss-in-pipeline-split": _UNEVEN,
     "--num-layers-in-first-pipeline-stage": _UNEVEN,
     "--num-layers-in-last-pipeline-stage": _UNEVEN,
-    "--model-parallel-size": Leaf("parallelism.tensor_parallel_size", integer_text),
-    "--ds-sequence-parallel-size": Leaf("parallelism.ulysses_size", integer_text),
-    "--num-distributed-optimizer-instances": Leaf(
-        "parallelism.replicate_size", integer_text
-    ),
-    "--zero-stage": Leaf("parallelism.sharding_stage", integer_text),
-    "--sequence-parallel": Leaf("parallelism.sequence_parallel", text, present=True),
-    "--micro-batch-size": Leaf("batch.micro_batch_size", integer_text),
-    "--batch-size": Leaf("batch.micro_batch_size", integer_text),
-    "--global-batch-size": Leaf("batch.global_batch_size", integer_text),
-    "--eval-micro-batch-size": Leaf("batch.evaluation_micro_batch_size", integer_text),
-    "--eval-global-batch-size": Leaf(
-        "batch.evaluation_global_batch_size", integer_text
-    ),
-    "--seq-length": Leaf("batch.sequence_length", integer_text),
-    "--encoder-seq-length": Leaf("batch.sequence_length", integer_text),
+    "--model-parallel-size": _whole("parallelism.tensor_parallel_size"),
+    "--ds-sequence-parallel-size": _whole("parallelism.ulysses_size"),
+    "--num-distributed-optimizer-instances": _whole("parallelism.replicate_size"),
+    "--zero-stage": _whole("parallelism.sharding_stage"),
+    "--sequence-parallel": _turned("parallelism.sequence_parallel"),
+    "--micro-batch-size": _whole("batch.micro_batch_size"),
+    "--batch-size": _whole("batch.micro_batch_size"),
+    "--global-batch-size": _whole("batch.global_batch_size"),
+    "--eval-micro-batch-size": _whole("batch.evaluation_micro_batch_size"),
+    "--eval-global-batch-size": _whole("batch.evaluation_global_batch_size"),
+    "--seq-length": _whole("batch.sequence_length"),
+    "--encoder-seq-length": _whole("batch.sequence_length"),
     "--rampup-batch-size": Leaf("batch.mode", text, "rampup"),
     "--step-batch-size-schedule": Leaf("batch.mode", text, "rampup"),
-    "--bf16": Leaf("precision.bf16", text, present=True),
-    "--fp16": Leaf("precision.fp16", text, present=True),
+    "--bf16": _turned("precision.bf16"),
+    "--fp16": _turned("precision.fp16"),
     "--fp8-format": Leaf("precision.fp8", _uses_fp8),
-    "--fp8-hybrid": Leaf("precision.fp8", text, present=True),
-    "--fp8-e4m3": Leaf("precision.fp8", text, present=True),
+    "--fp8-hybrid": _turned("precision.fp8"),
+    "--fp8-e4m3": _turned("precision.fp8"),
     # NVFP4 counts as fp8 with a recipe of its own.
     "--fp4-format": Leaf("precision.fp8", _uses_fp8),
     "--fp8-recipe": Leaf("precision.fp8_recipe", lower_text),
@@ -235,32 +227,26 @@ LEAVES: Mapping[str, Leaf] = {
     "--exp-avg-dtype": Leaf("precision.optimizer_state_dtype", _DTYPE),
     "--grad-reduce-in-bf16": Leaf("precision.gradient_reduce_dtype", text, "bf16"),
     "--loss-scale": Leaf("precision.loss_scale", number),
-    "--loss-scale-window": Leaf("precision.loss_scale_window", integer_text),
+    "--loss-scale-window": _whole("precision.loss_scale_window"),
     "--min-loss-scale": Leaf("precision.minimum_loss_scale", number),
-    "--hysteresis": Leaf("precision.hysteresis", integer_text),
+    "--hysteresis": _whole("precision.hysteresis"),
     "--recompute-granularity": Leaf("memory.recompute_mode", _RECOMPUTE),
     "--recompute-activations": Leaf("memory.recompute_mode", text, "selective"),
     "--checkpoint-activations": Leaf("memory.recompute_mode", text, "full"),
     "--deepspeed-activation-checkpointing": Leaf("memory.recompute_mode", text, "full"),
     "--recompute-method": Leaf("memory.recompute_method", lower_text),
     "--activations-checkpoint-method": Leaf("memory.recompute_method", lower_text),
-    "--recompute-num-layers": Leaf("memory.recompute_layers", integer_text),
-    "--activations-checkpoint-num-layers": Leaf(
-        "memory.recompute_layers", integer_text
-    ),
-    "--checkpoint-num-layers": Leaf("memory.recompute_layers", integer_text),
+    "--recompute-num-layers": _whole("memory.recompute_layers"),
+    "--activations-checkpoint-num-layers": _whole("memory.recompute_layers"),
+    "--checkpoint-num-layers": _whole("memory.recompute_layers"),
     "--cpu-offloading-num-layers": Leaf("memory.activation_offload", _is_some),
-    "--fine-grained-activation-offloading": Leaf(
-        "memory.activation_offload", text, present=True
-    ),
+    "--fine-grained-activation-offloading": _turned("memory.activation_offload"),
     "--optimizer-cpu-offload": Leaf("memory.optimizer_offload_device", text, "cpu"),
     "--attention-backend": Leaf("kernels.attention_backend", _attention),
-    "--cross-entropy-loss-fusion": Leaf(
-        "kernels.fused_cross_entropy", text, present=True
-    ),
+    "--cross-entropy-loss-fusion": _turned("kernels.fused_cross_entropy"),
     "--cuda-graph-impl": Leaf("kernels.cuda_graphs", _uses_graphs),
-    "--enable-cuda-graph": Leaf("kernels.cuda_graphs", text, present=True),
-    "--external-cuda-graph": Leaf("kernels.cuda_graphs", text, present=True),
+    "--enable-cuda-graph": _turned("kernels.cuda_graphs"),
+    "--external-cuda-graph": _turned("kernels.cuda_graphs"),
     "--use-flash-attn": Leaf("kernels.attention_backend", text, "flash"),
     "--optimizer": Leaf("optimizer.name_of_optimizer", lower_text),
     "--lr": Leaf("optimizer.learning_rate", number),
@@ -270,93 +256,79 @@ LEAVES: Mapping[str, Leaf] = {
     "--weight-decay": Leaf("optimizer.weight_decay", number),
     "--clip-grad": Leaf("optimizer.clip_norm", number),
     "--lr-decay-style": Leaf("optimizer.schedule", lower_text),
-    "--lr-warmup-iters": Leaf("optimizer.warmup_steps", integer_text),
+    "--lr-warmup-iters": _whole("optimizer.warmup_steps"),
     "--lr-warmup-fraction": Leaf("optimizer.warmup_ratio", number),
-    "--lr-decay-iters": Leaf("optimizer.decay_steps", integer_text),
-    "--use-distributed-optimizer": Leaf("optimizer.is_distributed", text, present=True),
-    "--overlap-grad-reduce": Leaf(
-        "communication.overlap_gradient_reduce", text, present=True
-    ),
-    "--overlap-param-gather": Leaf(
-        "communication.overlap_parameter_gather", text, present=True
-    ),
-    "--tp-comm-overlap": Leaf(
-        "communication.overlap_tensor_parallel", text, present=True
-    ),
+    "--lr-decay-iters": _whole("optimizer.decay_steps"),
+    "--use-distributed-optimizer": _turned("optimizer.is_distributed"),
+    "--overlap-grad-reduce": _turned("communication.overlap_gradient_reduce"),
+    "--overlap-param-gather": _turned("communication.overlap_parameter_gather"),
+    "--tp-comm-overlap": _turned("communication.overlap_tensor_parallel"),
     TIMEOUT: Leaf("communication.initialization_timeout_seconds", minutes),
     TIMEOUT_AFTER: Leaf("communication.timeout_seconds", number),
     "--save": Leaf("checkpoint.directory", text),
-    "--save-interval": Leaf("checkpoint.interval_steps", integer_text),
-    "--persistent-save-interval": Leaf("checkpoint.interval_steps", integer_text),
-    "--async-save": Leaf("checkpoint.asynchronous", text, present=True),
+    "--save-interval": _whole("checkpoint.interval_steps"),
+    "--persistent-save-interval": _whole("checkpoint.interval_steps"),
+    "--async-save": _turned("checkpoint.asynchronous"),
     "--ckpt-format": Leaf("checkpoint.format", _FORMAT),
-    "--no-save-optim": Leaf("checkpoint.save_optimizer", text, present=False),
-    "--no-save-rng": Leaf("checkpoint.save_random_state", text, present=False),
-    "--non-persistent-save-interval": Leaf(
-        "checkpoint.local_interval_steps", integer_text
-    ),
+    "--no-save-optim": _turned("checkpoint.save_optimizer", is_on=False),
+    "--no-save-rng": _turned("checkpoint.save_random_state", is_on=False),
+    "--non-persistent-save-interval": _whole("checkpoint.local_interval_steps"),
     "--non-persistent-local-ckpt-dir": Leaf("checkpoint.local_directory", text),
-    "--inprocess-restart": Leaf("recovery.in_process_restart", text, present=True),
-    "--exit-duration-in-mins": Leaf(
-        "recovery.exit_before_walltime", text, present=True
+    "--inprocess-restart": _turned("recovery.in_process_restart"),
+    "--exit-duration-in-mins": _turned("recovery.exit_before_walltime"),
+    "--no-check-for-nan-in-loss-and-grad": _turned(
+        "recovery.non_finite_guard", is_on=False
     ),
-    "--no-check-for-nan-in-loss-and-grad": Leaf(
-        "recovery.non_finite_guard", text, present=False
-    ),
-    "--check-for-spiky-loss": Leaf("recovery.spike_guard", text, present=True),
-    "--exit-signal-handler": Leaf("recovery.exit_before_walltime", text, present=True),
-    "--num-workers": Leaf("data.workers", integer_text),
-    "--log-interval": Leaf("telemetry.log_interval_steps", integer_text),
+    "--check-for-spiky-loss": _turned("recovery.spike_guard"),
+    "--exit-signal-handler": _turned("recovery.exit_before_walltime"),
+    "--num-workers": _whole("data.workers"),
+    "--log-interval": _whole("telemetry.log_interval_steps"),
     "--timing-log-level": Leaf("telemetry.time_breakdown", _is_fine),
-    "--log-throughput": Leaf("telemetry.throughput", text, present=True),
-    "--profile": Leaf("telemetry.profiler", text, present=True),
-    "--num-layers": Leaf("model.layers", integer_text),
-    "--hidden-size": Leaf("model.hidden_size", integer_text),
-    "--ffn-hidden-size": Leaf("model.feed_forward_size", integer_text),
-    "--num-attention-heads": Leaf("model.attention_heads", integer_text),
-    "--kv-channels": Leaf("model.head_dimension", integer_text),
-    "--vocab-size": Leaf("model.vocabulary_size", integer_text),
-    "--make-vocab-size-divisible-by": Leaf("model.vocabulary_multiple", integer_text),
-    "--max-position-embeddings": Leaf("model.maximum_positions", integer_text),
-    "--swiglu": Leaf("model.gated_feed_forward", text, present=True),
-    "--untie-embeddings-and-output-weights": Leaf(
-        "model.tied_embeddings", text, present=False
+    "--log-throughput": _turned("telemetry.throughput"),
+    "--profile": _turned("telemetry.profiler"),
+    "--num-layers": _whole("model.layers"),
+    "--hidden-size": _whole("model.hidden_size"),
+    "--ffn-hidden-size": _whole("model.feed_forward_size"),
+    "--num-attention-heads": _whole("model.attention_heads"),
+    "--kv-channels": _whole("model.head_dimension"),
+    "--vocab-size": _whole("model.vocabulary_size"),
+    "--make-vocab-size-divisible-by": _whole("model.vocabulary_multiple"),
+    "--max-position-embeddings": _whole("model.maximum_positions"),
+    "--swiglu": _turned("model.gated_feed_forward"),
+    "--untie-embeddings-and-output-weights": _turned(
+        "model.tied_embeddings", is_on=False
     ),
-    "--num-experts": Leaf("model.experts", integer_text),
-    "--moe-router-topk": Leaf("model.experts_per_token", integer_text),
-    "--moe-ffn-hidden-size": Leaf("model.expert_feed_forward_size", integer_text),
-    "--train-iters": Leaf("run.steps", integer_text),
-    "--seed": Leaf("run.seed", integer_text),
-    "--deterministic-mode": Leaf("run.deterministic", text, present=True),
+    "--num-experts": _whole("model.experts"),
+    "--moe-router-topk": _whole("model.experts_per_token"),
+    "--moe-ffn-hidden-size": _whole("model.expert_feed_forward_size"),
+    "--train-iters": _whole("run.steps"),
+    "--seed": _whole("run.seed"),
+    "--deterministic-mode": _turned("run.deterministic"),
 }
+
+
+def _tabulated(*flags: str) -> tuple[TabulatedDefault, ...]:
+    return tuple(
+        TabulatedDefault(flag, LEAVES[flag].name, LEAVES[flag].convert)
+        for flag in flags
+    )
+
+
 # Defaults that the key table settles for every tabulated version.
-TABULATED = (
-    TabulatedDefault(
-        "--tensor-model-parallel-size", "parallelism.tensor_parallel_size", integer_text
-    ),
-    TabulatedDefault(
-        "--pipeline-model-parallel-size",
-        "parallelism.pipeline_parallel_size",
-        integer_text,
-    ),
-    TabulatedDefault(
-        "--context-parallel-size", "parallelism.context_parallel_size", integer_text
-    ),
-    TabulatedDefault(
-        "--expert-model-parallel-size", "parallelism.expert_parallel_size", integer_text
-    ),
-    TabulatedDefault("--log-interval", "telemetry.log_interval_steps", integer_text),
-    TabulatedDefault("--num-workers", "data.workers", integer_text),
-    TabulatedDefault(
-        "--make-vocab-size-divisible-by", "model.vocabulary_multiple", integer_text
-    ),
+TABULATED = _tabulated(
+    "--tensor-model-parallel-size",
+    "--pipeline-model-parallel-size",
+    "--context-parallel-size",
+    "--expert-model-parallel-size",
+    "--log-interval",
+    "--num-workers",
+    "--make-vocab-size-divisible-by",
 )
 # Those that DeepSpeed's engine decides instead in the Megatron-DeepSpeed fork.
 TABULATED_ENGINE = (
-    TabulatedDefault("--clip-grad", "optimizer.clip_norm", number),
-    TabulatedDefault("--optimizer", "optimizer.name_of_optimizer", lower_text),
+    *_tabulated("--clip-grad", "--optimizer"),
     TabulatedDefault(TIMEOUT, "communication.timeout_seconds", minutes),
-    TabulatedDefault(TIMEOUT, "communication.initialization_timeout_seconds", minutes),
+    *_tabulated(TIMEOUT),
 )
 # A switch that is absent is off, in every version.
 SWITCHES: Mapping[str, str] = {

@@ -9,7 +9,6 @@ litgpt/args.py.
 from collections.abc import Mapping
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
-from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.convert import (
     Unusable,
     boolean,
@@ -22,19 +21,15 @@ from speccheck.validator.sources.convert import (
 )
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.formats._config import ONE_OF_EACH
+from speccheck.validator.sources.formats._config import ONE_OF_EACH, Config, defaults_of
 from speccheck.validator.sources.formats._huggingface import resume
 from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
     TabulatedDefault,
     add_defaults,
-    apply,
-    derive_switch,
     fixed_defaults,
     items,
-    put,
-    put_numbers,
     section,
     tabulated_defaults,
     weak_default,
@@ -64,27 +59,23 @@ _COMMON = fixed_defaults(
         "model.family": "transformer",
     },
 )
-_OF_PRETRAINING = fixed_defaults(
-    "litgpt pretrain has no other way",
-    {
-        "checkpoint.save_optimizer": True,
-        "kernels.compiled": True,
-        "kernels.fused_optimizer": True,
-        "memory.recompute_mode": "none",
-    },
-)
-_OF_FULL = fixed_defaults(
-    "litgpt finetune_full has no other way", {"checkpoint.save_optimizer": True}
-)
-_OF_ADAPTERS = fixed_defaults(
-    "LitGPT saves the trained part alone", {"checkpoint.save_optimizer": False}
-)
-_DEFAULTS = (
-    TabulatedDefault("devices", "cluster.gpus_per_node", integer),
-    TabulatedDefault("train.micro_batch_size", "batch.micro_batch_size", integer),
-    TabulatedDefault("train.save_interval", "checkpoint.interval_steps", integer),
-    TabulatedDefault("train.log_interval", "telemetry.log_interval_steps", integer),
-)
+_OF_COMMANDS = {
+    _PRETRAIN: fixed_defaults(
+        "litgpt pretrain has no other way",
+        {
+            "checkpoint.save_optimizer": True,
+            "kernels.compiled": True,
+            "kernels.fused_optimizer": True,
+            "memory.recompute_mode": "none",
+        },
+    ),
+    _FULL: fixed_defaults(
+        "litgpt finetune_full has no other way", {"checkpoint.save_optimizer": True}
+    ),
+    _LORA: fixed_defaults(
+        "LitGPT saves the trained part alone", {"checkpoint.save_optimizer": False}
+    ),
+}
 _TRAIN = frozenset(
     {
         "epochs",
@@ -206,6 +197,12 @@ _FIELDS: Fields = {
         "mlp_class_name": ("model.gated_feed_forward", _GATED),
     },
 }
+_DEFAULTS = (
+    TabulatedDefault("devices", "cluster.gpus_per_node", integer),
+    *defaults_of(
+        _FIELDS, "train.micro_batch_size", "train.save_interval", "train.log_interval"
+    ),
+)
 
 
 def detect(document: Document) -> float:
@@ -221,198 +218,169 @@ def detect(document: Document) -> float:
 def read(document: Document) -> Reading:
     """What the file states, and what the command does where it states nothing."""
     sheet = FactSheet.of(document)
-    data = section(document.data)
-    apply(sheet, data, _FIELDS)
-    _optimizer(sheet, data.get("optimizer"))
-    _precision(sheet, data)
-    _state_job(sheet, data)
+    config = Config(sheet, document.data)
+    config.apply(_FIELDS)
+    # The name of a class of torch, or a class with its arguments.
+    if isinstance(config.get("optimizer"), str):
+        config.put("optimizer.name_of_optimizer", "optimizer", _optimizer_name)
+    if items(config.get("optimizer.init_args.betas")):
+        config.put_betas("optimizer.init_args.betas")
+    _precision(config)
+    _state_job(config)
     return Reading(sheet, keyed_file(document, _FORMAT, keys_of_format(_FORMAT)))
 
 
-def _optimizer(sheet: FactSheet, value: object) -> None:
-    """The name of a class of torch, or a class with its arguments."""
-    if isinstance(value, str):
-        leaf = "optimizer.name_of_optimizer"
-        put(sheet, leaf, _optimizer_name(value), ("optimizer",))
-    betas = section(value, "init_args").get("betas")
-    if items(betas):
-        at: KeyPath = ("optimizer", "init_args", "betas")
-        put_numbers(sheet, ("optimizer.beta1", "optimizer.beta2"), betas, at)
-
-
-def _precision(sheet: FactSheet, data: Mapping[str, object]) -> None:
-    stated = data.get("precision")
+def _precision(config: Config) -> None:
+    leaf, key = "precision.compute_dtype", "precision"
+    stated = config.get(key)
     if stated is None:
         return
-    at: KeyPath = ("precision",)
     known = _PRECISIONS.get(stated) if isinstance(stated, str) else None
     if known is None:
         reason = f"{stated!r:.60} is none of {', '.join(_PRECISIONS)}"
-        sheet.unusable("precision.compute_dtype", reason, at)
+        config.unusable(leaf, reason, key)
         return
-    compute, weights = known
-    sheet.derive("precision.compute_dtype", compute, str(stated), at)
-    sheet.derive("precision.parameter_dtype", weights, str(stated), at)
-    for name in ("bf16", "fp16"):
-        sheet.derive(f"precision.{name}", name == compute, str(stated), at)
+    (compute, weights), note = known, str(stated)
+    config.derive(leaf, compute, note, key)
+    config.derive("precision.parameter_dtype", weights, note, key)
+    config.turn_halves(compute, note, key)
     # Fabric's FSDPPrecision reduces in the half precision (lightning/fabric/plugins/
     # precision/fsdp.py); on one GPU nothing is reduced.
-    sheet.derive("precision.gradient_reduce_dtype", compute, str(stated), at)
+    config.derive("precision.gradient_reduce_dtype", compute, note, key)
 
 
-def _state_job(sheet: FactSheet, data: _Settings) -> None:
+def _state_job(config: Config) -> None:
     """State what follows from several settings, after the fields."""
-    sheet.derive("run.framework", "litgpt", "keys of a command of LitGPT", ("train",))
-    _devices(sheet, data)
-    command = _command(sheet, data)
-    _model(sheet, data)
-    _saving(sheet, data)
-    _schedule(sheet, data, command)
-    _sinks(sheet, data)
+    sheet = config.sheet
+    config.derive("run.framework", "litgpt", "keys of a command of LitGPT", "train")
+    _devices(config)
+    command = _command(config)
+    _model(config)
+    _saving(config)
+    if command == _PRETRAIN:
+        _schedule(config)
+    name, key = config.get("logger_name"), "logger_name"
+    if isinstance(name, str) and name:
+        config.derive("telemetry.sinks", (name.lower(),), key, key)
     if command:
         add_defaults(sheet, tabulated_defaults(_FORMAT, _DEFAULTS, None, command))
-    if command == _PRETRAIN:
-        add_defaults(sheet, _OF_PRETRAINING)
-    elif command == _FULL:
-        add_defaults(sheet, _OF_FULL)
-    elif command:
-        add_defaults(sheet, _OF_ADAPTERS)
+        add_defaults(sheet, _OF_COMMANDS[command])
     add_defaults(sheet, _COMMON)
-    _engine(sheet, command)
+    if command:
+        _engine(config, command)
 
 
-def _devices(sheet: FactSheet, data: _Settings) -> None:
+def _devices(config: Config) -> None:
     """The GPUs that the job takes of each node, which may have more of them."""
-    at: KeyPath = ("devices",)
-    stated = data.get("devices")
-    if stated is None:
-        return
-    leaf = "cluster.gpus_per_node"
+    leaf, key = "cluster.gpus_per_node", "devices"
+    stated = config.get(key)
     if stated in ("auto", -1, "-1"):
-        sheet.unusable(leaf, f"{stated}: all GPUs of a node", at)
+        config.unusable(leaf, f"{stated}: all GPUs of a node", key)
         return
-    local, nodes = integer_text(stated), integer(data.get("num_nodes", 1))
-    if isinstance(local, Unusable):
-        sheet.unusable(leaf, local.reason, at)
-    elif isinstance(local, int) and isinstance(nodes, int) and min(local, nodes) > 0:
-        weak_default(sheet, leaf, local, "devices of each node", at)
+    local, nodes = config.whole(key), integer(config.get("num_nodes", 1))
+    if stated is not None and local is None:
+        config.put(leaf, key, integer_text)
+    elif local is not None and isinstance(nodes, int) and min(local, nodes) > 0:
+        note = "devices of each node"
+        weak_default(config.sheet, leaf, local, note, config.at(key))
         note = f"{local} devices x {nodes} nodes = {local * nodes:,}"
-        places = (at, ("num_nodes",)) if "num_nodes" in data else (at,)
-        sheet.derive("cluster.world_size", local * nodes, note, *places)
+        keys = (key, "num_nodes") if "num_nodes" in config else (key,)
+        config.derive("cluster.world_size", local * nodes, note, *keys)
 
 
-def _command(sheet: FactSheet, data: _Settings) -> str:
+def _command(config: Config) -> str:
     """The command by its own keys; empty where several commands have them all."""
-    lora = next((key for key in data if key.startswith("lora_")), None)
-    base = section(data, "model_config") or data.get("model_name")
+    role, adapter = "run.role", "model.adapter"
+    lora = next((key for key in config.data if key.startswith("lora_")), None)
     if lora is not None:
-        sheet.derive("run.role", "lora", f"{lora} is set", (lora,))
-        sheet.derive("model.adapter", "lora", f"{lora} is set", (lora,))
+        config.derive(role, "lora", f"{lora} is set", lora)
+        config.derive(adapter, "lora", f"{lora} is set", lora)
         return _LORA
-    if base and "checkpoint_dir" not in data:
-        if data.get("initial_checkpoint_dir") is not None:
-            note = "on from the weights of initial_checkpoint_dir"
-            at: KeyPath = ("initial_checkpoint_dir",)
-            sheet.derive("run.role", "continued", note, at)
-        else:
-            key = "model_name" if data.get("model_name") else "model_config"
-            note = f"{key}: new weights"
-            sheet.derive("run.role", "pretrain", note, (key,))
-        sheet.default("model.adapter", "none", "litgpt pretrain trains all weights")
+    base, key = config.section("model_config").data, "initial_checkpoint_dir"
+    if (base or config.get("model_name")) and "checkpoint_dir" not in config:
+        model = "model_name" if config.get("model_name") else "model_config"
+        has_weights = config.get(key) is not None
+        config.first(
+            role,
+            (has_weights, "continued", f"on from the weights of {key}", key),
+            (True, "pretrain", f"{model}: new weights", model),
+        )
+        config.default(adapter, "none", "litgpt pretrain trains all weights")
         return _PRETRAIN
-    if data.get("checkpoint_dir") is not None and "quantize" not in data:
-        at = ("checkpoint_dir",)
-        note = "checkpoint_dir without keys of an adapter: all weights are fine-tuned"
-        sheet.derive("run.role", "sft", note, at)
-        sheet.default("model.adapter", "none", note)
+    key = "checkpoint_dir"
+    if config.get(key) is not None and "quantize" not in config:
+        note = f"{key} without keys of an adapter: all weights are fine-tuned"
+        config.derive(role, "sft", note, key)
+        config.default(adapter, "none", note)
         return _FULL
     return ""
 
 
-def _model(sheet: FactSheet, data: _Settings) -> None:
-    base = data.get("checkpoint_dir")
+def _model(config: Config) -> None:
+    base, key = config.get("checkpoint_dir"), "checkpoint_dir"
     if isinstance(base, str) and base:
         name = base.rstrip("/").rpartition("/")[2]
         note = "the folder of the checkpoint"
-        sheet.derive("model.name_of_model", name, note, ("checkpoint_dir",))
-    config = section(data, "model_config")
-    heads = integer(config.get("n_head"))
-    if isinstance(heads, int) and config.get("n_query_groups") is None:
+        config.derive("model.name_of_model", name, note, key)
+    heads = config.whole("model_config.n_head", integer)
+    if heads is not None and config.get("model_config.n_query_groups") is None:
         note = "n_query_groups is not set: as many as heads"
-        sheet.default("model.key_value_heads", heads, note)
+        config.default("model.key_value_heads", heads, note)
 
 
-def _saving(sheet: FactSheet, data: _Settings) -> None:
+def _saving(config: Config) -> None:
     """Every `save_interval` steps; with null the final weights alone are written."""
-    at: KeyPath = ("train", "save_interval")
-    block = section(data, "train")
-    if "save_interval" not in block:
+    leaf, key = "checkpoint.enabled", "train.save_interval"
+    if key not in config:
         note = "save_interval is not set: every 1,000 steps"
-        sheet.default("checkpoint.enabled", value=True, note=note)
-    elif block["save_interval"] is None:
+        config.default(leaf, value=True, note=note)
+    elif config.get(key) is None:
         note = "save_interval: null"
-        derive_switch(sheet, "checkpoint.enabled", note, at, is_on=False)
-        sheet.derive("checkpoint.interval_unit", "never", note, at)
+        config.turn(leaf, note, key, is_on=False)
+        config.derive("checkpoint.interval_unit", "never", note, key)
     else:
-        derive_switch(sheet, "checkpoint.enabled", "save_interval is set", at)
-    if data.get("resume") is not None:
-        value = data["resume"]
-        found = resume(True if value == "auto" else value)
-        put(sheet, "checkpoint.resume", found, ("resume",))
-    else:
-        sheet.default("checkpoint.resume", value=False, note="resume is not set")
+        config.turn(leaf, "save_interval is set", key)
+    leaf, key = "checkpoint.resume", "resume"
+    if config.get(key) == "auto":
+        config.state(leaf, value=True, name=key)
+    elif not config.put_first(leaf, resume, key):
+        config.default(leaf, value=False, note=f"{key} is not set")
 
 
-def _schedule(sheet: FactSheet, data: _Settings, command: str) -> None:
+def _schedule(config: Config) -> None:
     """Pretraining ends with its tokens; fine-tuning decays to 0, whatever min_lr."""
-    if command != _PRETRAIN:
-        return
-    train = section(data, "train")
-    lowest = train.get("min_lr")
-    if lowest is not None:
-        leaf = "optimizer.minimum_learning_rate"
-        put(sheet, leaf, number(lowest), ("train", "min_lr"))
-    if train.get("max_steps") is not None:
-        return
-    tokens, size, length = (
-        integer(train.get(key))
+    train = config.section("train")
+    train.put("optimizer.minimum_learning_rate", "min_lr", number)
+    tokens, samples, length = (
+        train.whole(key, integer)
         for key in ("max_tokens", "global_batch_size", "max_seq_length")
     )
-    numbers = [one for one in (tokens, size, length) if isinstance(one, int) and one]
-    if len(numbers) == len(("max_tokens", "global_batch_size", "max_seq_length")):
-        total, samples, each = numbers
-        steps = total // (samples * each)
-        note = f"{total:,} tokens / ({samples:,} samples x {each:,}) = {steps:,}"
-        sheet.derive("run.steps", steps, note, ("train", "max_tokens"))
+    if train.get("max_steps") is None and tokens and samples and length:
+        steps = tokens // (samples * length)
+        note = f"{tokens:,} tokens / ({samples:,} samples x {length:,}) = {steps:,}"
+        train.derive("run.steps", steps, note, "max_tokens")
 
 
-def _sinks(sheet: FactSheet, data: _Settings) -> None:
-    name = data.get("logger_name")
-    if isinstance(name, str) and name:
-        note = "logger_name"
-        sheet.derive("telemetry.sinks", (name.lower(),), note, ("logger_name",))
-
-
-def _engine(sheet: FactSheet, command: str) -> None:
+def _engine(config: Config, command: str) -> None:
     """FSDP from the second GPU on: hybrid in pretraining, fully sharded otherwise."""
-    known = {fact.name: fact.value for fact in sheet.facts}
-    nodes, local = known.get("cluster.nodes"), known.get("cluster.gpus_per_node")
-    if not isinstance(nodes, int) or not isinstance(local, int) or not command:
+    leaf = "parallelism.sharding_stage"
+    nodes, local = map(config.known, ("cluster.nodes", "cluster.gpus_per_node"))
+    if not isinstance(nodes, int) or not isinstance(local, int):
         return
     if nodes * local <= 1:
-        note = "one GPU: nothing is sharded"
-        sheet.default("parallelism.sharding_stage", 0, note)
+        config.default(leaf, 0, "one GPU: nothing is sharded")
         return
     note = f"LitGPT shards over {nodes * local:,} GPUs with FSDP"
-    sheet.default("parallelism.engine", "fsdp1", note)
-    sheet.default("parallelism.sharding_stage", _FULL_SHARD, note)
+    config.default("parallelism.engine", "fsdp1", note)
+    config.default(leaf, _FULL_SHARD, note)
     if command == _PRETRAIN:
         note = f"HYBRID_SHARD: {local} shards on each of {nodes} nodes"
-        sheet.default("parallelism.shard_size", local, note)
-        sheet.default("parallelism.replicate_size", nodes, note)
+        config.default("parallelism.shard_size", local, note)
+        config.default("parallelism.replicate_size", nodes, note)
     else:
         note = f"{note} and recomputes each block"
-        add_defaults(sheet, fixed_defaults(note, {"memory.recompute_mode": "full"}))
+        recompute = fixed_defaults(note, {"memory.recompute_mode": "full"})
+        add_defaults(config.sheet, recompute)
 
 
 READER = Reader(
