@@ -75,7 +75,7 @@ dtype = one_of(DTYPES)
 
 
 def attention(value: object) -> object:
-    """The attention of `attn_implementation`, also of `kernels-community/...` names."""
+    """Return the kind of attention, also of names such as `kernels-community/...`."""
     word = lower_text(value)
     if isinstance(word, str):
         return next((name for part, name in _ATTENTION if part in word), word)
@@ -123,7 +123,7 @@ def state_fsdp_words(config: Config, words: Iterable[str]) -> None:
 
 
 def resume(value: object) -> object:
-    """Whether a restart takes the newest checkpoint; a path always names the same."""
+    """Tell whether a restart takes the newest checkpoint; a path is a fixed one."""
     switch = boolean(value)
     if isinstance(switch, bool):
         return switch
@@ -135,7 +135,7 @@ def resume(value: object) -> object:
 
 
 def sinks(value: object) -> object:
-    """The places that `report_to` names, as one word or a list of them."""
+    """Return the places that `report_to` names, as one word or a list of them."""
     found = placeholder(value)
     if found is not None:
         return found
@@ -214,7 +214,7 @@ def state_fsdp(sheet: FactSheet, block: object, version: object, at: KeyPath) ->
 
 
 def _class_names(value: object) -> object:
-    """One name, several with commas between them, or a list."""
+    """Return one name, several with commas between them, or a list."""
     names = value.split(",") if isinstance(value, str) else items(value)
     found = tuple(str(one).strip() for one in names)
     if not found or not all(one.isidentifier() for one in found):
@@ -247,7 +247,7 @@ def _offload(
 
 
 def state_offload(sheet: FactSheet, at: KeyPath, *, is_on: bool) -> None:
-    """FSDP offloads parameters, gradients and the optimizer step together, or none."""
+    """State that FSDP offloads parameters, gradients and optimizer step, or none."""
     device = "cpu" if is_on else "none"
     sheet.state("memory.parameter_offload_device", device, at)
     note = "FSDP keeps the optimizer where the parameters are"
@@ -292,7 +292,7 @@ def _stage(
 
 
 def fsdp_version(block: object, *keys: str) -> object:
-    """The version that an `fsdp_config` block names, or None."""
+    """Return the version that an `fsdp_config` block names, or None."""
     written = section(block)
     for key in keys or ("fsdp_version", "version"):
         if (value := written.get(key)) is not None:

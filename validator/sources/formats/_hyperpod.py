@@ -69,7 +69,7 @@ def _recompute(value: object) -> object:
 
 
 def _device(value: object) -> object:
-    """Where an offload goes: a switch, with the CPU behind it."""
+    """Return where an offload goes: a switch, with the CPU behind it."""
     switch = boolean(value)
     if isinstance(switch, bool):
         return "cpu" if switch else "none"
@@ -132,7 +132,7 @@ _NOT_PARALLEL = fixed_defaults(
 
 
 def read_wrapped(document: Document) -> Reading:
-    """What the recipe says, and what the settings inside say."""
+    """Return what the recipe says, and what the settings inside say."""
     data = section(document.data)
     inner = SectionDocument(document, ("training_config",))
     keyed = keyed_file(document, "nemo1", keys_of_format("nemo1"))

@@ -133,7 +133,7 @@ class Container(Record):
     resources: str = "resources"
 
     def runs(self, names: Iterable[str]) -> bool:
-        """Whether one of these texts stands in its command."""
+        """Tell whether one of these texts stands in its command."""
         command = " ".join(
             word
             for key in ("command", "args")
@@ -181,7 +181,7 @@ class Pod(Record):
         return name, Count(sum(known), paths, f"containers of {parts}")
 
     def trainers(self) -> tuple[Container, ...]:
-        """The containers with accelerators; all where none asks for any."""
+        """Return the containers with accelerators; all where none asks for any."""
         with_devices = tuple(one for one in self.containers if one.accelerators)
         return with_devices or self.containers
 
@@ -243,7 +243,7 @@ class Job:
     def state_processes(
         self, fields: Mapping[str, object], key: str, at: KeyPath
     ) -> None:
-        """State the ranks of a pod, as the operator is told."""
+        """State the ranks of a pod, as the operator has them."""
         self.put("recovery.processes_per_node", _processes, (*at, key), fields.get(key))
 
     def state_deadline(self, fields: Mapping[str, object], at: KeyPath) -> None:
@@ -288,7 +288,7 @@ class Job:
             self.scripts = (*self.scripts, source)
 
     def reading(self, format_id: str) -> Reading:
-        """All that was read."""
+        """Return all that was read."""
         if self.containers:
             note = "pods have the files of their images, and what is mounted"
             path = self.containers[0].path
@@ -303,12 +303,12 @@ class Job:
 
 
 def at_text(path: KeyPath) -> str:
-    """The last key of a path, for a note."""
+    """Return the last key of a path, for a note."""
     return f"{path[-1]} of the job"
 
 
 def product(*factors: Count) -> Count:
-    """Of the pods of a job and the jobs, or the like; the first may have no place."""
+    """Return the product of pods of a job and jobs; the first may have no place."""
     unknown = next((one for one in factors if one.value is None), None)
     if unknown is not None:
         return unknown
@@ -327,7 +327,7 @@ def product(*factors: Count) -> Count:
 def count_at(
     fields: Mapping[str, object], key: str, at: KeyPath, default: int | None = 1
 ) -> Count:
-    """The number under a key; its default where it is not set."""
+    """Return the number under a key; its default where it is not set."""
     value = fields.get(key)
     if value is not None:
         return whole(value, (*at, key))
@@ -348,7 +348,7 @@ def weakened(sheet: FactSheet, note: str) -> None:
 
 
 def _processes(value: object) -> object:
-    """A number; `auto` and `gpu` mean all accelerators of the pod."""
+    """Return a number; `auto` and `gpu` mean all accelerators of the pod."""
     if value in ("auto", "cpu", "gpu"):
         return Unusable(f"{value}: as many as the pod has")
     return integer_text(value)
@@ -431,12 +431,12 @@ def _state_world(sheet: FactSheet, parts: Sequence[tuple[Count, Count]]) -> None
 
 
 def fields_at(document: Document, path: KeyPath) -> Mapping[str, object]:
-    """The mapping at a path; empty for anything else."""
+    """Return the mapping at a path; empty for anything else."""
     return section(value_at(document.data, path))
 
 
 def pod_at(document: Document, path: KeyPath) -> Pod:
-    """The pod whose spec lies at a path; empty when nothing does."""
+    """Return the pod whose spec lies at a path; empty when nothing does."""
     spec = fields_at(document, path)
     containers = tuple(
         Container((*path, "containers", index), section(one))
@@ -446,7 +446,7 @@ def pod_at(document: Document, path: KeyPath) -> Pod:
 
 
 def whole(value: object, at: KeyPath) -> Count:
-    """A number of pods or devices, as text where it is a quantity."""
+    """Return a number of pods or devices, as text where it is a quantity."""
     if isinstance(value, str) and "$" in value:
         return Count(None, (at,), f"placeholder {value[:60]}")
     number = integer_text(value)
@@ -459,7 +459,7 @@ def whole(value: object, at: KeyPath) -> Count:
 def environment(
     document: Document, containers: Sequence[Container]
 ) -> tuple[Variable, ...]:
-    """The variables of the containers; what differs between them has no value."""
+    """Return the variables of the containers; one that differs has no value."""
     found: dict[str, list[Variable]] = {}
     for container in containers:
         for index, item in enumerate(items(container.fields.get("env"))):
@@ -498,7 +498,7 @@ def _variable(
 
 
 def scripts(document: Document, containers: Sequence[Container]) -> tuple[Source, ...]:
-    """What the containers run, each text once: pods of a job mostly run the same."""
+    """Return what the containers run, each text once: most pods run the same."""
     found: dict[str, Source] = {}
     for container in containers:
         known = {one.name: one.value for one in environment(document, (container,))}
@@ -512,7 +512,7 @@ def scripts(document: Document, containers: Sequence[Container]) -> tuple[Source
 def versions(
     document: Document, containers: Sequence[Container]
 ) -> Iterator[StatedVersion]:
-    """The releases that the images of the containers name."""
+    """Return the releases that the images of the containers name."""
     seen: set[object] = set()
     for container in containers:
         image = container.fields.get("image")
@@ -526,7 +526,7 @@ def versions(
 def keyed(
     document: Document, format_id: str, containers: Sequence[Container]
 ) -> KeyedFile:
-    """The keys, without the variables of the containers, which are evidence already.
+    """Return the keys without the containers' variables, which are evidence already.
 
     Nor with `$NAME`: manifests go through envsubst before they are applied, and what
     such a text leaves open is unknown.
@@ -579,7 +579,7 @@ def state_resources(sheet: FactSheet, pod: Pod) -> None:
 
 
 def quantity(value: object) -> float | None:
-    """The number of a quantity: `16Gi`, `500m`, 8; None for a placeholder."""
+    """Return the number of a quantity: `16Gi`, `500m`, 8; None for a placeholder."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -706,7 +706,7 @@ def _is_of_fabric(name: str) -> bool:
 
 
 def state_hardware(sheet: FactSheet, pod: Pod) -> None:
-    """State what the labels of the nodes say; of names that nobody knows, nothing."""
+    """State what the labels of the nodes say, as far as their names are known."""
     selected = _selected(pod)
     sheet.facts += _labelled(sheet, selected, pod.accelerators)
     for container in pod.trainers():

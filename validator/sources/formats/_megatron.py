@@ -148,7 +148,7 @@ _FIXED = (
 
 
 def _attention(value: object) -> object:
-    """The backend of attention; auto leaves the choice to Transformer Engine."""
+    """Return the backend of attention; auto leaves the choice to Transformer Engine."""
     if value == "auto":
         return Unusable("auto: Transformer Engine chooses at start")
     return _BACKENDS(value)
@@ -160,7 +160,7 @@ def _uses_graphs(value: object) -> object:
 
 
 def _is_some(value: object) -> object:
-    """Whether a number of layers is above zero."""
+    """Tell whether a number of layers is above zero."""
     count = integer_text(value)
     return count > 0 if isinstance(count, int) else count
 
@@ -364,7 +364,7 @@ OF_DEEPSPEED = frozenset(
 
 
 def flag_of_option(file: str, option: Option) -> Flag:
-    """The flag that stands in a script."""
+    """Return the flag that stands in a script."""
     name, values, word = option
     unknown = unresolved(values[0]) if values and not values[0].resolved else ""
     return Flag(
@@ -378,7 +378,7 @@ def flag_of_option(file: str, option: Option) -> Flag:
 
 
 def state_flag(sheet: FactSheet, leaf: Leaf, flag: Flag) -> None:
-    """Put the fact that a flag states onto the sheet."""
+    """State on the sheet what a flag says."""
     if flag.doubt:
         sheet.unusable(leaf.name, flag.doubt, flag.named_at)
     elif leaf.present is not None:
@@ -394,7 +394,7 @@ def state_flag(sheet: FactSheet, leaf: Leaf, flag: Flag) -> None:
 
 
 def refused_text(flag: Flag, catalogue: FrameworkKeys) -> LoadedAs | None:
-    """A text of which argparse cannot make the number that its flag takes."""
+    """Return a text of which argparse cannot make the number that its flag takes."""
     if len(flag.texts) != 1 or flag.unknown:
         return None
     row = catalogue.lookup((flag.name,))
@@ -441,7 +441,7 @@ def state_combinations(sheet: FactSheet, given: Given, *, is_whole: bool) -> Non
 
 
 def _number(given: Given, flag: str) -> int | None:
-    """The whole number that an option states, if it can be worked out."""
+    """Return the whole number that an option states, if it can be worked out."""
     found = given.get(flag)
     if found is None or found.doubt or found.text is None:
         return None
@@ -721,19 +721,19 @@ def state_arguments(sheet: FactSheet, given: Given, *, hidden: str = "") -> None
 
 
 def given_elsewhere(names: Iterable[str]) -> str:
-    """What may hold further arguments, by the flags of a run; empty for nothing."""
+    """Return what may hold further arguments, by the flags of a run; else empty."""
     return next((_ELSEWHERE[name] for name in names if name in _ELSEWHERE), "")
 
 
 def _open(fact: Fact, reason: str) -> Fact:
-    """A default is not known where a flag may be hidden."""
+    """Return a fact, unknown for a default where a flag may be hidden."""
     if fact.status != "default":
         return fact
     return fact._replace(value=None, status="unknown", note=reason)
 
 
 def _absent(given: Given) -> list[Fact]:
-    """What the flags that are not given mean."""
+    """Return what the flags that are not given mean."""
     facts = list(tabulated_defaults(_TABLE, TABULATED))
     switches = dict(SWITCHES)
     absent = ABSENT

@@ -130,18 +130,18 @@ class Factor(Record):
     most: float
 
     def may_be(self, value: float) -> bool:
-        """Whether the digits allow that value."""
+        """Tell whether the digits allow that value."""
         return self.least <= value <= self.most
 
 
 def program_in(text: str) -> str | None:
-    """The collective of the program that a line names; None for none, or several."""
+    """Return the collective of the program in a line; None for none, or several."""
     found = {match[1] for match in _PROGRAM.finditer(text)}
     return _PROGRAMS[found.pop()] if len(found) == 1 else None
 
 
 def factor_of(points: Iterable[Point]) -> Factor | None:
-    """What the row with the largest bandwidth says; None where all are too small."""
+    """Return the factor by the row of the largest bandwidth; None if all are small."""
     best: Point | None = None
     for point in points:
         rate = point.algorithm
@@ -162,7 +162,7 @@ def factor_of(points: Iterable[Point]) -> Factor | None:
 def candidates(
     redop: str, root: str, factor: Factor | None, ranks: int | None
 ) -> set[str]:
-    """The collectives that rows may show.
+    """Return the collectives that rows may show.
 
     redop and root: as they print them; empty where they print none.
     """
@@ -188,14 +188,14 @@ def _fits(collective: str, factor: Factor, ranks: int | None) -> bool:
 
 
 def ranks_of_all_reduce(factor: Factor | None, ranks: int) -> int | None:
-    """The number of ranks, where an all-reduce over so many has that factor."""
+    """Return the number of ranks, where an all-reduce over so many has that factor."""
     if factor is None or not 1 < ranks <= _MOST_RANKS:
         return None
     return ranks if factor.may_be(2 * (ranks - 1) / ranks) else None
 
 
 def chosen(possible: set[str], path: str) -> str | None:
-    """The one collective that is possible, or the one of these that a file is named."""
+    """Return the only possible collective, or the one that the file is named for."""
     if len(possible) == 1:
         return next(iter(possible))
     name = path.rpartition("/")[2].lower()
@@ -205,7 +205,7 @@ def chosen(possible: set[str], path: str) -> str | None:
 
 
 def alternatives(possible: set[str]) -> str:
-    """What rows may show, in words."""
+    """Return what rows may show, in words."""
     if not possible:
         return ", and the rates are those of no collective over these ranks"
     return f", and the rows may be of {' or '.join(sorted(possible))}"
@@ -217,7 +217,7 @@ Message = tuple[tuple[str, ...], int]  # type, operation and root; size
 def passages(
     messages: Sequence[Message], *, has_one_size: bool, is_mixed: bool
 ) -> list[list[int]]:
-    """The numbers of the rows of each passage over the sizes.
+    """Return the numbers of the rows of each passage over the sizes.
 
     They start over for another type, operation or root, and with `-N`. Rows of
     processes that print at the same time come in any order: the first of each size
@@ -259,7 +259,7 @@ class Columns(Record):
 
 
 def columns_of(text: str, above: str) -> Columns | None:
-    """The columns that a line names; `above` is the line that names the placements."""
+    """Return the columns that a line names; `above` names the placements."""
     names = text.lstrip("#").split()
     if names[:2] != ["size", "count"] or "busbw" not in names:
         return None
@@ -278,12 +278,12 @@ def columns_of(text: str, above: str) -> Columns | None:
 
 
 def usual_columns() -> Columns:
-    """Those of a log that begins within its table."""
+    """Return those of a log that begins within its table."""
     return Columns(_USUAL, (_USUAL_HALF, _USUAL_HALF), (OUT, IN))
 
 
 def with_units(columns: Columns, text: str) -> Columns:
-    """The same columns in the units that the second line of the header names."""
+    """Return the same columns in the units that the second line of the header names."""
     words = text.split()
     units = (_TIMES_OF_A_SECOND[word] for word in words if word in _TIMES_OF_A_SECOND)
     rates = (_RATES[word] for word in words if word in _RATES)
@@ -299,7 +299,7 @@ class Row(Record):
     at: Span  # where it begins
 
     def text(self, columns: Columns, name: str) -> str:
-        """What stands in a column left of the halves; empty where there is none."""
+        """Return the text of a column left of the halves; empty where there is none."""
         left = columns.left
         return self.texts[left.index(name)] if name in left else ""
 
@@ -319,7 +319,7 @@ def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
 def scanned(
     columns: Columns, before: Sequence[str], text: str
 ) -> tuple[list[str], str]:
-    """What of a row stands in a text after what is known of it, and the text behind.
+    """Return what a text holds of a row beyond what is known, and the rest of it.
 
     Rows are printed in pieces; other processes print between them, also without a
     break: `... sum      -1node7:3442:3442 [0] NCCL INFO ...`.
@@ -338,7 +338,7 @@ def scanned(
 
 
 def points_of(columns: Columns, row: Row) -> tuple[Point | None, ...]:
-    """What a row says of each placement; None for one that it breaks off in."""
+    """Return what a row says of each placement; None for one that it breaks off in."""
     made: list[Point | None] = []
     at = len(columns.left)
     size = int(row.texts[0])
@@ -381,7 +381,7 @@ class Rank(Record):
 
 
 def rank_of(text: str, at: Where) -> Rank | None:
-    """The rank that a line names."""
+    """Return the rank that a line names."""
     found = _RANK.match(text)
     if found is None:
         return None
@@ -392,7 +392,7 @@ def rank_of(text: str, at: Where) -> Rank | None:
 def rank_leaves(
     named: Sequence[Rank], at: Where, factor_ranks: int | None = None
 ) -> Leaves:
-    """What follows from the ranks that are named; `at` is where they should be.
+    """Return what follows from the ranks that are named; `at` is where they should be.
 
     Groups run beside each other (NCCL_TESTS_SPLIT), and each is a run of its own of
     which the table shows one; the number of ranks is that of a group. factor_ranks:
@@ -639,7 +639,7 @@ class Log:
         self.tables.append(table)
 
     def _starts_within(self, stream: "_Stream", line: Line) -> bool:
-        """A row of a log that begins within its table."""
+        """Return a row of a log that begins within its table."""
         columns = usual_columns()
         texts, _ = scanned(columns, (), line.text)
         if len(texts) < len(columns.names):
@@ -654,7 +654,7 @@ class Log:
             self._mentions[line.label, collective] = line
 
     def _named(self, label: str, after: int) -> Mention | None:
-        """The one program that was named since the table before, or at all."""
+        """Return the one program that was named since the table before, or at all."""
         known = [
             Mention(name, line)
             for of in dict.fromkeys(("", label))
@@ -686,7 +686,7 @@ class _Stream:
         return self.table is not None and self.table.block is self.block
 
     def read(self, line: Line, text: str, *, has_died: bool) -> None:
-        """A line of the head of a table, or of nothing that counts."""
+        """Read a line of the head of a table, or of nothing that counts."""
         if "Rank" in text:
             rank = rank_of(text, line.span)
             if rank is not None:
@@ -723,7 +723,7 @@ def _head_leaves(line: Line, text: str) -> Leaves:
 
 
 def library_version(code: int) -> str:
-    """The release of NCCL by its number: 22501 is 2.25.1 (nccl.h, NCCL_VERSION)."""
+    """Return the release of NCCL: 22501 is 2.25.1 (nccl.h, NCCL_VERSION)."""
     if code < 10_000:  # noqa: PLR2004 - until 2.8
         return f"{code // 1000}.{code // 100 % 10}.{code % 100}"
     return f"{code // 10_000}.{code // 100 % 100}.{code % 100}"

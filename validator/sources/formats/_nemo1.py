@@ -393,7 +393,7 @@ def state_cluster(config: Config) -> None:
 
 
 def _devices(value: object) -> object:
-    """A count, a list of GPUs, or all of the node (-1 and auto)."""
+    """Return a count, a list of GPUs, or all of the node (-1 and auto)."""
     if isinstance(value, list):
         return len(value) or Unusable("no device")
     if isinstance(value, str) and value.count(",") and placeholder(value) is None:
@@ -403,7 +403,7 @@ def _devices(value: object) -> object:
 
 
 def _clock_seconds(value: object) -> float | None:
-    """The seconds of `h:m:s`, `d:h:m:s` (Lightning) or `d-h:m:s` (Slurm)."""
+    """Return the seconds of `h:m:s`, `d:h:m:s` (Lightning) or `d-h:m:s` (Slurm)."""
     if not isinstance(value, str):
         return None
     parts = value.strip().replace("-", ":", 1).split(":")
@@ -555,7 +555,7 @@ def _interval(config: Config, saving: Config) -> None:
 
 
 def _interval_seconds(value: object) -> object:
-    """A clock text, seconds, or the parts of a timedelta."""
+    """Return a clock text, seconds, or the parts of a timedelta."""
     if isinstance(value, dict):
         units = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
         total = 0.0

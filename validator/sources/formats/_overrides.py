@@ -81,7 +81,7 @@ class Override(Record):
 
 
 def overrides(words: Iterable[Word], *, top_level: bool) -> Iterator[Override]:
-    """The settings among the words of a command.
+    """Return the settings among the words of a command.
 
     Args:
         words: the words after the program.
@@ -109,7 +109,7 @@ def _unknown(text: str) -> str:
 
 
 def parsed(text: str, depth: int = 0) -> object:
-    """What Hydra makes of the text of a value."""
+    """Return what Hydra makes of the text of a value."""
     stripped = text.strip()
     if len(stripped) > 1 and stripped[0] in _QUOTES and stripped[-1] == stripped[0]:
         return stripped[1:-1]
@@ -129,7 +129,7 @@ def parsed(text: str, depth: int = 0) -> object:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas that stand in no brackets and no quotes."""
+    """Return the parts between commas that stand in no brackets and no quotes."""
     parts: list[str] = []
     start, depth, quote = 0, 0, ""
     for position, sign in enumerate(text):
@@ -192,7 +192,7 @@ class OverrideDocument(Document):
         return tuple(self._settings.values())
 
     def place(self, path: KeyPath) -> Place:
-        """The word that states the value at a path, or the one around it."""
+        """Return the word that states the value at a path, or the one around it."""
         for length in range(len(path), 0, -1):
             found = self._settings.get(path[:length])
             if found is not None:
@@ -202,7 +202,7 @@ class OverrideDocument(Document):
     def span(
         self, path: KeyPath, *, part: Literal["key", "value"] = "value"
     ) -> Span | None:
-        """Where the word stands."""
+        """Return where the word stands."""
         del part
         return self.place(path).span
 
@@ -262,7 +262,7 @@ def read_over(
 
 
 def merged(document: OverrideDocument, config: Parent) -> Document:
-    """The settings over the file that their command names, and nothing besides."""
+    """Return the settings over the file that their command names, and nothing else."""
     from speccheck.validator.sources.composing.composition import (  # noqa: PLC0415 - dear
         compose,
     )
@@ -284,7 +284,7 @@ def _nothing(document: Document) -> Reading:
 
 
 def config_parent(target: str, folders: Sequence[str]) -> Parent:
-    """The file of that name, in folders beside a script or in the repository above.
+    """Return the file of that name, beside a script or in the repository above.
 
     Folders with a full path are those of the machine that runs the job: here the file
     may lie beside the script.
@@ -297,12 +297,12 @@ def config_parent(target: str, folders: Sequence[str]) -> Parent:
 
 
 def with_suffix(name: str) -> str:
-    """The file of a configuration that Hydra is given by name."""
+    """Return the file of a configuration that Hydra is given by name."""
     return name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
 
 
 def over_reference(seen: Seen, reference: Reference) -> Reading:
-    """The reading of a command that names a file: its settings win over the file's."""
+    """Return the reading of a command with a file, whose settings it overrides."""
     reading = seen.reading
     told = tuple(sorted({fact.name for fact in reading.facts.facts}))
     target = seen.config or reference.target
@@ -311,7 +311,7 @@ def over_reference(seen: Seen, reference: Reference) -> Reading:
 
 
 def without_defaults(reading: Reading) -> Reading:
-    """The reading without the framework's defaults: a file unseen may say otherwise."""
+    """Return the reading without defaults: a file unseen may say otherwise."""
     facts = reading.facts.facts
     facts[:] = [fact for fact in facts if fact.status != "default"]
     return reading
@@ -320,7 +320,7 @@ def without_defaults(reading: Reading) -> Reading:
 def keyed_settings(
     file: str, format_id: str, document: OverrideDocument, *, refuses: bool
 ) -> KeyedFile:
-    """The settings for the rules on configuration hygiene.
+    """Return the settings for the rules on configuration hygiene.
 
     Args:
         file: the script.
@@ -377,7 +377,7 @@ class FlagDocument(OverrideDocument):
         self._named = flags.named
 
     def place(self, path: KeyPath) -> Place:
-        """The word that states the value at a path, or the program."""
+        """Return the word that states the value at a path, or the program."""
         found = super().place(path)
         flag = next(
             (
@@ -390,7 +390,7 @@ class FlagDocument(OverrideDocument):
         return found._replace(key=flag)
 
     def resolution(self, path: KeyPath) -> Resolution | None:
-        """Why a value is not known, where only the job knows it."""
+        """Return why a value is not known, where only the job knows it."""
         for one in self.settings:
             if one.path == path[: len(one.path)] and not one.is_known:
                 return Resolution(is_known=False, note=unresolved(one.word))
@@ -398,7 +398,7 @@ class FlagDocument(OverrideDocument):
 
 
 def program_and_arguments(command: Command) -> tuple[Word, Sequence[Word]] | None:
-    """The training program of a command, and the words after it."""
+    """Return the training program of a command, and the words after it."""
     words = command.words
     launch = launch_of(command)
     if launch is not None and launch.program:
@@ -412,7 +412,7 @@ def program_and_arguments(command: Command) -> tuple[Word, Sequence[Word]] | Non
 
 
 def flag_names(arguments: Sequence[Word]) -> Iterator[str]:
-    """The long flags among words, without their dashes and with underscores."""
+    """Return the long flags among words, without their dashes and with underscores."""
     for word in arguments:
         if word.text.startswith("--"):
             yield word.text[2:].partition("=")[0].replace("-", "_")
@@ -421,7 +421,7 @@ def flag_names(arguments: Sequence[Word]) -> Iterator[str]:
 def read_flags(
     file: str, arguments: Sequence[Word], table: FrameworkKeys, path_of: PathOf
 ) -> Flags:
-    """The settings among the words after a program, of equal ones the last."""
+    """Return the settings among the words after a program, of equal ones the last."""
     arguments = [one for one in arguments if not _is_all_arguments(one)]
     found = last_options(options(arguments))
     settings: list[Override] = []
@@ -480,7 +480,7 @@ def _setting(
 
 
 def _denied(path: KeyPath, table: FrameworkKeys) -> KeyPath | None:
-    """The switch that a flag with `no_` before its name turns off."""
+    """Return the switch that a flag with `no_` before its name turns off."""
     name = str(path[-1])
     if not name.startswith("no_"):
         return None
@@ -489,7 +489,7 @@ def _denied(path: KeyPath, table: FrameworkKeys) -> KeyPath | None:
 
 
 def _typed(text: str, kind: str) -> object:
-    """What a parser of arguments makes of a text, by the type of its flag."""
+    """Return what a parser of arguments makes of a text, by the type of its flag."""
     kinds = kind.split("|")
     word = text.strip().lower()
     if "bool" in kinds and word in _TRUE | _FALSE:
@@ -519,7 +519,7 @@ _NUMBERS = {"int": _Number(int, "a whole number"), "float": _Number(float, "a nu
 
 
 def _refused(file: str, flag: str, word: Word, row: KeyRow) -> LoadedAs | None:
-    """A text that stops the parser of arguments when the job starts."""
+    """Return a text that stops the parser of arguments when the job starts."""
     number = _NUMBERS.get(row.type.removesuffix("|null"))
     text = word.text.partition("=")[2] if word.text.startswith("--") else word.text
     if number is None or row.choices or not word.resolved or not text:
@@ -536,7 +536,7 @@ def _refused(file: str, flag: str, word: Word, row: KeyRow) -> LoadedAs | None:
 def keyed_flags(
     file: str, format_id: str, flags: Flags, table: FrameworkKeys
 ) -> KeyedFile:
-    """The flags for the rules on configuration hygiene."""
+    """Return the flags for the rules on configuration hygiene."""
     keys = tuple(
         StatedKey(
             one.path,
@@ -549,7 +549,7 @@ def keyed_flags(
 
 
 def joined_keys(files: Sequence[KeyedFile | None]) -> KeyedFile | None:
-    """The flags of several commands of one script, each place once."""
+    """Return the flags of several commands of one script, each place once."""
     known = [one for one in files if one is not None]
     if not known:
         return None
@@ -559,7 +559,7 @@ def joined_keys(files: Sequence[KeyedFile | None]) -> KeyedFile | None:
 
 
 def stated_alone(reading: Reading) -> Reading:
-    """The reading with what the flags say, and nothing that follows from silence.
+    """Return the reading with what the flags say, and nothing from their absence.
 
     A file that is not there, or a program of its own, may say otherwise.
     """
@@ -569,7 +569,7 @@ def stated_alone(reading: Reading) -> Reading:
 
 
 def with_hidden(reading: Reading, hidden: str) -> Reading:
-    """The reading with defaults unknown where more flags may be given out of sight."""
+    """Return the reading with defaults unknown, as more flags may be out of sight."""
     if hidden:
         reason = f"may be given in {hidden[:60]}"
         facts = reading.facts.facts

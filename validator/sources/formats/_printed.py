@@ -65,7 +65,7 @@ Leaves = dict[str, Told]
 def printed_reader(
     format_id: str, module: str, detect: Callable[[str], float]
 ) -> CaptureReader:
-    """The reader of a module, which has a function `put`."""
+    """Return the reader of a module, which has a function `put`."""
 
     def detected(source: Source) -> float:
         return detect(source.text)
@@ -74,7 +74,7 @@ def printed_reader(
 
 
 def _read(source: Source) -> Reading:
-    """What all tools and NCCL itself have printed in a log."""
+    """Return what all tools and NCCL itself have printed in a log."""
     capture = Capture(source.name, "")
     for module, marks in MARKS.items():
         if any(mark in source.text for mark in marks):
@@ -102,7 +102,7 @@ class Line(Record):
 
 
 def lines_of(text: str) -> Iterator[Line]:
-    """The lines of a log in their order."""
+    """Return the lines of a log in their order."""
     lines = text.splitlines()
     cut = 0 if text.endswith(("\n", "\r")) else len(lines)
     for number, whole in enumerate(lines, 1):
@@ -117,7 +117,7 @@ def lines_of(text: str) -> Iterator[Line]:
 
 
 def finite(text: str) -> float | None:
-    """A number that a tool has printed; None for one that no measurement can be."""
+    """Return a number that a tool has printed; None if no measurement can be it."""
     try:
         value = float(text)
     except ValueError:
@@ -126,14 +126,14 @@ def finite(text: str) -> float | None:
 
 
 def number_of(found: object) -> float | None:
-    """A number of a document, in the same way; `"nan"` and true are none."""
+    """Return a number of a document, in the same way; `"nan"` and true are none."""
     if type(found) not in {int, float} or not isinstance(found, int | float):
         return None
     return float(found) if abs(found) < _MOST else None
 
 
 def absent(message: str, source: str) -> Mapping[str, str]:
-    """A leaf of which a tool says nothing, and why."""
+    """Return a leaf of which a tool says nothing, and why."""
     return {"status": "absent", "message": message, "source": source}
 
 
@@ -151,12 +151,12 @@ class Point(Record):
 
 
 def over(value: float | None, unit: float) -> float | None:
-    """A value divided by a unit, where there is one: seconds to the picosecond."""
+    """Return a value divided by a unit, if there is one: seconds to the picosecond."""
     return None if value is None else round(value / unit, 12)
 
 
 def times(value: float | None, unit: float) -> float | None:
-    """A rate multiplied by its unit, where there is one, in whole bytes."""
+    """Return a rate multiplied by its unit, where there is one, in whole bytes."""
     return None if value is None else float(round(value * unit))
 
 
@@ -171,7 +171,7 @@ def measured_point(
     variation: float | None = None,
     p99_seconds: float | None = None,
 ) -> Point:
-    """A point without what no measurement can be: no time, and rates of no bytes.
+    """Return a point without what cannot be measured: no time, rates of no bytes.
 
     A collective of nothing has a time and no bandwidth; one that took no time was not
     timed. Rates stay zero where the tool has rounded them.
@@ -209,7 +209,7 @@ _LISTS = (
 def put_run(
     capture: Capture, leaves: Mapping[str, Told], points: Iterable[Point], at: Where
 ) -> None:
-    """Another run; `at` is where its points stand."""
+    """Put down another run; `at` is where its points stand."""
     part = KIND, capture.add(KIND, at)
     for leaf, told in leaves.items():
         capture.put_at(part, leaf, told.found, told.at)

@@ -200,7 +200,7 @@ class RunLogText:
         step: int | None,
         line: int,
     ) -> None:
-        """One number."""
+        """Take a point of a series."""
         key = name, labels
         series = self._series.get(key)
         if series is None:
@@ -216,7 +216,7 @@ class RunLogText:
             series.not_finite += 1
 
     def last_step(self, name: str, labels: Labels) -> int | None:
-        """The step of the last point of a series that has one."""
+        """Return the step of the last point of a series that has one."""
         series = self._series.get((name, labels))
         steps = series.steps if series is not None else ()
         return next((one for one in reversed(steps) if isinstance(one, int)), None)
@@ -227,7 +227,7 @@ class RunLogText:
         return bool(self._series or self.events)
 
     def put(self, capture: Capture) -> None:
-        """The log, its series and its events."""
+        """Put down the log, its series and its events."""
         capture.command = f"{self.dialect} log"
         first = Span(1, 1, 1)
         number = capture.add("run_logs", first)
@@ -311,7 +311,7 @@ def _too_many(file: str, line: int) -> ReadError:
 
 
 def told_text(text: str) -> str:
-    """A text of a log: short, without commands of terminals and without secrets.
+    """Return a text of a log: short, without commands of terminals and without secrets.
 
     The letter that ends a command would hide that a token begins behind it.
     """
@@ -392,7 +392,7 @@ def _converted(
 
 
 def factor(told: str, wanted: str) -> float | None:
-    """What a value in one unit is to be multiplied with; None for another quantity."""
+    """Return the factor from one unit to another; None for another quantity."""
     if told == wanted:
         return 1.0
     left, right = _SCALES.get(told), _SCALES.get(wanted)
@@ -413,7 +413,7 @@ class Clock:
         self.last: float | None = None
 
     def note(self, moment: Moment) -> Moment:
-        """Take one; returns it."""
+        """Take a note of an event, and return it."""
         seconds = moment.seconds
         if seconds is not None:
             self._names.add(moment.clock)
@@ -432,7 +432,7 @@ class Clock:
 
 
 def moment_of(told: object) -> Moment:
-    """The moment that a log means by a number or a text."""
+    """Return the moment that a log means by a number or a text."""
     if isinstance(told, bool):
         return NEVER
     if isinstance(told, int | float):
@@ -472,12 +472,12 @@ def _of_text(text: str) -> Moment:
 
 
 def first(record: Mapping[str, object], keys: tuple[str, ...]) -> object:
-    """The value of the first of these keys that a record has."""
+    """Return the value of the first of these keys that a record has."""
     return next((record[key] for key in keys if key in record), None)
 
 
 def whole(found: object) -> int | None:
-    """A whole number that is not negative, also as a text or as `12.0`."""
+    """Return a whole number that is not negative, also as a text or as `12.0`."""
     if isinstance(found, str) and found.isdecimal() and len(found) < 19:  # noqa: PLR2004 - 64 bits
         return int(found)
     if isinstance(found, bool) or not isinstance(found, int | float):
@@ -487,7 +487,7 @@ def whole(found: object) -> int | None:
 
 
 def number(found: object) -> float | None:
-    """A number, NaN and infinities too, also as the texts that stand for them."""
+    """Return a number, NaN and infinities too, also from their texts."""
     if isinstance(found, bool):
         return None
     if isinstance(found, int | float):
@@ -504,7 +504,7 @@ _NOT_FINITE = frozenset({"nan", "inf", "infinity"})
 
 
 def text(found: object) -> str:
-    """A text, or a whole number as one; of anything else nothing."""
+    """Return a text, or a whole number as one; of anything else nothing."""
     if isinstance(found, bool):
         return ""
     if isinstance(found, int):
@@ -513,7 +513,7 @@ def text(found: object) -> str:
 
 
 def labels_of(record: Mapping[str, object], gpu: int | None = None) -> Labels:
-    """Whose numbers a record holds."""
+    """Return the labels of the numbers that a record holds."""
     node = text(first(record, NODES))
     if "instance" in record and node == record["instance"]:
         node = _PORT.sub("", node) if node.count(":") == 1 else node
@@ -531,7 +531,7 @@ def labels_of(record: Mapping[str, object], gpu: int | None = None) -> Labels:
 
 
 def event_leaves(record: Mapping[str, object]) -> dict[str, Scalar]:
-    """What a record says of an event besides its name, time and step."""
+    """Return what a record says of an event besides its name, time and step."""
     leaves: dict[str, Scalar] = {}
     node, rank = text(first(record, NODES)), whole(first(record, RANKS))
     if node:

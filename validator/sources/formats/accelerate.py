@@ -52,7 +52,7 @@ _FEWEST_COMPANIONS = 2
 
 
 def _count(value: object) -> object:
-    """A number of processes or machines; -1 stands for not set."""
+    """Return a number of processes or machines; -1 stands for not set."""
     count = integer_text(value)
     if isinstance(count, int) and count < 1:
         return Unusable(f"{count}: not set")
@@ -60,7 +60,7 @@ def _count(value: object) -> object:
 
 
 def _word(value: object) -> object:
-    """A text, where YAML 1.1 may have read `no` as false."""
+    """Return a text, where YAML 1.1 may have read `no` as false."""
     return "no" if value is False else lower_text(value)
 
 
@@ -159,7 +159,7 @@ _PRECISIONS = frozenset({"no", *_HALF})
 
 
 def detect(document: Document) -> float:
-    """By `distributed_type`, which the file must have, and any of its companions."""
+    """Recognise it by `distributed_type`, which it must have, and companions."""
     data = section(document.data)
     if "distributed_type" not in data:
         return 0.0
@@ -170,7 +170,7 @@ def detect(document: Document) -> float:
 
 
 def read(document: Document) -> Reading:
-    """What the launcher's file states of cluster, engine and precision."""
+    """Return what the launcher's file states of cluster, engine and precision."""
     sheet = FactSheet.of(document)
     data = section(document.data)
     config = Config(sheet, data)

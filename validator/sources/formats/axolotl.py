@@ -79,7 +79,7 @@ _OFFLOAD_WORDS = ("legacy", "disk", "hidden_states")
 
 
 def _offload(value: object) -> object:
-    """A switch, or the word for where activations go."""
+    """Return a switch, or the word for where activations go."""
     return True if value in _OFFLOAD_WORDS else boolean(value)
 
 
@@ -162,7 +162,7 @@ _NO_MODEL_PARALLELISM = fixed_defaults(
 
 
 def detect(document: Document) -> float:
-    """By `base_model` and two of its companions."""
+    """Recognise the format by `base_model` and two of its companions."""
     data = section(document.data)
     if "base_model" not in data or not _FOREIGN_KEYS.isdisjoint(data):
         return 0.0
@@ -173,7 +173,7 @@ def detect(document: Document) -> float:
 
 
 def read(document: Document) -> Reading:
-    """What the file states, and what axolotl does where it states nothing."""
+    """Return what the file states, and what axolotl does where it states nothing."""
     sheet = FactSheet.of(document)
     data = section(document.data)
     config = Config(sheet, data)

@@ -65,7 +65,7 @@ def _read(document: Document) -> Reading:
 
 
 def _said(test: Json, path: KeyPath) -> Iterator[_Said]:
-    """The results of a test; its summary where it says what no result says."""
+    """Return the results of a test; its summary where it says what no result says."""
     known: set[str] = set()
     for at, result in _objects(test, "results", path):
         known.add(_word(result))
@@ -115,7 +115,7 @@ def _word(result: Json) -> str:
 
 
 def _warning(result: Json) -> tuple[str, int | None]:
-    """What went wrong: the first number, all texts; else what the test found."""
+    """Return what went wrong: the first number, all texts; else what the test found."""
     found = result.get("warnings")
     listed = found if isinstance(found, list) else [found]
     texts: list[str] = []

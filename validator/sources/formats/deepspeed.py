@@ -123,7 +123,7 @@ _CONVERTED_SINCE_0_17 = frozenset({"fp16", "bf16", "bfloat16"})
 
 
 def detect(document: Document) -> float:
-    """By a ZeRO block, or by two keys that DeepSpeed alone has at top level."""
+    """Recognise it by a ZeRO block, or two keys that only DeepSpeed has at the top."""
     data = section(document.data)
     if not data or not _FOREIGN_KEYS.isdisjoint(data):
         return 0.0
@@ -137,7 +137,7 @@ def detect(document: Document) -> float:
 
 
 def read(document: Document) -> Reading:
-    """What the file states, and what DeepSpeed does where it states nothing."""
+    """Return what the file states, and what DeepSpeed does where it states nothing."""
     sheet = FactSheet.of(document)
     state_deepspeed(sheet, document.data)
     catalogue = keys_of_format(_FORMAT)
@@ -153,7 +153,7 @@ def _is_fatal(path: KeyPath) -> bool | None:
 
 
 def _stage(value: object) -> object:
-    """The ZeRO stage; one outside 0 to 3 is of no use."""
+    """Return the ZeRO stage; one outside 0 to 3 is of no use."""
     stage = integer(value)
     if isinstance(stage, int) and not 0 <= stage <= _MAXIMUM_STAGE:
         return Unusable(f"{stage} is no ZeRO stage")
@@ -161,7 +161,7 @@ def _stage(value: object) -> object:
 
 
 def _tensor_parallel(value: object) -> object:
-    """The degree of automatic tensor parallelism; 0 turns it off."""
+    """Return the degree of automatic tensor parallelism; 0 turns it off."""
     size = integer(value)
     return 1 if size == 0 and size is not False else size
 

@@ -78,7 +78,7 @@ _BESIDE_OTHERS = 0.3  # read where a launch names the file, not enough by themse
 
 
 def detect(source: Source) -> float:
-    """By variables of training; in a script with commands the commands name it."""
+    """Recognise it by variables of training; commands of a script name it instead."""
     if nccl_conf.detect(source):
         return 0.0
     found = (*variables(source),)
@@ -103,7 +103,7 @@ def _tells_training(name: str) -> bool:
 
 
 def _builds_or_tests(source: Source) -> bool:
-    """Whether a script builds or tests software, and starts nothing else."""
+    """Tell whether a script builds or tests software, and starts nothing else."""
     commands = source.script.commands
     builds = any(_is_building(command) for command in commands)
     return builds and not any(
@@ -119,7 +119,7 @@ def _is_building(command: Command) -> bool:
 
 
 def read(source: Source) -> Reading:
-    """The variables that reach the training process."""
+    """Return the variables that reach the training process."""
     sheet = FactSheet(source.name)
     found = tuple(variables(source))
     for variable in found:
@@ -130,7 +130,7 @@ def read(source: Source) -> Reading:
 
 
 def _is_plain(source: Source) -> bool:
-    """Whether a file holds assignments and no commands."""
+    """Tell whether a file holds assignments and no commands."""
     return _is_dotenv(source) or not source.script.commands
 
 
@@ -140,7 +140,7 @@ def _is_dotenv(source: Source) -> bool:
 
 
 def variables(source: Source) -> list[Variable]:
-    """The variables that a training process sees, each once.
+    """Return the variables that a training process sees, each once.
 
     All of a file that is read as `.env`; of a script those that it exports, or all
     where it does nothing but assign, and those that the training command is given.
@@ -190,7 +190,7 @@ def _training_commands(source: Source) -> Sequence[Command]:
 
 
 def _of_lines(source: Source) -> dict[str, Variable]:
-    """The lines of a `.env` file, where all after `=` is the value.
+    """Return the lines of a `.env` file, where all after `=` is the value.
 
     What a shell reads alike is taken from it: quotes, `${NAME}`, several lines.
     """

@@ -116,7 +116,7 @@ _BY_RELEASE = frozenset({"fp16", "bf16"})
 
 
 def detect(document: Document) -> float:
-    """By names of its own, or by paths of data, vocabulary and logs."""
+    """Recognise it by names of its own, or by paths of data, vocabulary and logs."""
     data = section(document.data)
     if any(isinstance(data.get(name), dict) for name in _OF_OTHERS):
         return 0.0
@@ -130,7 +130,7 @@ def detect(document: Document) -> float:
 
 
 def read(document: Document) -> Reading:
-    """What one of the files of a run states."""
+    """Return what one of the files of a run states."""
     view = UnderscoredDocument(document)
     sheet = FactSheet.of(view)
     data = section(view.data)
@@ -173,7 +173,7 @@ class UnderscoredDocument(Document):
         self.twins = tuple(twins)
 
     def as_written(self, path: KeyPath) -> KeyPath:
-        """The path with the spelling of the file."""
+        """Return the path with the spelling of the file."""
         if not path or not isinstance(path[0], str):
             return path
         return (self._written.get(path[0], path[0]), *path[1:])
@@ -181,19 +181,19 @@ class UnderscoredDocument(Document):
     def span(
         self, path: KeyPath, *, part: Literal["key", "value"] = "value"
     ) -> Span | None:
-        """Where a key or a value stands; None for a path that does not exist."""
+        """Return where a key or a value stands; None for a path that does not exist."""
         return self._whole.span(self.as_written(path), part=part)
 
     def raw(self, path: KeyPath) -> RawScalar | None:
-        """A scalar as it is written; None for a mapping, a list, an unknown path."""
+        """Return a scalar as written; None for a mapping, list or unknown path."""
         return self._whole.raw(self.as_written(path))
 
     def place(self, path: KeyPath) -> Place:
-        """The place of a key path, with the spelling of the file."""
+        """Return the place of a key path, with the spelling of the file."""
         return self._whole.place(self.as_written(path))
 
     def resolution(self, path: KeyPath) -> Resolution | None:
-        """How the value at a path was worked out, or why not; None for plain ones."""
+        """Return how the value at a path was worked out; None for a plain one."""
         return self._whole.resolution(self.as_written(path))
 
     @property
@@ -208,7 +208,7 @@ class UnderscoredDocument(Document):
 
 
 def _keyed(document: Document, view: UnderscoredDocument) -> KeyedFile:
-    """The keys with underscores, each where it is written.
+    """Return the keys with underscores, each where it is written.
 
     Of a key that stands twice the last one counts, for PyYAML reads the file.
     """
@@ -251,18 +251,18 @@ def _floats_that_yaml_reads_as_texts(
 
 
 def _underscored(key: object) -> str:
-    """A key as GPT-NeoX takes it (NeoXArgs.from_ymls)."""
+    """Return a key as GPT-NeoX takes it (NeoXArgs.from_ymls)."""
     return str(key).replace("-", "_")
 
 
 def _degree(value: object) -> object:
-    """A number of ranks; 0 means none (NeoXArgs.calculate_derived)."""
+    """Return a number of ranks; 0 means none (NeoXArgs.calculate_derived)."""
     size = integer(value)
     return max(size, 1) if isinstance(size, int) else size
 
 
 def _nodes(value: object) -> object:
-    """A number of nodes; -1 takes all of the host file."""
+    """Return a number of nodes; -1 takes all of the host file."""
     count = integer(value)
     if isinstance(count, int) and count < 1:
         return Unusable(f"{count}: all nodes of the host file")
@@ -387,7 +387,7 @@ def _state_arguments(config: Config) -> None:
 
 
 def _count(value: object) -> int | None:
-    """A whole number above zero, else None."""
+    """Return a whole number above zero, else None."""
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return value
     return None

@@ -111,7 +111,7 @@ class Training(Record):
 
 
 def detect(source: Source) -> float:
-    """Three fields of TrainingArguments as flags, one of which is in nothing else."""
+    """Recognise it by three flags of TrainingArguments, one of them its own."""
     if "--" not in source.text or not _is_candidate(source.text):
         return 0.0
     return 0.9 if next(_trainings(source), None) is not None else 0.0
@@ -142,7 +142,7 @@ def _trainings(source: Source) -> Iterator[Training]:
 
 
 def _start(command: Command) -> tuple[Word, Sequence[Word]] | None:
-    """The program, and the words after it."""
+    """Return the program, and the words after it."""
     words = command.words
     for position, word in enumerate(words[:-1]):
         modes = _PROGRAMS.get(base_name(word), ())
@@ -152,7 +152,7 @@ def _start(command: Command) -> tuple[Word, Sequence[Word]] | None:
 
 
 def _config(arguments: Sequence[Word]) -> Word | None:
-    """The file of `--config`, or the one that stands before the flags."""
+    """Return the file of `--config`, or the one that stands before the flags."""
     for position, word in enumerate(arguments):
         text = word.text
         if text == "--config" and position + 1 < len(arguments):
@@ -181,7 +181,7 @@ def _path(flag: str, table: FrameworkKeys) -> KeyPath | None:
 
 
 def read(source: Source) -> Reading:
-    """What the arguments of the training commands state, and what several share."""
+    """Return what the arguments of the training commands state and share."""
     readings = [_read(source, one) for one in _trainings(source)]
     if len(readings) == 1:
         return readings[0]
@@ -194,7 +194,7 @@ def read(source: Source) -> Reading:
 
 
 def _read(source: Source, training: Training) -> Reading:
-    """The flags over the file that the command names."""
+    """Return the flags over the file that the command names."""
     flags, config = training.flags, training.config
     document = FlagDocument(source, training.program, flags)
     parent = None

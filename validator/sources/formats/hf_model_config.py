@@ -68,7 +68,7 @@ _FOREIGN_KEYS = frozenset({"base_model", "model_name_or_path", "zero_optimizatio
 
 
 def detect(document: Document) -> float:
-    """By the class of the model and its depth and width."""
+    """Recognise the format by the class of the model and its depth and width."""
     data = section(document.data)
     is_named = "architectures" in data or "model_type" in data
     if not is_named or not _FOREIGN_KEYS.isdisjoint(data):
@@ -83,7 +83,7 @@ def detect(document: Document) -> float:
 
 
 def read(document: Document) -> Reading:
-    """The dimensions, of the language model where there are several models."""
+    """Return the dimensions, of the language model where there are several models."""
     sheet = FactSheet.of(document)
     data = section(document.data)
     inner = section(data, "text_config")

@@ -221,7 +221,7 @@ _FIELDS: Fields = {
 
 
 def detect(document: Document) -> float:
-    """By keys of TrainingArguments, unless a key of a look-alike is there."""
+    """Recognise it by keys of TrainingArguments, without keys of a look-alike."""
     data = section(document.data)
     common = len(_COMMON_KEYS.intersection(data))
     if common < _FEWEST_COMMON_KEYS or _OWN_KEYS.isdisjoint(data):
@@ -234,7 +234,7 @@ def _is_foreign(data: object) -> bool:
 
 
 def read(document: Document) -> Reading:
-    """What the file states, and what the Trainer does where it states nothing."""
+    """Return what the file states, and the Trainer's defaults for what it does not."""
     sheet = FactSheet.of(document)
     data = section(document.data)
     apply(sheet, data, _FIELDS)
@@ -270,7 +270,7 @@ def _references(sheet: FactSheet, data: Mapping[str, object]) -> tuple[Reference
 
 
 def _may_be_fatal(path: KeyPath) -> bool | None:
-    """Which parser reads the file is not known: it may convert the text."""
+    """Tell that some parser, which is not known, may convert the text at the top."""
     return False if len(path) == 1 else None
 
 
@@ -288,7 +288,7 @@ def _limit(value: object) -> object:
 
 
 def _saves(value: object) -> object:
-    """Whether a strategy saves at all."""
+    """Tell whether a strategy saves at all."""
     return value not in ("no", False)
 
 
@@ -325,7 +325,7 @@ _RUNS_ON_TORCH = fixed_defaults(
 
 
 def _is_open_instruct(data: _Arguments) -> bool:
-    """Whether the file is for open-instruct, which has other defaults."""
+    """Tell whether the file is for open-instruct, which has other defaults."""
     return not _OPEN_INSTRUCT_KEYS.isdisjoint(data)
 
 
@@ -375,7 +375,7 @@ def state_defaults(config: Config) -> None:
 
 
 def _steps(config: Config) -> int | None:
-    """The length of the run; 0 and below leave it to the epochs."""
+    """Return the length of the run; 0 and below leave it to the epochs."""
     for key in ("max_steps", "max_train_steps"):
         steps = config.whole(key)
         if steps is not None and steps > 0:

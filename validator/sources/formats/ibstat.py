@@ -53,7 +53,7 @@ def _detect(source: Source) -> float:
 
 
 def _read(source: Source) -> Reading:
-    """The adapters and their ports, line by line."""
+    """Return the adapters and their ports, line by line."""
     capture = Capture(source.name, "ibstat")
     adapter: tuple[str, int] | None = None
     port: tuple[str, int] | None = None

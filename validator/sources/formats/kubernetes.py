@@ -146,7 +146,7 @@ def _replicas(
 
 
 def _state_policy(job: Job, at: KeyPath, default: str) -> str:
-    """The restart policy of the replicas; nothing where they differ."""
+    """Return the restart policy of the replicas; nothing where they differ."""
     specs = fields_at(job.document, at)
     policies = {
         kind: section(specs, kind).get("restartPolicy") or default for kind in specs
@@ -246,7 +246,7 @@ def _read_job_set(document: Document) -> Reading:
 
 
 def _read_runtime(format_id: str, document: Document) -> Reading:
-    """A template that TrainJobs name: all that it says they may replace."""
+    """Return a template that TrainJobs name: all that it says they may replace."""
     at: KeyPath = ("spec", "template", "spec")
     policy = section(document.data, "spec", "mlPolicy")
     nodes = count_at(policy, "numNodes", ("spec", "mlPolicy"))
@@ -301,7 +301,7 @@ def _read_leader_worker_set(document: Document) -> Reading:
 
 
 def _pods_at_once(spec: Mapping[str, object], at: KeyPath) -> Count:
-    """The pods of a Job that run together: no more than are to be completed."""
+    """Return the pods of a Job that run together: no more than are to be completed."""
     pods = count_at(spec, "parallelism", at)
     wanted = count_at(spec, "completions", at)
     if not wanted.paths or pods.value is None or wanted.value is None:
@@ -375,7 +375,7 @@ def _state_placement(job: Job) -> None:
 
 
 def _is_trainer(document: Document, group: Group) -> bool:
-    """The job whose label says that it trains; others prepare model and data."""
+    """Return the job whose label says that it trains; others prepare model and data."""
     template = group.pod.path[:-3]
     labels = fields_at(document, (*template, "metadata", "labels"))
     return labels.get("trainer.kubeflow.org/trainjob-ancestor-step") == "trainer"

@@ -113,14 +113,14 @@ _FEWEST = 2
 
 
 def _optimizer_name(value: object) -> object:
-    """The class, without the modules that hold it."""
+    """Return the class, without the modules that hold it."""
     if isinstance(value, str):
         return placeholder(value) or value.rpartition(".")[2].lower()
     return Unusable(f"{value!r:.60} names no class")
 
 
 def _positive(value: object) -> object:
-    """A limit in steps; 0 sets none."""
+    """Return a limit in steps; 0 sets none."""
     steps = integer(value)
     return Unusable("0: no limit") if steps == 0 else steps
 
@@ -206,7 +206,7 @@ _DEFAULTS = (
 
 
 def detect(document: Document) -> float:
-    """By the keys of `train` and those of a command beside it."""
+    """Recognise the format by the keys of `train` and those of a command beside it."""
     data = section(document.data)
     train = len(_TRAIN.intersection(section(data, "train")))
     companions = len(_COMPANIONS.intersection(data))
@@ -216,7 +216,7 @@ def detect(document: Document) -> float:
 
 
 def read(document: Document) -> Reading:
-    """What the file states, and what the command does where it states nothing."""
+    """Return what the file states, and the command's defaults for what it does not."""
     sheet = FactSheet.of(document)
     config = Config(sheet, document.data)
     config.apply(_FIELDS)

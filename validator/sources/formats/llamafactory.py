@@ -171,7 +171,7 @@ _STRATEGIES = ("save_strategy", "eval_strategy", "evaluation_strategy")
 
 
 def detect(document: Document) -> float:
-    """By the name of the model and LLaMA-Factory's own keys, or those of version 1."""
+    """Recognise it by the model's name and own keys, or by keys of version 1."""
     data = section(document.data)
     if _is_version_1(data):
         return 0.95
@@ -190,7 +190,7 @@ def _is_version_1(data: Mapping[str, object]) -> bool:
 
 
 def read(document: Document) -> Reading:
-    """What the file states, and what LLaMA-Factory does where it states nothing."""
+    """Return what the file states, and the defaults for what it does not."""
     sheet = FactSheet.of(document)
     data = section(document.data)
     config = Config(sheet, data)
@@ -220,7 +220,7 @@ def _version_1_table() -> FrameworkKeys | None:
 
 
 def _in_quotes(document: Document) -> Callable[[KeyPath], bool | None]:
-    """A number in quotes stays a text; how late it is noticed nobody knows."""
+    """Return a judge of numbers in quotes: each stays a text, noticed late."""
 
     def judge(path: KeyPath) -> bool | None:
         raw = document.raw(path) if len(path) == 1 else None

@@ -49,7 +49,7 @@ class Launch(Record):
 
 
 def detect(source: Source) -> float:
-    """By `llamafactory-cli train`."""
+    """Recognise the format by `llamafactory-cli train`."""
     if not any(program in source.text for program in _PROGRAMS):
         return 0.0
     return 0.75 if _launches(source) else 0.0
@@ -75,7 +75,7 @@ def _launch(source: Source, command: Command) -> Launch | None:
 
 
 def read(source: Source) -> Reading:
-    """Nodes and processes by the environment, the file, and what replaces its values.
+    """Return nodes and processes by environment, file, and what replaces its values.
 
     Commands for several nodes stand beside each other; what they share is stated.
     """
@@ -97,7 +97,7 @@ def read(source: Source) -> Reading:
 
 
 def _launched(file: str, launch: Launch) -> list[Fact]:
-    """What the launcher is told by way of the environment."""
+    """Return what the launcher is told by way of the environment."""
     sheet = FactSheet(file)
     place = word_place(file, launch.program.text, launch.program)
     forced = launch.environment.get("FORCE_TORCHRUN")

@@ -128,7 +128,7 @@ def _micro_batch(value: object) -> object:
 
 
 def _kept(value: object) -> object:
-    """A number of checkpoints; -1 keeps all."""
+    """Return a number of checkpoints; -1 keeps all."""
     count = integer(value)
     return 0 if count == -1 else count
 
@@ -208,7 +208,7 @@ _DEFAULTS = defaults_of(
 
 
 def detect(document: Document) -> float:
-    """By the keys of training or evaluation, here or below `parameters`."""
+    """Recognise it by keys of training or evaluation, here or below `parameters`."""
     data = section(document.data)
     if _likeness(section(data, _WRAPPER)) > _SURE_ENOUGH:
         return _WRAPPED
@@ -228,7 +228,7 @@ def _likeness(data: object) -> float:
 
 
 def read(document: Document) -> Reading:
-    """What the file states, and what LLM Foundry does where it states nothing."""
+    """Return what the file states, and LLM Foundry's defaults for what it does not."""
     data = section(document.data)
     if _WRAPPER not in data or _likeness(data):
         return _read(document)
@@ -461,7 +461,7 @@ def _length(config: Config, step: _Step) -> int | None:
 
 
 def _in_steps(time: ComposerTime, step: _Step) -> str:
-    """The arithmetic from a time to steps."""
+    """Return the arithmetic from a time to steps."""
     if time.unit == "tok":
         return f"{time.text} / {step.tokens:,} tokens of a step"
     if time.unit == "sp":

@@ -63,7 +63,7 @@ def _detect(source: Source) -> float:
 
 
 def _read(source: Source) -> Reading:
-    """The devices that a node is judged by, and the bridges above them."""
+    """Return the devices that a node is judged by, and the bridges above them."""
     capture = Capture(source.name, "lspci")
     devices = _devices_of(source.text)
     bridges = {one.secondary: one for one in devices if one.secondary}
@@ -100,7 +100,7 @@ class Device:
         return self.address.rpartition(":")[0]
 
     def put(self, leaf: str, found: Found, span: Span) -> None:
-        """Another leaf."""
+        """Put down a leaf."""
         self.lines.append(Line(leaf, found, span))
 
 
@@ -142,7 +142,7 @@ class Line(Record):
 
 
 def _devices_of(text: str) -> list[Device]:
-    """The devices of what lspci printed, in its order."""
+    """Return the devices of what lspci printed, in its order."""
     found: list[Device] = []
     for line_number, line in enumerate(text.splitlines(), 1):
         span = line_span(line_number, line)

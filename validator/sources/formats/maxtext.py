@@ -167,7 +167,7 @@ _SINKS = {
 
 
 def detect(document: Document) -> float:
-    """By two of MaxText's names; those of the mesh count too."""
+    """Recognise the format by two of MaxText's names; those of the mesh count too."""
     data = section(document.data)
     signs = len(_SIGNS.intersection(data))
     if signs < _FEWEST_SIGNS:
@@ -178,7 +178,7 @@ def detect(document: Document) -> float:
 
 
 def parents(document: Document) -> tuple[Parent, ...]:
-    """`base_config`, and the file of the model, which wins.
+    """Return `base_config`, and the file of the model, which wins.
 
     The table knows what base.yml gives; any other file must be there to be known.
     """
@@ -199,7 +199,7 @@ def parents(document: Document) -> tuple[Parent, ...]:
 
 
 def read(document: Document) -> Reading:
-    """What the file states; a recipe also has what base.yml gives."""
+    """Return what the file states; a recipe also has what base.yml gives."""
     sheet = FactSheet.of(document)
     data = section(document.data)
     at: KeyPath = ()
@@ -224,7 +224,7 @@ def read(document: Document) -> Reading:
 
 
 def _chosen(data: Mapping[str, object]) -> Mapping[str, object]:
-    """The settings without those whose value leaves the choice to MaxText."""
+    """Return the settings without those whose value leaves the choice to MaxText."""
     return {
         key: value
         for key, value in data.items()
@@ -387,7 +387,7 @@ def _offload(config: Config) -> None:
 
 
 def _cpu(value: object) -> object:
-    """A switch that moves states to the memory of the host."""
+    """Return the device for a switch that moves states to the memory of the host."""
     converted = boolean(value)
     if isinstance(converted, Unusable):
         return converted
@@ -395,14 +395,14 @@ def _cpu(value: object) -> object:
 
 
 def _kept(value: object) -> object:
-    """How many checkpoints stay; None keeps all."""
+    """Return how many checkpoints stay; None keeps all."""
     if value is None or value == "None":
         return 0
     return integer_text(value)
 
 
 def _recompute(value: object) -> object:
-    """A policy that keeps some tensors recomputes the others."""
+    """Return the mode of a policy; to keep some tensors is to recompute others."""
     word = lower_text(value)
     if isinstance(word, Unusable):
         return word
@@ -417,7 +417,7 @@ def _gated(value: object) -> object:
 
 
 def _profiled(value: object) -> object:
-    """The name of a profiler; an empty one is off."""
+    """Return the name of a profiler; an empty one is off."""
     word = text(value)
     return word if isinstance(word, Unusable) else word != ""
 
@@ -547,7 +547,7 @@ def _state_mesh(config: Config) -> None:
 
 
 def _is_own_mesh(data: Mapping[str, object]) -> bool:
-    """Whether other axes than those of base.yml make the mesh."""
+    """Tell whether other axes than those of base.yml make the mesh."""
     axes = data.get("mesh_axes")
     is_cut = isinstance(axes, list) and not _USUAL_AXES.issubset(axes)
     return is_cut or data.get("custom_mesh_and_rule") not in (None, "", "default")

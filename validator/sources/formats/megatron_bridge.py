@@ -207,7 +207,7 @@ _FIXED = (
 
 
 def detect(document: Document) -> float:
-    """By two keys of its train section and signs in the sections beside it."""
+    """Recognise it by two keys of its train section and signs in those beside it."""
     data = section(document.data)
     train = section(data, "train")
     if len(_TRAIN.intersection(train)) < _FEW:
@@ -217,7 +217,7 @@ def detect(document: Document) -> float:
 
 
 def read(document: Document) -> Reading:
-    """What the file states; the rest is the recipe's."""
+    """Return what the file states; the rest is the recipe's."""
     sheet = FactSheet.of(document)
     config = Config(sheet, document.data)
     config.apply(_FIELDS)

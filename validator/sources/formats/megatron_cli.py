@@ -51,12 +51,12 @@ class Arguments(Record):
 
 
 def detect(source: Source) -> float:
-    """A command with a parallel size of Megatron-LM, or its program and dimensions."""
+    """Recognise it by a parallel size of Megatron-LM, or program and dimensions."""
     return 0.95 if next(_commands(source), None) is not None else 0.0
 
 
 def _commands(source: Source) -> Iterator[Command]:
-    """The commands that train with arguments of Megatron-LM."""
+    """Return the commands that train with arguments of Megatron-LM."""
     for command in source.script.commands:
         if mentions_only(command):
             continue
@@ -79,7 +79,7 @@ def _is_program(word: Word) -> bool:
 
 
 def read(source: Source) -> Reading:
-    """The plan that the arguments of the training program state.
+    """Return the plan that the arguments of the training program state.
 
     Of several commands, as branches of a script make them, what they share counts.
     """
@@ -139,7 +139,7 @@ def _is_flag(word: Word) -> bool:
 
 
 def _surplus(found: Sequence[Option], catalogue: FrameworkKeys) -> Iterator[Word]:
-    """The words after a flag that it does not take as its values."""
+    """Return the words after a flag that it does not take as its values."""
     for flag, values, _ in found:
         row = catalogue.lookup((flag,))
         kind = row.type if row is not None else "any"
@@ -151,12 +151,12 @@ def _surplus(found: Sequence[Option], catalogue: FrameworkKeys) -> Iterator[Word
 
 
 def _is_list(word: Word) -> bool:
-    """Whether a word is all of an array, which no flag takes as its one value."""
+    """Tell whether a word is all of an array, which no flag takes as its one value."""
     return word.text.endswith(("[@]}", "[*]}"))
 
 
 def _may_hold_options(word: Word) -> bool:
-    """Whether a word is a variable of the environment: `$EXTRA_ARGS`.
+    """Tell whether a word is a variable of the environment: `$EXTRA_ARGS`.
 
     `"$@"` and `$1` are what the script is called with: it is read as called without.
     """
@@ -166,7 +166,7 @@ def _may_hold_options(word: Word) -> bool:
 
 
 def _facts(file: str, arguments: Arguments) -> list[Fact]:
-    """What one command states, and what the flags that it leaves out mean."""
+    """Return what one command states, and what the flags that it leaves out mean."""
     sheet = FactSheet(file)
     given = _given(file, arguments)
     state_arguments(sheet, given, hidden=arguments.hidden)
@@ -178,7 +178,7 @@ def _facts(file: str, arguments: Arguments) -> list[Fact]:
 
 
 def _given(file: str, arguments: Arguments) -> dict[str, Flag]:
-    """The flags of one command by name."""
+    """Return the flags of one command by name."""
     found = last_options(arguments.found)
     return {name: flag_of_option(file, option) for name, option in found.items()}
 
@@ -186,7 +186,7 @@ def _given(file: str, arguments: Arguments) -> dict[str, Flag]:
 def _keyed(
     file: str, found: Sequence[Arguments], catalogue: FrameworkKeys
 ) -> KeyedFile:
-    """The flags of the commands, each place once."""
+    """Return the flags of the commands, each place once."""
     keys: dict[Place, StatedKey] = {}
     refused: dict[LoadedAs, None] = {}
     for arguments in found:

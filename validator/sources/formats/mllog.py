@@ -58,7 +58,7 @@ def _detect(text: str) -> float:
 
 
 def put(capture: Capture, text: str) -> None:
-    """The entries of a log."""
+    """Put down the entries of a log."""
     log = RunLogText(FORMAT, capture.name)
     entries = [*_entries(text, log)]
     batch = _batch(entries)
@@ -77,7 +77,7 @@ def put(capture: Capture, text: str) -> None:
 
 
 def _entries(text: str, log: RunLogText) -> Iterator[_Entry]:
-    """The entries; what the shell repeats before it runs a command is none."""
+    """Return the entries; what the shell repeats before it runs a command is none."""
     for line in lines_of(text):
         if _MARK not in line.whole or line.text.startswith("+"):
             continue
@@ -122,7 +122,7 @@ def _entry(number: int, text: str, label: str) -> _Entry | None:
 
 
 def _batch(entries: list[_Entry]) -> int | None:
-    """The global batch, where the log tells one and the same."""
+    """Return the global batch, where the log tells one and the same."""
     told = {keys.whole(one.value) for one in entries if one.key == _BATCH}
     return told.pop() if len(told) == 1 else None
 

@@ -35,7 +35,7 @@ _FEWEST = 2
 
 
 def detect(document: Document) -> float:
-    """By a command, and the machines or repositories that MosaicML gives it."""
+    """Recognise it by a command, and the machines or repositories for it."""
     data = section(document.data)
     companions = len(_COMPANIONS.intersection(data))
     if not isinstance(data.get("command"), str) or companions < _FEWEST:
@@ -48,7 +48,7 @@ def detect(document: Document) -> float:
 
 
 def read(document: Document) -> Reading:
-    """What the run asks of the platform, and the command that it runs."""
+    """Return what the run asks of the platform, and the command that it runs."""
     return add_run(document, Reading(FactSheet.of(document)))
 
 
@@ -72,7 +72,7 @@ _FIELDS: Fields = {
 
 
 def add_run(document: Document, reading: Reading) -> Reading:
-    """A reading with the run file's own facts, variables, releases and command."""
+    """Return a reading with the run file's facts, variables, releases and command."""
     sheet = FactSheet.of(document)
     data = section(document.data)
     apply(sheet, data, _FIELDS)

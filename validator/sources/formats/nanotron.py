@@ -99,7 +99,7 @@ _TOKENS = frozenset(
 
 
 def _number(value: object) -> object:
-    """A number; dacite refuses a text."""
+    """Return a number; dacite refuses a text."""
     if isinstance(value, str):
         return placeholder(value) or Unusable(f"the text {value!r:.60}: refused")
     return number(value)
@@ -218,7 +218,7 @@ _DEFAULTS = defaults_of(
 
 
 def detect(document: Document) -> float:
-    """By the degrees of `parallelism` beside the numbers of `tokens`."""
+    """Recognise it by the degrees of `parallelism` beside the numbers of `tokens`."""
     data = section(document.data)
     degrees = len(_DEGREE_KEYS.intersection(section(data, "parallelism")))
     tokens = len(_TOKENS.intersection(section(data, "tokens")))
@@ -228,7 +228,7 @@ def detect(document: Document) -> float:
 
 
 def read(document: Document) -> Reading:
-    """What the file states, and what nanotron does where it states nothing."""
+    """Return what the file states, and what nanotron does where it states nothing."""
     sheet = FactSheet.of(document)
     data = section(document.data)
     apply(sheet, data, _FIELDS)

@@ -47,7 +47,7 @@ def _detect(text: str) -> float:
 
 
 def put(capture: Capture, text: str) -> None:
-    """The tables of a log, and the processes that died before theirs."""
+    """Put down the tables of a log, and the processes that died before theirs."""
     capture.command = TOOL
     log = Log(text)
     for table in log.tables:
@@ -133,7 +133,7 @@ def _put_sweep(
 
 
 def _is_compared(columns: Columns, rows: Sequence[Row], half: int) -> bool | None:
-    """Whether the results of all messages that are not empty were compared."""
+    """Tell whether the results of all messages that are not empty were compared."""
     names = columns.halves[half]
     name = next((name for name in _TRUTHS if name in names), None)
     if name is None:

@@ -75,7 +75,7 @@ def _read(document: Document) -> Reading:
 
 
 def _results(data: Json) -> list[tuple[int, Json]]:
-    """The results that are such, with their numbers."""
+    """Return the results that are such, with their numbers."""
     found = data.get("results")
     rows = found if isinstance(found, list) else []
     return [
@@ -179,7 +179,7 @@ def _shared(document: Document, data: Json) -> Leaves:
 
 
 def _ranks(document: Document, data: Json) -> tuple[KeyPath, list[Rank]]:
-    """The ranks; of each process the file names the first, whatever it has."""
+    """Return the ranks; of each process the file names the first, whatever it has."""
     config = _object(data, "config")
     path: KeyPath = ("config", "devices") if "devices" in config else ("devices",)
     listed = config.get("devices") or data.get("devices")

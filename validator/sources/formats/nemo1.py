@@ -49,7 +49,7 @@ _STAGES = (
 
 
 def detect(document: Document) -> float:
-    """By the sections `trainer` and `exp_manager`, and Megatron's words in `model`."""
+    """Recognise it by `trainer`, `exp_manager`, and Megatron's words in `model`."""
     data = section(document.data)
     if _is_launcher(data):
         return 0.9
@@ -58,7 +58,7 @@ def detect(document: Document) -> float:
 
 
 def _is_launcher(data: Settings) -> bool:
-    """Whether this is the file of the Launcher that chooses the recipes."""
+    """Tell whether this is the file of the Launcher that chooses the recipes."""
     return "launcher_scripts_path" in data and "stages" in data
 
 
@@ -80,7 +80,7 @@ def _likeness(data: Settings) -> float:
 
 
 def read(document: Document) -> Reading:
-    """What the file states, and what NeMo does where it states nothing."""
+    """Return what the file states, and what NeMo does where it states nothing."""
     reading = read_recipe(_recipe_in(document))
     if not _is_launcher(section(document.data)):
         return reading
@@ -92,7 +92,7 @@ def read(document: Document) -> Reading:
 
 
 def _recipe_in(document: Document) -> Document:
-    """The recipe of the stage that runs, or the document itself."""
+    """Return the recipe of the stage that runs, or the document itself."""
     data = section(document.data)
     if "trainer" in data or "model" in data:
         return document
@@ -104,7 +104,7 @@ def _recipe_in(document: Document) -> Document:
 
 
 def read_recipe(document: Document) -> Reading:
-    """What one recipe states: of NeMo, or of HyperPod for another library."""
+    """Return what one recipe states: of NeMo, or of HyperPod for another library."""
     data = section(document.data)
     if is_recipe(data):
         from speccheck.validator.sources.formats._hyperpod import (  # noqa: PLC0415
@@ -139,7 +139,7 @@ def _keyed(document: Document, data: Settings) -> KeyedFile:
 
 
 def _first(data: Mapping[str, object]) -> KeyPath:
-    """A section to point at."""
+    """Return a section to point at."""
     return next(((key,) for key in ("exp_manager", "trainer") if key in data), ())
 
 

@@ -115,7 +115,7 @@ _VARIABLE = lazy_pattern(r"\$\{(?:oc\.env:)?[\w.]+,([^}]*)\}$")
 
 
 def _count(value: object) -> object:
-    """A whole number; `none` is null in this loader, which states nothing."""
+    """Return a whole number; `none` is null in this loader, which states nothing."""
     if isinstance(value, str) and value.lower() == "none":
         return Unusable("none: not set")
     return integer_text(value)
@@ -189,7 +189,7 @@ _UNSET = fixed_defaults(
 
 
 def detect(document: Document) -> float:
-    """By `step_scheduler` with its keys, `model`, and two of the other sections."""
+    """Recognise it by `step_scheduler`, `model`, and two of the other sections."""
     data = section(document.data)
     scheduler = section(data, "step_scheduler")
     if _SCHEDULER_SIGNS.isdisjoint(scheduler) or "model" not in data:
@@ -201,7 +201,7 @@ def detect(document: Document) -> float:
 
 
 def read(document: Document) -> Reading:
-    """What the file states, and what the recipes do where it states nothing."""
+    """Return what the file states, and what the recipes do where it states nothing."""
     sheet = FactSheet.of(document)
     data = section(document.data)
     apply(sheet, data, _FIELDS)
@@ -415,7 +415,7 @@ def _eight_bits(config: Config) -> None:
 
 
 def _target(config: Config, name: str) -> str:
-    """The callable that a section names; empty without one."""
+    """Return the callable that a section names; empty without one."""
     target = config.get(f"{name}._target_")
     is_known = isinstance(target, str) and placeholder(target) is None
     return str(target) if is_known else ""

@@ -174,7 +174,7 @@ _FIXED = fixed_defaults(
 
 
 def detect(document: Document) -> float:
-    """By `policy` with its own keys beside `cluster` or an algorithm.
+    """Recognise it by `policy` with its own keys beside `cluster` or an algorithm.
 
     A child may state no more than `defaults`, the path of a YAML file, and a section;
     Hydra's `defaults` name groups, without a suffix.
@@ -193,12 +193,12 @@ def detect(document: Document) -> float:
 
 
 def parents(document: Document) -> tuple[Parent, ...]:
-    """The files of `defaults`, the last of which wins over those before it."""
+    """Return the files of `defaults`, the last of which wins over those before it."""
     return tuple(Parent(path, at) for path, at in _parent_paths(section(document.data)))
 
 
 def _parent_paths(data: Mapping[str, object]) -> list[tuple[str, KeyPath]]:
-    """The paths of `defaults`; none where one of them is no YAML file."""
+    """Return the paths of `defaults`; none where one of them is no YAML file."""
     stated = data.get("defaults")
     single: list[tuple[object, KeyPath]] = [(stated, ("defaults",))]
     several: list[tuple[object, KeyPath]] = [
@@ -214,7 +214,7 @@ def _parent_paths(data: Mapping[str, object]) -> list[tuple[str, KeyPath]]:
 
 
 def read(document: Document) -> Reading:
-    """What the file states with those that it inherits."""
+    """Return what the file states with those that it inherits."""
     sheet = FactSheet.of(document)
     data = _overridden(document)
     apply(sheet, data, _FIELDS)
@@ -241,13 +241,13 @@ def _overridden(document: Document) -> Mapping[str, object]:
 
 
 def _algorithm_of(data: _Settings) -> str | None:
-    """The algorithm that has a section."""
+    """Return the algorithm that has a section."""
     found = (name for name in _ALGORITHMS if isinstance(data.get(name), dict))
     return next(found, None)
 
 
 def _count(config: Config, name: str) -> int | None:
-    """A whole number above zero."""
+    """Return a whole number above zero."""
     count = config.whole(name)
     return count if count is not None and count > 0 else None
 
@@ -270,7 +270,7 @@ def _state_cluster(config: Config) -> None:
 
 
 def _is_colocated(config: Config) -> bool | None:
-    """Whether all GPUs train; None where a run that generates does not say so."""
+    """Tell whether all GPUs train; None where a run that generates does not say so."""
     algorithm = _algorithm_of(config.data)
     if algorithm is not None:
         generates = algorithm in _GENERATING
@@ -374,7 +374,7 @@ def _checkpoints(saving: Config) -> None:
 
 
 def _backend_of(policy: Config) -> str | None:
-    """The block of the backend that trains; None where not exactly one is on."""
+    """Return the block of the backend that trains; None where not exactly one is on."""
     on = [name for name in _BACKENDS if policy.switch(f"{name}.enabled") is True]
     return on[0] if len(on) == 1 else None
 
@@ -403,7 +403,7 @@ def _state_policy(policy: Config, *, is_child: bool) -> None:
 
 
 def _variables_of(policy: Config) -> tuple[Variable, ...]:
-    """What the workers that train get in their environment."""
+    """Return what the workers that train get in their environment."""
     backend = _backend_of(policy)
     if backend is None:
         return ()

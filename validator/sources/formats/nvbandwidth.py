@@ -61,7 +61,7 @@ class _Output:
         self.cells: list[Cell] = []
 
     def read(self, line: Line) -> None:
-        """Another line."""
+        """Read a line."""
         text = line.text.strip()
         if found := _VERSION.match(text):
             self.end()
@@ -83,7 +83,7 @@ class _Output:
             self.read_row(line, text)
 
     def read_row(self, line: Line, text: str) -> None:
-        """A line within a matrix: its columns first, then each row."""
+        """Read a line within a matrix: its columns first, then each row."""
         words = text.split()
         if line.is_cut:
             words = words[:-1]  # it may have lost digits
@@ -122,7 +122,7 @@ class _Output:
 
 
 def put(capture: Capture, text: str) -> None:
-    """The tests of all processes whose output a log holds."""
+    """Put down the tests of all processes whose output a log holds."""
     capture.command = _TOOL
     outputs: dict[str, _Output] = {}
     for line in lines_of(text):
@@ -189,7 +189,7 @@ def _put_case(
 
 
 def _error_of_all(document: Document) -> str:
-    """What the whole run says went wrong."""
+    """Return what the whole run says went wrong."""
     found = _told(document).get("error")
     return found if isinstance(found, str) else ""
 
@@ -239,7 +239,7 @@ def _copying_of(name: str, text: str) -> Copying | None:
 
 
 def _gpu_name(texts: Iterable[str]) -> Found:
-    """The name of all GPUs, without their addresses."""
+    """Return the name of all GPUs, without their addresses."""
     names = sorted({text.partition(" (")[0].strip() for text in texts} - {""})
     if len(names) == 1:
         return names[0]

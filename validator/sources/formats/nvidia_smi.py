@@ -101,7 +101,7 @@ def _detect(source: Source) -> float:
 
 
 def _read(source: Source) -> Reading:
-    """The GPUs and the driver; raises ReadError for XML that is cut off."""
+    """Return the GPUs and the driver; raises ReadError for XML that is cut off."""
     root = load_xml(source.name, source.text)
     if root.tag != _ROOT:
         problem = f"its first element is <{root.tag}>, not <{_ROOT}>"
@@ -445,7 +445,7 @@ _SUMS = {**_sums("volatile"), **_sums("aggregate")}
 
 
 def _health_mask(health: Element) -> Found:
-    """The words of the fabric's health as the mask of NVML.
+    """Return the words of the fabric's health as the mask of NVML.
 
     A fault that has no word here makes the mask unknown, not healthy.
     """

@@ -156,7 +156,7 @@ _FIXED = fixed_defaults(
 
 
 def detect(document: Document) -> float:
-    """By two of OLMo's settings at the top and two of its model's.
+    """Recognise the format by two of OLMo's settings at the top and two of its model's.
 
     Keys such as `max_duration` and `global_train_batch_size` are those of llm-foundry
     too, whose own ones exclude OLMo.
@@ -172,7 +172,7 @@ def detect(document: Document) -> float:
 
 
 def read(document: Document) -> Reading:
-    """What the file states, and what OLMo does where it states nothing."""
+    """Return what the file states, and what OLMo does where it states nothing."""
     sheet = FactSheet.of(document)
     data = section(document.data)
     apply(sheet, data, _FIELDS)

@@ -64,7 +64,7 @@ class _Test:
         self.failed = 0
 
     def read(self, line: Line, text: str) -> None:
-        """A line below its title."""
+        """Read a line below its title."""
         if text.startswith("# Size"):
             self.columns = re.split(r"\s{2,}", text[2:])
         elif self.columns and text[:1].isdecimal():
@@ -103,7 +103,7 @@ class _Test:
 
 
 def put(capture: Capture, text: str) -> None:
-    """The tests of all processes whose output a log holds."""
+    """Put down the tests of all processes whose output a log holds."""
     capture.command = TOOL
     tests: dict[str, _Test] = {}
     for line in lines_of(text):
@@ -123,7 +123,7 @@ def put(capture: Capture, text: str) -> None:
 def _started(
     line: Line, library: str, name: str | None, kind: str, version: str | None
 ) -> _Test:
-    """A test by its title: `# OSU MPI-CUDA Allreduce Latency Test v7.0`."""
+    """Return a test by its title: `# OSU MPI-CUDA Allreduce Latency Test v7.0`."""
     name = (name or kind).lower().removeprefix("non-blocking ")
     collective = _COLLECTIVES.get(name, "")
     if not collective:

@@ -82,7 +82,7 @@ class _Group:
         self.is_complete = False
 
     def read(self, line: Line, text: str) -> None:
-        """A line within it."""
+        """Read a line within it."""
         if text.startswith(_LINE):
             self.is_complete = bool(self.rows)
         elif "#bytes" in text:
@@ -104,7 +104,7 @@ class _Group:
             self.is_complete = False
 
     def runs(self) -> Iterator[list[_Row]]:
-        """The rows of each process, in the order in which their sizes grow."""
+        """Return the rows of each process, in the order in which their sizes grow."""
         found: dict[int, list[_Row]] = {}
         seen: dict[float | None, int] = {}
         passage, before = 0, 0.0
@@ -126,7 +126,7 @@ _MOST_DIGITS = 19
 
 
 def put(capture: Capture, text: str) -> None:
-    """The transfers of all tests that a log holds."""
+    """Put down the transfers of all tests that a log holds."""
     capture.command = TOOL
     groups: dict[str, _Group] = {}
     ready: dict[str, bool] = {}
@@ -197,7 +197,7 @@ def _leaves(group: _Group) -> Mapping[str, Found]:
 
 
 def _memory(group: _Group) -> Found:
-    """Where the buffers lie: a test on a GPU says so before its title."""
+    """Return where the buffers lie: a test on a GPU says so before its title."""
     named = (group.settings.get(f"Use {one} memory") for one in ("CUDA", "ROCm"))
     if group.is_on_gpu or "ON" in named:
         return "gpu"
@@ -217,7 +217,7 @@ _POINTS = (
 
 
 def _lists(group: _Group, rows: list[_Row]) -> Mapping[str, Found]:
-    """The points; rates and times that are not positive are none."""
+    """Return the points; rates and times that are not positive are none."""
     if not rows:
         return {"size_bytes": absent("no row was measured", TOOL)}
     told: dict[str, Found] = {}

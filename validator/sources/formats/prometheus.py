@@ -148,7 +148,7 @@ def _labels(told: str) -> Labels | None:
 
 
 def _of(labels: Mapping[str, object]) -> Labels:
-    """The labels that every log has, and whatever else tells series apart."""
+    """Return the labels that every log has, and whatever else tells series apart."""
     others = [
         str(value)
         for key, value in labels.items()

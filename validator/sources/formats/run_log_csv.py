@@ -43,7 +43,7 @@ _KNOWN, _UNKNOWN = 0.9, 0.6
 
 
 def _head(text: str) -> tuple[str, list[str]] | None:
-    """The separator and the names of a table; None where it is none."""
+    """Return the separator and the names of a table; None where it is none."""
     first, _, rest = text.lstrip("\n").partition("\n")
     second = rest.partition("\n")[0]
     for separator in _SEPARATORS:
@@ -170,7 +170,7 @@ def _step(told: object) -> int | None:
 
 
 def _typed(record: dict[str, str]) -> dict[str, object]:
-    """The fields of an event, numbers as numbers."""
+    """Return the fields of an event, numbers as numbers."""
     return {
         key: number if (number := _value(told)[0]) is not None else told
         for key, told in record.items()
@@ -178,7 +178,7 @@ def _typed(record: dict[str, str]) -> dict[str, object]:
 
 
 def _value(field: str) -> tuple[float | None, str]:
-    """The number of a field, and the unit behind it."""
+    """Return the number of a field, and the unit behind it."""
     if len(field) > _LONGEST_FIELD:
         return None, ""
     if _NUMBER.fullmatch(field):

@@ -55,7 +55,7 @@ _decode = json.JSONDecoder(object_pairs_hook=_object).decode
 
 
 def _record(line: str) -> Json | None:
-    """The object of a line; None for a line that is none."""
+    """Return the object of a line; None for a line that is none."""
     try:
         found = _decode(line)
     except (ValueError, RecursionError):
@@ -100,7 +100,7 @@ def _bare(name: str) -> str:
 
 
 def _is_placed(record: Json) -> bool:
-    """Whether it says when, or at which step."""
+    """Tell whether it says when, or at which step."""
     has_time = moment_of(keys.first(record, keys.TIMES)).seconds is not None
     return has_time or keys.whole(keys.first(record, keys.STEPS)) is not None
 
@@ -164,7 +164,7 @@ def _put_record(log: RunLogText, record: Json, line: int) -> None:
 def _numbers(
     record: Json, before: str = "", depth: int = 0
 ) -> Iterator[tuple[str, float]]:
-    """The names and numbers that are metrics."""
+    """Return the names and numbers that are metrics."""
     for key, found in record.items():
         if not depth and (key in keys.KEYS or key in keys.IGNORED):
             continue

@@ -90,7 +90,7 @@ _ALLOCATED = frozenset(
 
 
 def detect(source: Source) -> float:
-    """By a request for GPUs, or a launch; other jobs of Slurm are no training."""
+    """Recognise it by a request for GPUs, or a launch; other jobs do not train."""
     if not source.script.directives and not any(
         name in source.text for name in _STARTERS
     ):
@@ -126,7 +126,7 @@ class Request(Record):
     has_components: bool
 
     def find(self, name: str) -> Asked | None:
-        """What the training step gets: its own option before that of the job."""
+        """Return what the training step gets: its own option before that of the job."""
         return self.step.get(name) or self.job.get(name)
 
 
@@ -139,7 +139,7 @@ def _asks_for_gpus(request: Request) -> bool:
 
 
 def read(source: Source) -> Reading:
-    """The allocation: nodes, GPUs, tasks, wall time, requeue."""
+    """Return the allocation: nodes, GPUs, tasks, wall time, requeue."""
     sheet = FactSheet(source.name)
     request = _request_of(source)
     if request.has_components:
@@ -240,7 +240,7 @@ Counts = list[tuple[str, int | None]]
 
 
 def gres_counts(text: str) -> Counts:
-    """The GPUs in `gpu:8`, `gpu:h100:8`, `gpu:8(S:0-1)`, `nvme:1,gpu:a100:4`."""
+    """Return the GPUs in `gpu:8`, `gpu:h100:8`, `gpu:8(S:0-1)`, `nvme:1,gpu:a100:4`."""
     found: Counts = []
     for part in text.split(","):
         name, *rest = part.strip().partition("(")[0].removeprefix("gres/").split(":")
@@ -253,7 +253,7 @@ def gres_counts(text: str) -> Counts:
 
 
 def gpu_counts(text: str) -> Counts:
-    """The GPUs in `8`, `h100:8`, `a100:4,h100:4`."""
+    """Return the GPUs in `8`, `h100:8`, `a100:4,h100:4`."""
     found: Counts = []
     for part in text.split(","):
         kind, _, number = part.strip().rpartition(":")
@@ -330,7 +330,7 @@ def _state_placement(sheet: FactSheet, request: Request) -> None:
 
 
 def _tells_tasks(command: Command) -> bool:
-    """Whether MPI starts the tasks of a command, as many as it is told itself."""
+    """Tell whether MPI starts the tasks of a command, as many as it is told itself."""
     found = mpi_run_of(command)
     return found is not None and found.tells_count
 
@@ -354,7 +354,7 @@ def _state_time(sheet: FactSheet, request: Request) -> None:
 
 
 def wall_time_seconds(text: str) -> float | None:
-    """The seconds of `minutes`, `m:s`, `h:m:s`, `d-h`, `d-h:m` or `d-h:m:s`.
+    """Return the seconds of `minutes`, `m:s`, `h:m:s`, `d-h`, `d-h:m` or `d-h:m:s`.
 
     None for no limit, which 0 and UNLIMITED ask for, and for what is no time.
     """
@@ -390,7 +390,7 @@ def _request_of(source: Source) -> Request:
 
 
 def _allocation(source: Source) -> dict[str, Asked]:
-    """What `salloc` or `sbatch` is told on the command line.
+    """Return what `salloc` or `sbatch` is told on the command line.
 
     Options on which several of them differ are those of different jobs.
     """
@@ -404,14 +404,14 @@ def _allocation(source: Source) -> dict[str, Asked]:
 
 
 def _is_started(command: Command, name: str) -> bool:
-    """Whether a command is this program: its first word, or behind a wrapper."""
+    """Tell whether a command is this program: its first word, or behind a wrapper."""
     return not mentions_only(command) and any(
         base_name(word) == name for word in command.words[:_WRAPPERS]
     )
 
 
 def _shared(found: list[dict[str, Asked]]) -> dict[str, Asked]:
-    """The options on which all agree."""
+    """Return the options on which all agree."""
     if not found:
         return {}
     first, *others = found
@@ -423,7 +423,7 @@ def _shared(found: list[dict[str, Asked]]) -> dict[str, Asked]:
 
 
 def _training_step(source: Source, allowed: frozenset[str]) -> dict[str, Asked]:
-    """The options of the srun that trains; none where several differ in them."""
+    """Return the options of the srun that trains; none where several differ in them."""
     steps = list(_steps(source, allowed))
     trains = [one for one, command in steps if _is_training(command)]
     if not trains and len(steps) == 1:
@@ -446,7 +446,7 @@ def _steps(
 def _asked(
     source: Source, words: Sequence[Word], allowed: frozenset[str]
 ) -> dict[str, Asked]:
-    """The options among words, by long name, with the value that is known."""
+    """Return the options among words, by long name, with the value that is known."""
     found: dict[str, Asked] = {}
     for flag, values, word in options(words):
         name = _SHORT.get(flag[:2], flag) if flag[1:2] != "-" else flag
@@ -461,7 +461,7 @@ def _asked(
 
 
 def _srun_of(command: Command) -> Command | None:
-    """The command whose srun starts it: itself, or one that holds it."""
+    """Return the command whose srun starts it: itself, or one that holds it."""
     one: Command | None = command
     while one is not None:
         if any(base_name(word) == "srun" for word in one.words):
@@ -471,7 +471,7 @@ def _srun_of(command: Command) -> Command | None:
 
 
 def _own_words(command: Command, starter: str) -> tuple[Word, ...]:
-    """The words of srun, salloc or sbatch, up to the program that it starts."""
+    """Return the words of srun, salloc or sbatch, up to the program that it starts."""
     names = [base_name(word) for word in command.words]
     start = names.index(starter) + 1
     for position in range(start, len(names)):
@@ -499,7 +499,7 @@ def _is_training(command: Command) -> bool:
 
 
 def tasks_per_node(source: Source) -> int | None:
-    """Tasks on each node; Slurm starts one unless it is told otherwise."""
+    """Return the tasks on each node; Slurm starts one unless set otherwise."""
     request = _request_of(source)
     asked = request.find("--ntasks-per-node")
     if asked is not None:
@@ -513,7 +513,7 @@ def tasks_per_node(source: Source) -> int | None:
 
 
 def _count_of(text: str) -> int | None:
-    """A whole number above zero, or None."""
+    """Return a whole number above zero, or None."""
     digits = text.strip()
     return int(digits) if digits.isdecimal() and int(digits) > 0 else None
 

@@ -26,13 +26,13 @@ _LAYERS = ("system_file", "user_file", "environment")
 
 
 def is_snapshot(data: object) -> bool:
-    """Whether a document says that it is one, of any version."""
+    """Tell whether a document says that it is one, of any version."""
     told = data.get("schema") if isinstance(data, dict) else None
     return isinstance(told, str) and told.startswith(f"{_FAMILY}/")
 
 
 def is_measurement(data: object) -> bool:
-    """Whether a snapshot holds measurements and nothing else of a machine."""
+    """Tell whether a snapshot holds measurements and nothing else of a machine."""
     kinds = KINDS.keys() & data.keys() if isinstance(data, dict) else set()
     return is_snapshot(data) and bool(kinds) and kinds <= MEASURED.keys()
 
@@ -43,12 +43,12 @@ def _detect(document: Document) -> float:
 
 
 def _read(document: Document) -> Reading:
-    """The parts of the node, and what they say of a job that runs on it."""
+    """Return the parts of the node, and what they say of a job that runs on it."""
     return node_reading(node_of(document.data, document.name), FactSheet.of(document))
 
 
 def node_reading(node: Node, sheet: FactSheet) -> Reading:
-    """A node, and what it says of a job that runs on it."""
+    """Return a node, and what it says of a job that runs on it."""
     _gpu_facts(sheet, node.several(Gpus))
     _host_facts(sheet, node)
     _first_of_each(sheet)
@@ -61,7 +61,7 @@ def node_of(
     reads: set[KeyPath] | None = None,
     frames: dict[KeyPath, Frame] | None = None,
 ) -> Node:
-    """The node of a snapshot's content; raises ReadError for one that is none.
+    """Return the node of a snapshot's content; raises ReadError for one that is none.
 
     reads, frames: as of `SnapshotFile`.
     """

@@ -69,7 +69,7 @@ _Run = tuple[str, str, str, str]  # benchmark, operation, indexes of the hosts, 
 
 
 def _lines(text: str) -> Iterator[tuple[int, Json]]:
-    """The objects of a text of one a line; a line that is cut off is none."""
+    """Return the objects of a text of one a line; a line that is cut off is none."""
     for number, line in enumerate(text.splitlines(), 1):
         if line.lstrip().startswith("{"):
             try:
@@ -81,7 +81,7 @@ def _lines(text: str) -> Iterator[tuple[int, Json]]:
 
 
 def _is_summary(data: Json) -> bool:
-    """Whether an object holds metrics of benchmarks that are read here."""
+    """Tell whether an object holds metrics of benchmarks that are read here."""
     return any(
         isinstance(key, str) and "/" in key and key.startswith(_KEYS) for key in data
     )

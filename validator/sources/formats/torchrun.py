@@ -51,14 +51,14 @@ _FILE = "recovery.launch_configuration"
 
 
 def _processes(value: object) -> object:
-    """A number; `gpu` and `auto` mean all GPUs that the node has."""
+    """Return a number; `gpu` and `auto` mean all GPUs that the node has."""
     if value in {"gpu", "auto", "cpu"}:
         return Unusable(f"{value}: as many as the node has")
     return _count(value)
 
 
 def _count(value: object) -> object:
-    """A number of nodes or processes; -1 stands for all that there are."""
+    """Return a number of nodes or processes; -1 stands for all that there are."""
     count = integer_text(value)
     if isinstance(count, int) and count < 1:
         return Unusable(f"{count}: as many as there are")
@@ -125,14 +125,14 @@ _DEFAULTS: Mapping[str, tuple[tuple[str, int | str, str], ...]] = {
 
 
 def detect(source: Source) -> float:
-    """Sure when a launch command stands in the script."""
+    """Recognise it by a launch command."""
     if source.name.endswith((".conf", ".env")):
         return 0.0
     return 0.7 if launches(source) else 0.0
 
 
 def read(source: Source) -> Reading:
-    """Nodes, processes on each node, restarts and rendezvous of the launch commands.
+    """Return nodes, processes on each, restarts and rendezvous of launch commands.
 
     A script may launch several programs; what they do not share is not a fact.
     """
@@ -308,7 +308,7 @@ def _state_gpus(sheet: FactSheet, source: Source, launch: Launch) -> None:
 
 
 def _tasks_on_node(source: Source, launch: Launch) -> int | None:
-    """How often MPI or Slurm starts the launcher on a node."""
+    """Return how often MPI or Slurm starts the launcher on a node."""
     found = mpi_run_of(launch.command)
     if found is not None and found.ranks_per_node is not None:
         return found.ranks_per_node.number

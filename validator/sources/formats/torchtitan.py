@@ -146,7 +146,7 @@ _FUSED = one_of({"fused": True, "foreach": True, "for-loop": False})
 
 
 def _fused_or_foreach(value: object) -> object:
-    """The switch of 2024, without which foreach was taken."""
+    """Return the switch of 2024, without which foreach was taken."""
     told = boolean(value)
     return told if isinstance(told, Unusable) else True
 
@@ -259,7 +259,7 @@ _FIRST_NUMBERED = FrameworkVersion(None, (0, 1, 0), or_newer=True)
 
 
 def detect(document: Document) -> float:
-    """By [training] with torchtitan's keys and two signs in the sections beside it."""
+    """Recognise it by [training] with own keys, and two signs in other sections."""
     data = section(document.data)
     training = section(data, "training")
     if _TRAINING_KEYS.isdisjoint(training):
@@ -271,7 +271,7 @@ def detect(document: Document) -> float:
 
 
 def read(document: Document) -> Reading:
-    """What the file states, and what torchtitan does where it states nothing."""
+    """Return what the file states, and what torchtitan does where it states nothing."""
     data = section(document.data)
     if _is_dump(data):
         return _read_dump(document, data)
@@ -499,12 +499,12 @@ class DumpSheet(FactSheet):
 
 
 def _is_dump(data: _Settings) -> bool:
-    """Whether these are the settings of a run of 2026, not a TOML of before."""
+    """Tell whether these are the settings of a run of 2026, not a TOML of before."""
     return "dump_folder" in data and isinstance(data.get("training"), dict)
 
 
 def _opened(document: Document, data: _Settings) -> tuple[DumpSheet, _Settings]:
-    """A sheet for a dump, and its settings in the sections of the TOML."""
+    """Return a sheet for a dump, and its settings in the sections of the TOML."""
     saves = next((name for name in _CHECKPOINT if name in data), _CHECKPOINT[0])
     profiles = "profiler" if "profiler" in data else "profiling"
     loads = section(data, "dataloader")

@@ -53,7 +53,7 @@ class Training(Record):
 
 
 def detect(source: Source) -> float:
-    """By the flag that names the TOML file: later releases have none."""
+    """Recognise it by the flag that names the TOML file: later releases have none."""
     if "--job.config" not in source.text:
         return 0.0
     return 0.9 if next(_trainings(source), None) is not None else 0.0
@@ -86,7 +86,7 @@ def _path(flag: str, table: FrameworkKeys) -> KeyPath | None:
 
 
 def read(source: Source) -> Reading:
-    """What the settings of the training commands state; several share what is alike."""
+    """Return what the settings of the training commands state and share."""
     readings = [_read(source, one) for one in _trainings(source)]
     if len(readings) == 1:
         return readings[0]
@@ -99,7 +99,7 @@ def read(source: Source) -> Reading:
 
 
 def _read(source: Source, training: Training) -> Reading:
-    """The flags over the file; alone they do not say what follows from both."""
+    """Return the flags over the file; alone they do not say what follows from both."""
     flags, config = training.flags, training.config
     document = FlagDocument(source, training.program, flags)
     target = str(config.value)
@@ -128,7 +128,7 @@ def _open_table() -> FrameworkKeys:
 
 
 def _alone(reading: Reading) -> Reading:
-    """The reading without what depends on settings of a file that is not there.
+    """Return the reading without what depends on settings of a file that is not there.
 
     A rank's batch is cut into micro-batches where the file asks for a pipeline.
     """

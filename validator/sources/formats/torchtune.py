@@ -151,7 +151,7 @@ _PACKAGE = "torchtune."
 
 
 def _last(value: object) -> object:
-    """The last part of a dotted name, in lower case."""
+    """Return the last part of a dotted name, in lower case."""
     word = text(value)
     return word.rpartition(".")[2].lower() if isinstance(word, str) else word
 
@@ -165,7 +165,7 @@ def _schedule(value: object) -> object:
 
 
 def _compiled(value: object) -> object:
-    """A switch, or a map that says what is compiled."""
+    """Return a switch, or a map that says what is compiled."""
     if isinstance(value, dict):
         return value.get("model", True) is not False
     return boolean(value)
@@ -233,7 +233,7 @@ _ALWAYS = fixed_defaults("torchtune runs on PyTorch", {"run.uses_torch": True})
 
 
 def detect(document: Document) -> float:
-    """By a section that names a component; surely by one of torchtune itself."""
+    """Recognise it by a section with a component; surely by one of torchtune."""
     data = section(document.data)
     named = [section(value).get(_COMPONENT) for value in data.values()]
     found = [name for name in named if isinstance(name, str) and name]
@@ -243,7 +243,7 @@ def detect(document: Document) -> float:
 
 
 def read(document: Document) -> Reading:
-    """What a recipe states; one that does not train only tells its model."""
+    """Return what a recipe states; one that does not train only tells its model."""
     sheet = FactSheet.of(document)
     data = section(document.data)
     at: KeyPath = ()
@@ -281,7 +281,7 @@ def _state_builder(config: Config, builder: str) -> None:
 
 
 def _component(config: Config, name: str) -> str:
-    """The last part of the name of a component; empty where there is none."""
+    """Return the last part of the name of a component; empty where there is none."""
     found = config.get(f"{name}.{_COMPONENT}")
     return found.rpartition(".")[2] if isinstance(found, str) else ""
 

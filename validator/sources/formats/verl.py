@@ -83,7 +83,7 @@ _SFT_SECTIONS = frozenset({"data", "model", "optim", "trainer"})
 
 
 def _count(value: object) -> object:
-    """A number of nodes or GPUs; 0 and below stand for none."""
+    """Return a number of nodes or GPUs; 0 and below stand for none."""
     found = integer_text(value)
     if isinstance(found, int) and found < 1:
         return Unusable(f"{found} asks for nothing")
@@ -136,7 +136,7 @@ _SFT_TRAINER = fixed_defaults(
 
 
 def detect(document: Document) -> float:
-    """By `actor_rollout_ref` and a section beside it, or the sections of SFT."""
+    """Recognise it by `actor_rollout_ref` and a companion, or the sections of SFT."""
     data = section(document.data)
     if isinstance(data.get(_OWN), dict):
         companions = sum(key in data for key in _COMPANIONS)
@@ -147,7 +147,7 @@ def detect(document: Document) -> float:
 
 
 def read(document: Document) -> Reading:
-    """What the configuration states, with what it inherits from verl's own."""
+    """Return what the configuration states, with what it inherits from verl's own."""
     sheet = FactSheet.of(document)
     data = section(document.data)
     sheet.derive("run.framework", "verl", "verl's sections", ())
@@ -160,7 +160,7 @@ def read(document: Document) -> Reading:
 
 
 def _backend(data: Mapping[str, object]) -> str:
-    """The back end of the configuration of verl that the defaults list names.
+    """Return the back end of the configuration of verl that the defaults list names.
 
     Where verl has one configuration for all back ends, `model_engine` chooses.
     """
