@@ -20,10 +20,7 @@ from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._config import Config
 from speccheck.validator.sources.mapping import (
     Fields,
-    apply,
-    derive_switch,
     items,
-    put,
     section,
     weak_default,
 )
@@ -67,6 +64,7 @@ DTYPES: dict[str, object] = {
 # When a Trainer saves, and what the plan calls it.
 SAVE_UNITS = {"no": "never", "epoch": "epoch", "steps": "steps"}
 _SECOND_VERSION = 2
+_PREFETCH = "communication.overlap_parameter_gather"
 _HANDED_TO_DEEPSPEED = frozenset(
     {"batch.micro_batch_size", "batch.gradient_accumulation_steps"}
 )
@@ -196,21 +194,25 @@ def state_fsdp(sheet: FactSheet, block: object, version: object, at: KeyPath) ->
         version: of FSDP, 1 or 2; anything else when it is not known.
         at: the path of the block.
     """
-    written = section(block)
-    if not written:
-        return
-    plain = {str(key).removeprefix("fsdp_"): key for key in written}
-    fields: Fields = {
-        plain[name]: field for name, field in _FSDP.items() if name in plain
-    }
-    apply(sheet, written, fields, at)
+    config = Config(sheet, block, at)
+    # The name of each key as the block has it.
+    plain = {str(key).removeprefix("fsdp_"): str(key) for key in config.data}
+    config.apply({plain[name]: field for name, field in _FSDP.items() if name in plain})
     for name in ("activation_checkpointing", "xla_fsdp_grad_ckpt"):
-        if name in plain and boolean(written[plain[name]]) is True:
-            sheet.state("memory.recompute_mode", "full", (*at, plain[name]))
-    _offload(sheet, written, plain, at)
+        if name in plain and config.switch(plain[name]) is True:
+            config.state("memory.recompute_mode", "full", plain[name])
+    for name in ("offload_params", "cpu_offload"):
+        switch = config.switch(plain[name]) if name in plain else None
+        if switch is not None:
+            state_offload(sheet, config.at(plain[name]), is_on=switch)
     if version != _SECOND_VERSION:
-        _prefetch(sheet, written, plain, at)
-    _stage(sheet, written, plain, version, at)
+        # FSDP1 gathers the next parameters early unless set otherwise; FSDP2 does.
+        for name in ("backward_prefetch", "backward_prefetch_policy"):
+            word = config.get(plain[name]) if name in plain else None
+            if isinstance(word, str):
+                leaf, is_early = _PREFETCH, word.upper() != "NO_PREFETCH"
+                config.turn(leaf, word, plain[name], is_on=is_early)
+    _stage(config, plain, version)
 
 
 def _class_names(value: object) -> object:
@@ -237,15 +239,6 @@ _FSDP: Fields = {
 }
 
 
-def _offload(
-    sheet: FactSheet, block: Mapping[str, object], plain: Mapping[str, str], at: KeyPath
-) -> None:
-    for name in ("offload_params", "cpu_offload"):
-        switch = boolean(block.get(plain.get(name, name)))
-        if isinstance(switch, bool):
-            state_offload(sheet, (*at, plain[name]), is_on=switch)
-
-
 def state_offload(sheet: FactSheet, at: KeyPath, *, is_on: bool) -> None:
     """State that FSDP offloads parameters, gradients and optimizer step, or none."""
     device = "cpu" if is_on else "none"
@@ -254,41 +247,20 @@ def state_offload(sheet: FactSheet, at: KeyPath, *, is_on: bool) -> None:
     sheet.derive("memory.optimizer_offload_device", device, note, at)
 
 
-def _prefetch(
-    sheet: FactSheet, block: Mapping[str, object], plain: Mapping[str, str], at: KeyPath
-) -> None:
-    """FSDP1 gathers the next parameters early unless told not to; FSDP2 always does."""
-    for name in ("backward_prefetch", "backward_prefetch_policy"):
-        word = block.get(plain.get(name, name))
-        if isinstance(word, str):
-            is_early = word.upper() != "NO_PREFETCH"
-            leaf = "communication.overlap_parameter_gather"
-            derive_switch(sheet, leaf, word, (*at, plain[name]), is_on=is_early)
-
-
-def _stage(
-    sheet: FactSheet,
-    block: Mapping[str, object],
-    plain: Mapping[str, str],
-    version: object,
-    at: KeyPath,
-) -> None:
+def _stage(config: Config, plain: Mapping[str, str], version: object) -> None:
     """`reshard_after_forward` is a switch in FSDP2 and a strategy in FSDP1."""
-    leaf = "parallelism.sharding_stage"
-    strategy = block.get(plain.get("sharding_strategy", ""))
-    reshard = block.get(plain.get("reshard_after_forward", ""))
-    if strategy is not None and version != _SECOND_VERSION:
-        place = (*at, plain["sharding_strategy"])
-        put(sheet, leaf, one_of(SHARDING_STAGES)(strategy), place)
-    elif reshard is not None:
-        place = (*at, plain["reshard_after_forward"])
-        switch = boolean(reshard)
-        if isinstance(switch, bool):
-            stage = FULL_SHARD if switch else SHARD_GRAD_OP
-            kept = "freed after the forward pass" if switch else "kept until backward"
-            sheet.derive(leaf, stage, f"parameters are {kept}", place)
-        else:
-            put(sheet, leaf, one_of(SHARDING_STAGES)(reshard), place)
+    leaf, strategy = "parallelism.sharding_stage", plain.get("sharding_strategy", "")
+    reshard = plain.get("reshard_after_forward", "")
+    if config.get(strategy) is not None and version != _SECOND_VERSION:
+        config.put(leaf, strategy, one_of(SHARDING_STAGES))
+        return
+    switch = config.switch(reshard)
+    if switch is not None:
+        stage = FULL_SHARD if switch else SHARD_GRAD_OP
+        kept = "freed after the forward pass" if switch else "kept until backward"
+        config.derive(leaf, stage, f"parameters are {kept}", reshard)
+    else:
+        config.put(leaf, reshard, one_of(SHARDING_STAGES))
 
 
 def fsdp_version(block: object, *keys: str) -> object:
