@@ -152,11 +152,9 @@ def state_interval(config: Config, leaf: str, key: str, steps: object) -> None:
     if share is None or not 0 < share < 1:
         config.put(leaf, key, integer_text)
     elif isinstance(steps, int) and steps > 0:
-        note = f"{share:g} of {steps:,} steps"
-        config.derive(leaf, ceil(share * steps), note, key)
+        config.derive(leaf, ceil(share * steps), f"{share:g} of {steps:,} steps", key)
     else:
-        reason = f"{share:g} is a share of a run of unknown length"
-        config.unusable(leaf, reason, key)
+        config.unusable(leaf, f"{share:g} is a share of a run of unknown length", key)
 
 
 def state_optimizer_kernel(config: Config, key: str) -> None:

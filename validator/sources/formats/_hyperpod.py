@@ -139,8 +139,7 @@ def read_wrapped(document: Document) -> Reading:
     else:
         reading = Reading(FactSheet.of(document), keyed)
         at = ("training_config",)
-        note = "a recipe of HyperPod"
-        reading.facts.derive("run.framework", "hyperpod", note, at)
+        reading.facts.derive("run.framework", "hyperpod", "a recipe of HyperPod", at)
         _state_arguments(Config(reading.facts, inner.data, at))
     outer = Config(FactSheet.of(document), data)
     state_cluster(outer)
@@ -213,8 +212,7 @@ def state_launcher(reading: Reading, document: Document) -> Reading:
         except UnknownName as error:
             outer.unusable("cluster.instance_type", str(error), "instance_type")
     # The restart policy of the Kubernetes job.
-    leaf = "recovery.restart_policy"
-    outer.put(leaf, "cluster.restartPolicy", lower_text)
+    outer.put("recovery.restart_policy", "cluster.restartPolicy", lower_text)
     if isinstance(outer.get("container"), str):
         outer.turn("run.in_container", "container is set", "container")
     reading.facts.facts.extend(outer.sheet.facts)

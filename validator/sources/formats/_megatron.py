@@ -617,8 +617,7 @@ def _state_resume(sheet: FactSheet, given: Given) -> None:
     unknown = source.unknown or target.unknown
     if same or not unknown:
         which = "the folder" if same else "another folder than that"
-        note = f"--load names {which} of --save"
-        sheet.derive(leaf, same, note, *places)
+        sheet.derive(leaf, same, f"--load names {which} of --save", *places)
     else:
         sheet.unusable(leaf, unknown, places[0])
 

@@ -341,10 +341,8 @@ def _dimensions(model: Config, *, is_restored: bool) -> None:
         return
     heads = model.whole("num_attention_heads")
     if model.get("num_query_groups") is None and heads is not None:
-        leaf, note = (
-            "model.key_value_heads",
-            "num_query_groups is not set: one for each",
-        )
+        leaf = "model.key_value_heads"
+        note = "num_query_groups is not set: one for each"
         model.derive(leaf, heads, f"{note} head", "num_attention_heads")
     key = "share_embeddings_and_output_weights"
     if key not in model and not is_restored:

@@ -234,8 +234,7 @@ def _half_precision(config: Config) -> None:
     elif stated is not None:
         config.put(leaf, key, boolean)
     elif config.switch("fp16") is not True:
-        reason = "bf16 is not set: auto, as the GPU allows"
-        without_place(config.sheet, leaf, reason)
+        without_place(config.sheet, leaf, "bf16 is not set: auto, as the GPU allows")
     if config.switch("float16") is True:
         config.derive(weights, "fp16", "float16: true", "float16")
     if boolean(stated) is True and config.get("fp16") is None:
@@ -255,8 +254,7 @@ def _saving(config: Config, steps: int | None) -> None:
         note, key = f"{parts} in each epoch", "saves_per_epoch"
         config.turn(leaf, note, key)
         config.derive(unit, "epoch", note, key)
-        reason = f"{note}: the steps of an epoch are not known"
-        config.unusable(interval, reason, key)
+        config.unusable(interval, f"{note}: the steps of an epoch are not known", key)
     elif strategy is None:
         add_defaults(config.sheet, _EVERY_EPOCH)
     else:

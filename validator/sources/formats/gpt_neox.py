@@ -465,11 +465,8 @@ def _state_feed_forward(config: Config) -> None:
     rounded up to mlp_multiple_of. Earlier releases widened a gated layer otherwise, so
     that without intermediate_size nothing is known.
     """
-    leaf, key, activation = (
-        "model.feed_forward_size",
-        "intermediate_size",
-        config.get("activation"),
-    )
+    leaf, key = "model.feed_forward_size", "intermediate_size"
+    activation = config.get("activation")
     size = _count(config.get(key))
     is_gated = isinstance(activation, str) and activation.lower() in _GATED
     if isinstance(activation, str):
@@ -484,8 +481,7 @@ def _state_feed_forward(config: Config) -> None:
         config.state(leaf, size, key)
     hidden = _count(config.get("hidden_size"))
     if hidden and not size and not is_gated and "expansion_factor" not in config:
-        at = ("hidden_size",)
-        weak_default(config.sheet, leaf, 4 * hidden, "4 x hidden", at)
+        weak_default(config.sheet, leaf, 4 * hidden, "4 x hidden", ("hidden_size",))
 
 
 def _state_memory(config: Config) -> None:

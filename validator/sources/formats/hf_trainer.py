@@ -385,11 +385,7 @@ def _steps(config: Config) -> int | None:
 
 
 def _saving(config: Config, steps: int | None) -> None:
-    key, leaf, unit = (
-        "save_strategy",
-        "checkpoint.enabled",
-        "checkpoint.interval_unit",
-    )
+    key, leaf, unit = "save_strategy", "checkpoint.enabled", "checkpoint.interval_unit"
     interval = "checkpoint.interval_steps"
     strategy = config.get(key)
     if (open_text := placeholder(strategy)) is not None:
@@ -427,8 +423,7 @@ def _warmup(config: Config) -> None:
         config.state("optimizer.warmup_ratio", share, "warmup_steps")
     else:
         config.put("optimizer.warmup_steps", "warmup_steps", integer_text)
-    leaf = "optimizer.minimum_learning_rate"
-    config.put(leaf, "lr_scheduler_kwargs.min_lr", number)
+    config.put("optimizer.minimum_learning_rate", "lr_scheduler_kwargs.min_lr", number)
 
 
 def _engine(config: Config) -> None:

@@ -276,14 +276,12 @@ def _read_train_job(document: Document) -> Reading:
         job.sheet.facts[:] = [
             fact for fact in job.sheet.facts if fact.name != "cluster.nodes"
         ]
-    key = "numProcPerNode"
-    job.state_processes(trainer, key, at)
+    job.state_processes(trainer, "numProcPerNode", at)
     job.state_deadline(section(document.data, "spec"), ("spec",))
     name = section(document.data, "spec", "runtimeRef").get("name")
     # The runtimes that come with the Kubeflow Trainer are named for what they start.
     if isinstance(name, str) and name.startswith(("torch", "deepspeed")):
-        note = f"the runtime {name[:60]}"
-        job.sheet.default("run.uses_torch", value=True, note=note)
+        job.sheet.default("run.uses_torch", value=True, note=f"the runtime {name[:60]}")
     return job.reading("k8s-trainjob")
 
 

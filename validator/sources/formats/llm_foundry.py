@@ -558,10 +558,7 @@ def _role(config: Config) -> None:
     has_adapter = config.section("model.peft_config").data
     is_plain = loader == "text"
     is_pretrained = is_plain and config.switch("model.pretrained") is True
-    data, weights = (
-        "the loader of fine-tuning data",
-        "pretrained weights on plain text",
-    )
+    data, weights = "the loader of fine-tuning data", "pretrained weights on plain text"
     if not config.first(
         leaf,
         (has_adapter, "lora", "peft_config", "model.peft_config"),

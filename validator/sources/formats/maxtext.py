@@ -202,8 +202,7 @@ def read(document: Document) -> Reading:
     """Return what the file states; a recipe also has what base.yml gives."""
     sheet = FactSheet.of(document)
     data = section(document.data)
-    at: KeyPath = ()
-    sheet.derive("run.framework", "maxtext", "MaxText's keys", at)
+    sheet.derive("run.framework", "maxtext", "MaxText's keys", ())
     apply(sheet, _chosen(data), _FIELDS)
     config = Config(sheet, data)
     _dimensions(config)
@@ -338,10 +337,8 @@ def _checkpoint(config: Config) -> None:
     is_named = isinstance(name, str) and name
     if isinstance(root, str) and root and is_named:
         path = f"{root.rstrip('/')}/{name}/checkpoints"
-        leaf, note = (
-            "checkpoint.directory",
-            "base_output_directory/run_name/checkpoints",
-        )
+        leaf = "checkpoint.directory"
+        note = "base_output_directory/run_name/checkpoints"
         config.derive(leaf, path, note, "base_output_directory")
     if is_named and boolean(config.get("enable_checkpointing", True)) is True:
         note = "the newest checkpoint of the run of this name"
@@ -633,11 +630,8 @@ def _state_pipeline(config: Config) -> None:
 
 def _state_sharding(config: Config) -> None:
     """Weights lie on the fsdp axes; without them the optimizer may still be cut."""
-    leaf, key, shards = (
-        "parallelism.sharding_stage",
-        "shard_optimizer_over_data",
-        _known(config, _SHARD),
-    )
+    leaf, key = "parallelism.sharding_stage", "shard_optimizer_over_data"
+    shards = _known(config, _SHARD)
     if shards == 1 and config.switch(key) is True:
         config.derive(leaf, 1, f"the fsdp axes are 1; {key}", key)
     elif shards == 1:
@@ -657,8 +651,7 @@ def _state_batch(config: Config) -> None:
     known = [degree for degree in degrees if degree is not None]
     if len(known) < len(degrees):
         if config.get(key) is not None:
-            reason = "the devices of one replica are not known"
-            config.unusable(micro, reason, key)
+            config.unusable(micro, "the devices of one replica are not known", key)
         return
     devices, stages = prod(known), _known(config, _PIPELINE) or 1
     splits = _pipeline_splits(config, stages)

@@ -130,8 +130,7 @@ def _state_libraries(sheet: FactSheet, source: Source, place: Place) -> None:
 def _state_restarts(sheet: FactSheet, found: MpiRun) -> None:
     """The end of one process ends all, unless Horovod is elastic."""
     if not found.is_elastic:
-        note = f"{found.name} restarts nothing"
-        sheet.default("recovery.max_restarts", 0, note)
+        sheet.default("recovery.max_restarts", 0, f"{found.name} restarts nothing")
 
 
 def _state_ranks(sheet: FactSheet, source: Source, found: MpiRun) -> None:

@@ -290,8 +290,7 @@ def _mesh(config: Config) -> None:
     world_size = prod(ranks)
     factors = " x ".join(f"{name} {value}" for name, value in degrees)
     note = f"{factors} = {world_size:,}; the launcher must start as many"
-    at = ("parallelism",)
-    weak_default(config.sheet, "cluster.world_size", world_size, note, at)
+    weak_default(config.sheet, "cluster.world_size", world_size, note, ("parallelism",))
     zero, key = config.known("parallelism.sharding_stage"), "parallelism.dp"
     if isinstance(zero, int) and key in config:
         replicas, shards = (1, ranks[0]) if zero else (ranks[0], 1)

@@ -154,8 +154,7 @@ def _read_section(
                 continue
         except UnknownName as error:
             converted = Refused(f"an {error}", f"a known {error.kind}")
-        reason = f"{converted.loaded} is not {converted.expected}"
-        sheet.unusable(name, reason, path)
+        sheet.unusable(name, f"{converted.loaded} is not {converted.expected}", path)
         yield path, converted
 
 

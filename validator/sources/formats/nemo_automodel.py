@@ -303,8 +303,7 @@ def _batch(config: Config, block: Config) -> None:
     if stages == 1:
         config.put(leaf, "step_scheduler.local_batch_size", integer_text)
     elif stages is not None:
-        note = "pipelining of PyTorch"
-        config.default("parallelism.pipeline_engine", "torch", note)
+        config.default("parallelism.pipeline_engine", "torch", "pipelining of PyTorch")
         if not block.put_first(
             leaf, integer_text, f"pipeline.{key}"
         ) and not config.put_first(leaf, integer_text, f"autopipeline.{key}"):

@@ -116,8 +116,7 @@ class _Output:
         if self.running is not None:
             name, line = self.running
             shared = {**self.shared, "gpu": _gpu_name(self.gpus)}
-            reason = "no result was printed"
-            _put_failed(self.capture, name, shared, reason, line.span)
+            _put_failed(self.capture, name, shared, "no result was printed", line.span)
         self.running = None
 
 

@@ -269,8 +269,7 @@ def _precision(config: Config) -> None:
     if strategy == "ddp":
         config.default(leaf, "fp32", "ddp reduces in the type of the weights")
     elif strategy == "fsdp" and key not in config:
-        note = f"{key} is not set: pure, which reduces in {dtype}"
-        config.default(leaf, dtype, note)
+        config.default(leaf, dtype, f"{key} is not set: pure, which reduces in {dtype}")
     elif strategy == "fsdp":
         mode = config.get(key)
         config.first(

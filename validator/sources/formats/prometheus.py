@@ -75,8 +75,7 @@ def _read(source: Source) -> Reading:
     log = RunLogText(FORMAT, source.name)
     units: dict[str, str] = {}
     known: dict[str, Labels | None] = {}
-    text = source.text
-    lines = text.split("\n")
+    lines = source.text.split("\n")
     for number, line in enumerate(map(str.strip, lines), 1):
         if not line:
             continue

@@ -279,8 +279,7 @@ def read(document: Document) -> Reading:
     apply(sheet, data, _FIELDS)
     # The section came with v0.1: before it, other defaults held.
     version = _FIRST_NUMBERED if "parallelism" in data else None
-    at: KeyPath = ()
-    sheet.derive("run.framework", "torchtitan", "torchtitan's sections", at)
+    sheet.derive("run.framework", "torchtitan", "torchtitan's sections", ())
     add_defaults(sheet, tabulated_defaults(_FORMAT, _DEFAULTS, version))
     _state_job(Config(sheet, data))
     return Reading(sheet, keyed_file(document, _FORMAT, keys_of_format(_FORMAT)))
@@ -290,8 +289,7 @@ def _read_dump(document: Document, data: Mapping[str, object]) -> Reading:
     """What a run wrote down: all that it goes by, and no key that it can refuse."""
     sheet, view = _opened(document, data)
     apply(sheet, view, _FIELDS)
-    at: KeyPath = ()
-    sheet.derive("run.framework", "torchtitan", "torchtitan's sections", at)
+    sheet.derive("run.framework", "torchtitan", "torchtitan's sections", ())
     _state_dump(Config(sheet, data))
     _state_job(Config(sheet, view))
     return Reading(sheet, keyed_file(document, _FORMAT, None))
@@ -311,8 +309,7 @@ def _state_job(config: Config) -> None:
     sinks = {"enable_tensorboard": "tensorboard", "enable_wandb": "wandb"}
     metrics = config.section("metrics")
     if not metrics.put_sinks(sinks, "switches of [metrics]"):
-        note = "no sink is on; metrics go to the log"
-        config.default("telemetry.sinks", (), note)
+        config.default("telemetry.sinks", (), "no sink is on; metrics go to the log")
 
 
 def _batch(config: Config) -> None:
@@ -359,10 +356,8 @@ def _sharding(config: Config) -> None:
         return
     config.default(engine, "fsdp2", "torchtitan shards with FSDP2")
     key = "parallelism.fsdp_reshard_after_forward"
-    word, pipelines = (
-        config.get(key, "default"),
-        config.known("parallelism.pipeline_parallel_size"),
-    )
+    word = config.get(key, "default")
+    pipelines = config.known("parallelism.pipeline_parallel_size")
     is_stated = config.first(
         leaf,
         (word == "always", _FULL_SHARD, "resharded after forward", key),
@@ -385,10 +380,8 @@ def _pipeline(config: Config) -> None:
         if isinstance(schedule, str) and schedule.lower() in _ONE_STAGE_SCHEDULES:
             note = f"{schedule} has one stage on each rank"
             config.derive("parallelism.virtual_stages", 1, note, key)
-    degree, switch = (
-        "parallelism.tensor_parallel_degree",
-        "parallelism.enable_sequence_parallel",
-    )
+    degree = "parallelism.tensor_parallel_degree"
+    switch = "parallelism.enable_sequence_parallel"
     leaf, size = "parallelism.sequence_parallel", config.get(degree)
     if isinstance(size, int) and size > 1:
         if config.get(switch) is False:  # there since 2026

@@ -11,7 +11,6 @@ torchtune/models/*/_model_builders.py.
 from collections.abc import Mapping
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
-from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.convert import Unusable, boolean, integer, number, text
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
@@ -246,8 +245,7 @@ def read(document: Document) -> Reading:
     """Return what a recipe states; one that does not train only tells its model."""
     sheet = FactSheet.of(document)
     data = section(document.data)
-    at: KeyPath = ()
-    sheet.derive("run.framework", "torchtune", "components of torchtune", at)
+    sheet.derive("run.framework", "torchtune", "components of torchtune", ())
     config = Config(sheet, data)
     _state_model(config)
     config.apply(_MODEL)

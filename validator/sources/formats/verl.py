@@ -427,8 +427,7 @@ def _cluster(config: Config) -> None:
         ("trainer.n_gpus_per_node", "cluster.gpus_per_node"),
     ):
         if separate:
-            reason = f"{separate} has nodes beside those of trainer"
-            config.unusable(leaf, reason, key)
+            config.unusable(leaf, f"{separate} has nodes beside those of trainer", key)
         else:
             config.put(leaf, key, _count)
 
@@ -548,10 +547,8 @@ def _warmup(optimizer: Config) -> None:
         optimizer.put("optimizer.warmup_ratio", "lr_warmup_steps_ratio", number)
     peak, least = optimizer.number("lr"), optimizer.number("min_lr_ratio")
     if peak is not None and least is not None:
-        leaf, note = (
-            "optimizer.minimum_learning_rate",
-            f"{least:g} of the peak {peak:g}",
-        )
+        leaf = "optimizer.minimum_learning_rate"
+        note = f"{least:g} of the peak {peak:g}"
         optimizer.derive(leaf, peak * least, note, "min_lr_ratio")
 
 
