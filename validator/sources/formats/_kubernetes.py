@@ -253,14 +253,14 @@ class Job:
 
     def state_restarts(self, parts: Sequence[tuple[str, Count]]) -> None:
         """State the restarts of each controller, the outer first, as their sum."""
-        told = [one for one in parts if one[1].paths]
-        unknown = next((count for _, count in told if count.value is None), None)
+        stated = [one for one in parts if one[1].paths]
+        unknown = next((count for _, count in stated if count.value is None), None)
         if unknown is not None:
             self.sheet.unusable(_RESTARTS, unknown.note, unknown.paths[0])
             return
         total = sum(count.value or 0 for _, count in parts)
         note = " + ".join(f"{count.value} by the {name}" for name, count in parts)
-        paths = tuple(path for _, count in told for path in count.paths)
+        paths = tuple(path for _, count in stated for path in count.paths)
         if not paths:
             self.sheet.default(_RESTARTS, total, note)
         elif "--max-restarts" in self._options:
@@ -312,9 +312,9 @@ def product(*factors: Count) -> Count:
     unknown = next((one for one in factors if one.value is None), None)
     if unknown is not None:
         return unknown
-    told = [one for one in factors if one.value != 1 and one.paths]
-    if len(told) == 1 and all(one.value == 1 for one in factors if one not in told):
-        return told[0]
+    stated = [one for one in factors if one.value != 1 and one.paths]
+    if len(stated) == 1 and all(one.value == 1 for one in factors if one not in stated):
+        return stated[0]
     total = 1
     for one in factors:
         total *= one.value or 0

@@ -52,10 +52,13 @@ _NUMBERS: Mapping[str, tuple[Callable[[str], object], str]] = {
 class Flag(Record):
     """A flag with its values.
 
-    place: of the first value, or of the flag where it has none.
-    named_at: of the flag.
-    doubt: why it may not be given at all; empty when it surely is.
-    unknown: why its first value is not known; empty when it is.
+    Attributes:
+        name: with its dashes.
+        texts: of its values.
+        place: of the first value, or of the flag where it has none.
+        named_at: where the flag stands.
+        doubt: why it may not be given at all; empty when it surely is.
+        unknown: why its first value is not known; empty when it is.
     """
 
     name: str
@@ -479,18 +482,18 @@ def _complete_recompute(sheet: FactSheet, given: Given) -> None:
     old = [flag for flag in _OLD_RECOMPUTE if flag in given and not given[flag].doubt]
     if not old or "--recompute-granularity" in given:
         return
-    spoken_of = {fact.name for fact in sheet.facts}
+    mentioned = {fact.name for fact in sheet.facts}
     note = f"{old[0]} alone: layer by layer, uniformly"
     for leaf, value in (
         ("memory.recompute_method", "uniform"),
         ("memory.recompute_layers", 1),
     ):
-        if leaf not in spoken_of:
+        if leaf not in mentioned:
             sheet.derive(leaf, value, note, *_places(given, old[0]))
 
 
 def _state_engine(sheet: FactSheet, given: Given) -> None:
-    """Megatron-DeepSpeed runs DeepSpeed's pipeline engine unless told not to."""
+    """Megatron-DeepSpeed runs DeepSpeed's pipeline engine unless a flag forbids it."""
     leaf = "parallelism.engine"
     if "--deepspeed" in given:
         state_flag(sheet, Leaf(leaf, text, "deepspeed"), given["--deepspeed"])
@@ -671,20 +674,20 @@ def _state_gradients(sheet: FactSheet, given: Given) -> None:
     """The dtype of gradient sums, and the size of their buckets.
 
     Gradients are accumulated in the buffer that is reduced. With bf16 validate_args
-    makes it fp32; with fp16 it stays fp16 until it is told otherwise.
+    makes it fp32; with fp16 it stays fp16 unless a flag says otherwise.
     """
-    spoken_of = {fact.name for fact in sheet.facts}
+    mentioned = {fact.name for fact in sheet.facts}
     in_bf16, in_fp32 = "--grad-reduce-in-bf16", "--accumulate-allreduce-grads-in-fp32"
     in_half = "--fp16" in given and in_fp32 not in given
     note = "Megatron-LM sums gradients in fp32"
     if "--fp16" in given:
         note = f"--fp16 {'without' if in_half else 'with'} {in_fp32}"
-    if in_bf16 in given and not given[in_bf16].doubt and _ACCUMULATE not in spoken_of:
+    if in_bf16 in given and not given[in_bf16].doubt and _ACCUMULATE not in mentioned:
         why = "accumulated in the buffer that is reduced"
         sheet.derive(_ACCUMULATE, "bf16", why, *_places(given, in_bf16))
-        spoken_of.add(_ACCUMULATE)
+        mentioned.add(_ACCUMULATE)
     for leaf in (_REDUCE, _ACCUMULATE):
-        if leaf not in spoken_of:
+        if leaf not in mentioned:
             sheet.default(leaf, "fp16" if in_half else "fp32", note)
     elements = _number(given, "--ddp-bucket-size")
     if elements:
@@ -696,7 +699,7 @@ def _state_gradients(sheet: FactSheet, given: Given) -> None:
 
 
 def state_arguments(sheet: FactSheet, given: Given, *, hidden: str = "") -> None:
-    """State what the flags of one run say, and what those left out mean.
+    """State what the flags of one run say, and what absent ones mean.
 
     Args:
         sheet: takes the facts.

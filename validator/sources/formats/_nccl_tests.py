@@ -33,10 +33,10 @@ from speccheck.validator.sources.capture import Found, Where
 from speccheck.validator.sources.formats._printed import (
     GIGA,
     NUMBER,
+    LeafValue,
     Leaves,
     Line,
     Point,
-    Told,
     absent,
     finite,
     lines_of,
@@ -345,13 +345,13 @@ def points_of(columns: Columns, row: Row) -> tuple[Point | None, ...]:
     for half in columns.halves:
         texts = row.texts[at : at + len(half)]
         at += len(half)
-        told = dict(zip(half, texts, strict=False))
-        made.append(_point(columns, size, told) if "busbw" in told else None)
+        stated = dict(zip(half, texts, strict=False))
+        made.append(_point(columns, size, stated) if "busbw" in stated else None)
     return tuple(made)
 
 
-def _point(columns: Columns, size: int, told: dict[str, str]) -> Point:
-    values = {name: finite(text) for name, text in told.items()}
+def _point(columns: Columns, size: int, stated: dict[str, str]) -> Point:
+    values = {name: finite(text) for name, text in stated.items()}
 
     return measured_point(
         size,
@@ -359,7 +359,7 @@ def _point(columns: Columns, size: int, told: dict[str, str]) -> Point:
         over(values.get("time"), columns.per_second),
         times(values.get("algbw"), columns.rate),
         times(values.get("busbw"), columns.rate),
-        wrong=_wrong(told.get("#wrong", "")),
+        wrong=_wrong(stated.get("#wrong", "")),
         variation=over(values.get("i_cv%"), 100),
         p99_seconds=over(values.get("i_p99"), columns.per_second),
     )
@@ -401,26 +401,28 @@ def rank_leaves(
     """
     if not named:
         reason = absent("no line of the log names a rank", TOOL)
-        return {leaf: Told(reason, at) for leaf in ("ranks", "nodes", "hosts", "gpu")}
+        return {
+            leaf: LeafValue(reason, at) for leaf in ("ranks", "nodes", "hosts", "gpu")
+        }
     at = named[0].at
     by_rank = {one.rank: one for one in named}
-    leaves: Leaves = {"gpu": Told(_gpu(named), at)}
+    leaves: Leaves = {"gpu": LeafValue(_gpu(named), at)}
     last = max(by_rank)
     if last + 1 != len(by_rank):
         shown = f"the log names {len(by_rank)} of at least {last + 1} ranks"
         reason = absent(shown, TOOL)
         is_confirmed = factor_ranks == last + 1
-        leaves["ranks"] = Told(last + 1 if is_confirmed else reason, at)
-        leaves["nodes"] = leaves["hosts"] = Told(reason, at)
+        leaves["ranks"] = LeafValue(last + 1 if is_confirmed else reason, at)
+        leaves["nodes"] = leaves["hosts"] = LeafValue(reason, at)
         return leaves
     sizes = Counter(one.group for one in by_rank.values())
     if len(sizes) > 1:
         reason = absent(f"{len(sizes)} groups ran at the same time", TOOL)
         size, *others = set(sizes.values())
-        leaves["ranks"] = Told(reason if others else size, at)
-        leaves["nodes"] = leaves["hosts"] = Told(reason, at)
+        leaves["ranks"] = LeafValue(reason if others else size, at)
+        leaves["nodes"] = leaves["hosts"] = LeafValue(reason, at)
         return leaves
-    leaves["ranks"] = Told(len(by_rank), at)
+    leaves["ranks"] = LeafValue(len(by_rank), at)
     leaves["nodes"], leaves["hosts"] = _nodes_and_hosts(named, at)
     return leaves
 
@@ -433,8 +435,8 @@ def _gpu(named: Sequence[Rank]) -> str | dict[str, str]:
     return dict(absent(f"the GPUs differ: {shown}" if names else shown, TOOL))
 
 
-def _nodes_and_hosts(named: Sequence[Rank], at: Where) -> tuple[Told, Told]:
-    """Hosts by name; two machines of one name cannot be told apart.
+def _nodes_and_hosts(named: Sequence[Rank], at: Where) -> tuple[LeafValue, LeafValue]:
+    """Hosts by name; two machines of one name cannot be distinguished.
 
     Processes of a build without MPI do not know of each other: each is rank 0.
     """
@@ -448,10 +450,10 @@ def _nodes_and_hosts(named: Sequence[Rank], at: Where) -> tuple[Told, Told]:
     elif ranks_of_device > 1:
         reason = f"{ranks_of_device} ranks name device {device} of {host}"
     if reason:
-        unknown = Told(absent(reason, TOOL), at)
+        unknown = LeafValue(absent(reason, TOOL), at)
         return unknown, unknown
     hosts = list(dict.fromkeys(one.host for one in sorted(named, key=_by_rank)))
-    return Told(len(hosts), at), Told([*hosts], at)
+    return LeafValue(len(hosts), at), LeafValue([*hosts], at)
 
 
 def _by_rank(one: Rank) -> int:
@@ -667,7 +669,7 @@ class Log:
 
 
 class _Stream:
-    """What one process has printed so far, or several that cannot be told apart."""
+    """What one process has printed so far, or several that look alike."""
 
     def __init__(self) -> None:
         self.block = Block()
@@ -709,17 +711,17 @@ class _Stream:
 
 
 def _head_leaves(line: Line, text: str) -> Leaves:
-    told: dict[str, Found] = {}
+    stated: dict[str, Found] = {}
     if found := _VERSION.match(text):
-        told["tool_version"] = found[1]
+        stated["tool_version"] = found[1]
         if found[2]:
-            told["library_version"] = library_version(int(found[2]))
+            stated["library_version"] = library_version(int(found[2]))
     elif found := _ITERATIONS.search(text):
-        told["warmup_iterations"] = int(found[1])
-        told["iterations"] = int(found[2])
+        stated["warmup_iterations"] = int(found[1])
+        stated["iterations"] = int(found[2])
         if found[3] == "0":
-            told["is_compared"] = False
-    return {leaf: Told(value, line.span) for leaf, value in told.items()}
+            stated["is_compared"] = False
+    return {leaf: LeafValue(value, line.span) for leaf, value in stated.items()}
 
 
 def library_version(code: int) -> str:

@@ -304,9 +304,9 @@ def with_suffix(name: str) -> str:
 def over_reference(seen: Seen, reference: Reference) -> Reading:
     """Return the reading of a command with a file, whose settings it overrides."""
     reading = seen.reading
-    told = tuple(sorted({fact.name for fact in reading.facts.facts}))
+    stated = tuple(sorted({fact.name for fact in reading.facts.facts}))
     target = seen.config or reference.target
-    named = reference._replace(target=target, replaces=told)
+    named = reference._replace(target=target, replaces=stated)
     return reading._replace(references=(named, *reading.references))
 
 

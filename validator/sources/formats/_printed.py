@@ -52,14 +52,14 @@ KIND = CollectiveRun.kind
 GIGA = 1e9  # of NVIDIA/nccl-tests src/common.cu: GB/s are 10^9 bytes per second
 
 
-class Told(Record):
-    """What a leaf is, and where that stands."""
+class LeafValue(Record):
+    """The value of a leaf, and where the log has it."""
 
     found: Found
     at: Where
 
 
-Leaves = dict[str, Told]
+Leaves = dict[str, LeafValue]
 
 
 def printed_reader(
@@ -87,13 +87,21 @@ def _read(source: Source) -> Reading:
 
 
 class Line(Record):
-    """One line of a log; label: of the process that printed it, empty if not told."""
+    """A line of a log.
+
+    Attributes:
+        number: of the line, from 1.
+        whole: the line as it stands.
+        text: what follows the prefixes of launchers.
+        label: of the process that printed it; empty if it is not known.
+        is_cut: the log ends in it, without an end of line.
+    """
 
     number: int
     whole: str
     text: str
     label: str
-    is_cut: bool = False  # the log ends in it, without an end of line
+    is_cut: bool = False
 
     @property
     def span(self) -> Span:
@@ -193,7 +201,7 @@ def _kept(value: float | None, *, is_kept: bool = True) -> float | None:
     return value if is_kept and value is not None and value >= 0 else None
 
 
-# Leaf, field of the point, and whether it is told of a run that does not measure it.
+# Leaf, field of the point, and whether a run that does not measure it says so.
 _LISTS = (
     ("size_bytes", "size_bytes", True),
     ("seconds", "seconds", True),
@@ -207,12 +215,15 @@ _LISTS = (
 
 
 def put_run(
-    capture: Capture, leaves: Mapping[str, Told], points: Iterable[Point], at: Where
+    capture: Capture,
+    leaves: Mapping[str, LeafValue],
+    points: Iterable[Point],
+    at: Where,
 ) -> None:
     """Put down another run; `at` is where its points stand."""
     part = KIND, capture.add(KIND, at)
-    for leaf, told in leaves.items():
-        capture.put_at(part, leaf, told.found, told.at)
+    for leaf, reported in leaves.items():
+        capture.put_at(part, leaf, reported.found, reported.at)
     rows = list(points)
     for leaf, field, is_told in _LISTS:
         if leaf in leaves:

@@ -257,9 +257,9 @@ class RunLogText:
         part = kind, capture.add(kind, at)
         capture.put_at(part, "log", log, at)
         if kind == "metrics" and self.run and "run" not in leaves:
-            capture.put_at(part, "run", told_text(self.run), at)
+            capture.put_at(part, "run", safe_text(self.run), at)
         if kind == "metrics" and self.edition:
-            capture.put_at(part, "edition", told_text(self.edition), at)
+            capture.put_at(part, "edition", safe_text(self.edition), at)
         for leaf, found in leaves.items():
             capture.put_at(part, leaf, found, at)
 
@@ -276,8 +276,8 @@ class RunLogText:
             "dialect": self.dialect,
             "lines": self.lines,
             "unread_lines": self.unread,
-            "run": told_text(self.run) if self.run else reason,
-            "edition": told_text(self.edition) if self.edition else reason,
+            "run": safe_text(self.run) if self.run else reason,
+            "edition": safe_text(self.edition) if self.edition else reason,
             "is_complete": is_complete,
             "first_seconds": reason if first is None else first,
             "last_seconds": reason if last is None else last,
@@ -285,7 +285,7 @@ class RunLogText:
         }
 
     def _event_leaves(self, event: Event) -> dict[str, Found]:
-        leaves: dict[str, Found] = {"written": told_text(event.written)}
+        leaves: dict[str, Found] = {"written": safe_text(event.written)}
         known = self.names.event_id(event.written)
         if known is None:
             leaves["event"] = absent("not in the dictionary of events", self.dialect)
@@ -296,7 +296,7 @@ class RunLogText:
         if event.step is not None:
             leaves["step"] = event.step
         for leaf, found in event.leaves.items():
-            leaves[leaf] = told_text(found) if isinstance(found, str) else found
+            leaves[leaf] = safe_text(found) if isinstance(found, str) else found
         return leaves
 
 
@@ -310,7 +310,7 @@ def _too_many(file: str, line: int) -> ReadError:
     )
 
 
-def told_text(text: str) -> str:
+def safe_text(text: str) -> str:
     """Return a text of a log: short, without commands of terminals and without secrets.
 
     The letter that ends a command would hide that a token begins behind it.
@@ -323,7 +323,7 @@ def told_text(text: str) -> str:
 def _metric_leaves(
     names: MetricNames, name: str, labels: Labels, series: _Series, meaning: Meaning
 ) -> dict[str, Found]:
-    leaves: dict[str, Found] = {"written": told_text(name)}
+    leaves: dict[str, Found] = {"written": safe_text(name)}
     alias = meaning.alias
     entry = names.entry(alias.metric) if alias is not None else None
     values = series.values
@@ -354,7 +354,7 @@ def _metric_leaves(
         ("run", labels.run),
     ):
         if text:
-            leaves[leaf] = told_text(text)
+            leaves[leaf] = safe_text(text)
     if labels.rank is not None:
         leaves["rank"] = labels.rank
     if gpu is not None:
@@ -367,15 +367,15 @@ def _metric_leaves(
 
 
 def _scale(
-    scale: float, unit: str, told: str, entry: MetricEntry
+    scale: float, unit: str, stated: str, entry: MetricEntry
 ) -> tuple[float | None, str]:
-    """From told values to the unit of the dictionary; None where there is no way.
+    """Return factor and unit from a log to the dictionary; None where there is none.
 
-    A unit that the log itself tells wins over that of its dialect.
+    A unit that the log itself states wins over that of its dialect.
     """
-    if not told or told == unit:
+    if not stated or stated == unit:
         return scale, entry.unit
-    return factor(told, entry.unit), entry.unit
+    return factor(stated, entry.unit), entry.unit
 
 
 def _converted(
@@ -391,11 +391,11 @@ def _converted(
     return [None if one is None else one * scale for one in values]
 
 
-def factor(told: str, wanted: str) -> float | None:
+def factor(stated: str, wanted: str) -> float | None:
     """Return the factor from one unit to another; None for another quantity."""
-    if told == wanted:
+    if stated == wanted:
         return 1.0
-    left, right = _SCALES.get(told), _SCALES.get(wanted)
+    left, right = _SCALES.get(stated), _SCALES.get(wanted)
     if left is None or right is None or left[0] != right[0]:
         return None
     return left[1] / right[1]
@@ -431,15 +431,15 @@ class Clock:
         return "local" if "local" in self._names else "utc"
 
 
-def moment_of(told: object) -> Moment:
+def moment_of(stated: object) -> Moment:
     """Return the moment that a log means by a number or a text."""
-    if isinstance(told, bool):
+    if isinstance(stated, bool):
         return NEVER
-    if isinstance(told, int | float):
-        return _of_number(float(told)) if abs(told) < 1e30 else NEVER  # noqa: PLR2004
-    if not isinstance(told, str) or len(told) > _LONGEST:
+    if isinstance(stated, int | float):
+        return _of_number(float(stated)) if abs(stated) < 1e30 else NEVER  # noqa: PLR2004
+    if not isinstance(stated, str) or len(stated) > _LONGEST:
         return NEVER
-    text = told.strip()
+    text = stated.strip()
     try:
         return _of_number(float(text))
     except ValueError:
@@ -517,12 +517,12 @@ def labels_of(record: Mapping[str, object], gpu: int | None = None) -> Labels:
     node = text(first(record, NODES))
     if "instance" in record and node == record["instance"]:
         node = _PORT.sub("", node) if node.count(":") == 1 else node
-    told = first(record, GPUS)
+    stated = first(record, GPUS)
     devices = [text(record[key]) for key in DEVICES if key in record]
     return Labels(
         node,
         whole(first(record, RANKS)),
-        gpu if gpu is not None else whole(told),
+        gpu if gpu is not None else whole(stated),
         text(first(record, PEERS)),
         " ".join(one for one in devices if one),
         text(first(record, UNITS)),
@@ -539,8 +539,8 @@ def event_leaves(record: Mapping[str, object]) -> dict[str, Scalar]:
     if rank is not None:
         leaves["rank"] = rank
     for leaf, keys in EVENT_TEXTS.items():
-        if told := text(first(record, keys)):
-            leaves[leaf] = told
+        if stated := text(first(record, keys)):
+            leaves[leaf] = stated
     for leaf, keys in EVENT_NUMBERS.items():
         value = number(first(record, keys))
         if value is not None and abs(value) < _MOST_WHOLE:

@@ -84,16 +84,16 @@ def detect(source: Source) -> float:
     found = (*variables(source),)
     names = {one.name for one in found}
     shared = len(names & _SHARED)
-    told = shared >= _TELLING or any(_tells_training(name) for name in names)
-    if not told and not shared:
+    is_training = shared >= _TELLING or any(_tells_training(name) for name in names)
+    if not is_training and not shared:
         # Whoever reads a script reads the credential in it, whatever else it sets.
         is_leaking = any(secret_kind(one.name, one.value or "") for one in found)
         return _BESIDE_OTHERS if is_leaking else 0.0
     if _is_plain(source):
-        return _ALONE if told else 0.0
+        return _ALONE if is_training else 0.0
     if _builds_or_tests(source):
         return 0.0
-    return _AMONG_COMMANDS if told else _BESIDE_OTHERS
+    return _AMONG_COMMANDS if is_training else _BESIDE_OTHERS
 
 
 def _tells_training(name: str) -> bool:

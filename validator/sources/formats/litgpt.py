@@ -348,7 +348,7 @@ def _saving(config: Config) -> None:
 
 
 def _schedule(config: Config) -> None:
-    """Pretraining ends with its tokens; fine-tuning decays to 0, whatever min_lr."""
+    """Pretraining ends with its tokens; fine-tuning decays to 0, without min_lr."""
     train = config.section("train")
     train.put("optimizer.minimum_learning_rate", "min_lr", number)
     tokens, samples, length = (

@@ -361,7 +361,7 @@ def _sinks(config: Config) -> None:
 
 
 def _recompute(config: Config) -> None:
-    """Layers are recomputed unless that is turned off, whatever the Trainer has."""
+    """Layers are recomputed unless that is turned off, unlike in the Trainer."""
     leaf, key = "memory.recompute_mode", "disable_gradient_checkpointing"
     config.drop(leaf)
     switch = config.switch(key)

@@ -97,7 +97,7 @@ def read(source: Source) -> Reading:
 
 
 def _launched(file: str, launch: Launch) -> list[Fact]:
-    """Return what the launcher is told by way of the environment."""
+    """Return the launcher's options that the environment holds."""
     sheet = FactSheet(file)
     place = word_place(file, launch.program.text, launch.program)
     forced = launch.environment.get("FORCE_TORCHRUN")
@@ -166,8 +166,8 @@ def _alone(reading: Reading, reference: Reference) -> Reading:
     """The settings without their file: what they replace of it, and no defaults."""
     facts = reading.facts.facts
     facts[:] = [fact for fact in facts if fact.status in {"stated", "unknown"}]
-    told = tuple(sorted({fact.name for fact in facts}))
-    return reading._replace(references=(reference._replace(replaces=told),))
+    stated = tuple(sorted({fact.name for fact in facts}))
+    return reading._replace(references=(reference._replace(replaces=stated),))
 
 
 READER = ScriptReader(_FORMAT, "launcher", detect, read, words=(*sorted(_PROGRAMS),))

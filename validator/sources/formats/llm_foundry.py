@@ -470,7 +470,7 @@ def _in_steps(time: ComposerTime, step: _Step) -> str:
 
 
 def _checkpoint(config: Config, step: _Step, steps: int | None) -> None:
-    """Without `save_folder` nothing is saved, whatever the interval."""
+    """Without `save_folder` nothing is saved, at no interval."""
     key, leaf = "save_folder", "checkpoint.enabled"
     folder = config.get(key)
     if folder is None:

@@ -40,7 +40,11 @@ _decode = json.JSONDecoder().raw_decode
 
 
 class _Entry(Record):
-    """One line of the log; told: steps or samples, as its metadata tell."""
+    """One line of the log.
+
+    Attributes:
+        stated: steps or samples, as its metadata say.
+    """
 
     line: int
     rank: int | None
@@ -49,7 +53,7 @@ class _Entry(Record):
     value: object
     metadata: Json
     time: object
-    told: int | None
+    stated: int | None
     is_of_samples: bool
 
 
@@ -103,8 +107,8 @@ def _entry(number: int, text: str, label: str) -> _Entry | None:
     kind, key = found.get("event_type"), found.get("key")
     if kind not in _TYPES or not isinstance(key, str):
         return None
-    told = found.get("metadata")
-    metadata: Json = told if isinstance(told, dict) else {}
+    stated = found.get("metadata")
+    metadata: Json = stated if isinstance(stated, dict) else {}
     rank = _LABEL.fullmatch(label)
     samples = keys.whole(metadata.get("samples_count"))
     step = keys.whole(keys.first(metadata, ("step", "step_num")))
@@ -123,14 +127,14 @@ def _entry(number: int, text: str, label: str) -> _Entry | None:
 
 def _batch(entries: list[_Entry]) -> int | None:
     """Return the global batch, where the log tells one and the same."""
-    told = {keys.whole(one.value) for one in entries if one.key == _BATCH}
-    return told.pop() if len(told) == 1 else None
+    stated = {keys.whole(one.value) for one in entries if one.key == _BATCH}
+    return stated.pop() if len(stated) == 1 else None
 
 
 def _counts_samples(entries: list[_Entry], batch: int | None) -> bool | None:
     """Whether `step` counts samples: more steps than samples allow; None if unsure."""
-    steps = [one.told for one in entries if one.told and not one.is_of_samples]
-    samples = [one.told for one in entries if one.told and one.is_of_samples]
+    steps = [one.stated for one in entries if one.stated and not one.is_of_samples]
+    samples = [one.stated for one in entries if one.stated and one.is_of_samples]
     if not steps or not batch or batch == 1:
         return False
     if not samples:
@@ -139,13 +143,13 @@ def _counts_samples(entries: list[_Entry], batch: int | None) -> bool | None:
 
 
 def _step(entry: _Entry, batch: int | None, *, in_samples: bool | None) -> int | None:
-    if entry.told is None:
+    if entry.stated is None:
         return None
     if not entry.is_of_samples and in_samples is False:
-        return entry.told
+        return entry.stated
     if not batch or (not entry.is_of_samples and in_samples is None):
         return None
-    return entry.told // batch
+    return entry.stated // batch
 
 
 def _put_event(log: RunLogText, entry: _Entry, step: int | None) -> None:

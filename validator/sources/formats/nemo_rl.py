@@ -281,7 +281,7 @@ def _is_colocated(config: Config) -> bool | None:
 
 
 def _unknown_share(config: Config, *, is_shared: bool | None) -> str:
-    """Why the GPUs that train cannot be told from the others; empty if they can."""
+    """Return why the GPUs that train are not known; empty if they are."""
     if is_shared is None:
         return "cluster counts training and generation; colocated.enabled is not known"
     if isinstance(config.get("env.reward_model"), dict):

@@ -134,11 +134,11 @@ def put(capture: Capture, text: str) -> None:
 
 
 def _detect_json(document: Document) -> float:
-    found = _told(document).get("testcases")
+    found = _output_of(document).get("testcases")
     return 1.0 if isinstance(found, list) else 0.0
 
 
-def _told(document: Document) -> Mapping[str, object]:
+def _output_of(document: Document) -> Mapping[str, object]:
     data = document.data
     found = data.get(_TOOL) if isinstance(data, dict) else None
     return found if isinstance(found, dict) else {}
@@ -146,16 +146,16 @@ def _told(document: Document) -> Mapping[str, object]:
 
 def _read_json(document: Document) -> Reading:
     capture = Capture(document.name, f"{_TOOL} -j")
-    told = _told(document)
+    stated = _output_of(document)
     shared: dict[str, Found] = {}
-    version = told.get("version")
+    version = stated.get("version")
     if isinstance(version, str):
         shared["tool_version"] = version
-    listed = told.get("GPU Device list")
+    listed = stated.get("GPU Device list")
     names = listed if isinstance(listed, list) else []
     devices = [one for one in names if isinstance(one, str)]
     shared["gpu"] = _gpu_name(one.partition(": ")[2] for one in devices)
-    tests = told.get("testcases")
+    tests = stated.get("testcases")
     for number, test in enumerate(tests if isinstance(tests, list) else []):
         if isinstance(test, dict):
             _put_case(capture, document, shared, test, number)
@@ -189,7 +189,7 @@ def _put_case(
 
 def _error_of_all(document: Document) -> str:
     """Return what the whole run says went wrong."""
-    found = _told(document).get("error")
+    found = _output_of(document).get("error")
     return found if isinstance(found, str) else ""
 
 

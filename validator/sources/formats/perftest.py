@@ -161,39 +161,39 @@ def _put_group(capture: Capture, group: _Group | None) -> None:
         return
     for rows in group.runs():
         part = _KIND, capture.add(_KIND, group.at)
-        told = {**_leaves(group), **_lists(group, rows)}
+        leaves = {**_leaves(group), **_lists(group, rows)}
         at = rows[0].at if rows else group.at
-        for leaf, found in told.items():
+        for leaf, found in leaves.items():
             capture.put_at(part, leaf, found, at if leaf in _POINTS else group.at)
 
 
 def _leaves(group: _Group) -> Mapping[str, Found]:
-    told: dict[str, Found] = {"tool": TOOL, "is_complete": group.is_complete}
+    leaves: dict[str, Found] = {"tool": TOOL, "is_complete": group.is_complete}
     if group.title is not None:
         operation, kind, is_bidirectional = group.title
         suffix = "bw" if kind == "BW" else "lat"
-        told["name"] = f"ib_{operation}_{suffix}"
-        told["operation"] = operation
-        told["is_bidirectional"] = is_bidirectional
+        leaves["name"] = f"ib_{operation}_{suffix}"
+        leaves["operation"] = operation
+        leaves["is_bidirectional"] = is_bidirectional
     settings = group.settings
     if device := settings.get("Device"):
-        told["device"] = device
+        leaves["device"] = device
     for name, leaf in (("Mtu", "mtu_bytes"), ("Number of qps", "queue_pairs")):
         value = settings.get(name, "")
         if value.isdecimal() and len(value) < _MOST_DIGITS:
-            told[leaf] = int(value)
+            leaves[leaf] = int(value)
     layer = settings.get("Link type", "")
     if layer:
-        told["link_layer"] = _LINK_LAYERS.get(layer, layer)
+        leaves["link_layer"] = _LINK_LAYERS.get(layer, layer)
     transport = settings.get("Transport type", "")
     if settings.get("Connection type") == "SRD":
-        told["transport"] = "EFA"
+        leaves["transport"] = "EFA"
     elif transport == "IB" and layer == "Ethernet":
-        told["transport"] = "RoCE"
+        leaves["transport"] = "RoCE"
     elif transport and layer:
-        told["transport"] = transport
-    told["memory"] = _memory(group)
-    return told
+        leaves["transport"] = transport
+    leaves["memory"] = _memory(group)
+    return leaves
 
 
 def _memory(group: _Group) -> Found:
@@ -220,7 +220,7 @@ def _lists(group: _Group, rows: list[_Row]) -> Mapping[str, Found]:
     """Return the points; rates and times that are not positive are none."""
     if not rows:
         return {"size_bytes": absent("no row was measured", TOOL)}
-    told: dict[str, Found] = {}
+    leaves: dict[str, Found] = {}
     for number, name in enumerate(group.columns):
         values = [row.values[number] for row in rows]
         known = [one if one is not None and one > 0 else None for one in values]
@@ -238,8 +238,8 @@ def _lists(group: _Group, rows: list[_Row]) -> Mapping[str, Found]:
         else:
             continue
         if any(one is not None for one in listed):
-            told[leaf] = listed
-    return told
+            leaves[leaf] = listed
+    return leaves
 
 
 _COUNTS = {"#bytes": "size_bytes", "#iterations": "iterations"}

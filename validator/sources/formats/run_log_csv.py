@@ -138,8 +138,8 @@ def _put_row(
         for (name, _), value in zip(columns, row, strict=True)
         if name in _NAMED
     }
-    told = keys.first(record, keys.TIMES)
-    moment = NEVER if told is None else log.clock.note(moment_of(told))
+    stated = keys.first(record, keys.TIMES)
+    moment = NEVER if stated is None else log.clock.note(moment_of(stated))
     step = _step(keys.first(record, keys.STEPS))
     log.run = log.run or keys.text(keys.first(record, keys.RUNS))
     log.edition = log.edition or keys.text(keys.first(record, keys.EDITIONS))
@@ -164,16 +164,16 @@ def _put_row(
 _NAMED = keys.KEYS | keys.EVENT_KEYS | {_SMI_INDEX, "metric", "name"}
 
 
-def _step(told: object) -> int | None:
-    value, _ = _value(told) if isinstance(told, str) else (None, "")
+def _step(stated: object) -> int | None:
+    value, _ = _value(stated) if isinstance(stated, str) else (None, "")
     return keys.whole(value)
 
 
 def _typed(record: dict[str, str]) -> dict[str, object]:
     """Return the fields of an event, numbers as numbers."""
     return {
-        key: number if (number := _value(told)[0]) is not None else told
-        for key, told in record.items()
+        key: number if (number := _value(stated)[0]) is not None else stated
+        for key, stated in record.items()
     }
 
 

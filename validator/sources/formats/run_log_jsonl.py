@@ -81,10 +81,10 @@ def _detect(source: Source) -> float:
     log = RunLogText(_DIALECT, source.name)
     for record in records:
         _put_record(log, record, 1)
-    told = {name for one in records for name, _ in _numbers(one)}
+    stated = {name for one in records for name, _ in _numbers(one)}
     if not log.has_content or not any(_is_placed(one) for one in records):
         return 0.0
-    is_known = any(log.names.meaning(_bare(one), _ANY).alias for one in told)
+    is_known = any(log.names.meaning(_bare(one), _ANY).alias for one in stated)
     is_known |= any(log.names.event_id(one.written) for one in log.events)
     if is_known or "metric" in records[0]:
         return _KNOWN
@@ -130,8 +130,8 @@ def _read(source: Source) -> Reading:
 
 def _put_record(log: RunLogText, record: Json, line: int) -> None:
     """The numbers of a record, or the event that it tells of."""
-    told = keys.first(record, keys.TIMES)
-    moment = NEVER if told is None else log.clock.note(moment_of(told))
+    stated = keys.first(record, keys.TIMES)
+    moment = NEVER if stated is None else log.clock.note(moment_of(stated))
     step = keys.whole(keys.first(record, keys.STEPS))
     log.run = log.run or keys.text(keys.first(record, keys.RUNS))
     log.edition = log.edition or keys.text(keys.first(record, keys.EDITIONS))

@@ -107,8 +107,8 @@ def detect(source: Source) -> float:
     return 0.6 if starts and is_wide else 0.4
 
 
-class Asked(Record):
-    """One option: its text without quotes, and where it is written."""
+class Requested(Record):
+    """An option: its text without quotes, and where it is written."""
 
     text: str
     place: Place
@@ -121,11 +121,11 @@ class Request(Record):
     components ask for different nodes.
     """
 
-    job: dict[str, Asked]
-    step: dict[str, Asked]
+    job: dict[str, Requested]
+    step: dict[str, Requested]
     has_components: bool
 
-    def find(self, name: str) -> Asked | None:
+    def find(self, name: str) -> Requested | None:
         """Return what the training step gets: its own option before that of the job."""
         return self.step.get(name) or self.job.get(name)
 
@@ -163,8 +163,8 @@ def _submitted(named: Reference, sheet: FactSheet) -> Reference:
     """Options of sbatch on the command line win over those of the batch script."""
     if not named.target.endswith(_SCRIPTS):
         return named
-    told = {fact.name for fact in sheet.facts if fact.status != "unknown"}
-    return named._replace(replaces=tuple(sorted(told & _ALLOCATED)))
+    stated = {fact.name for fact in sheet.facts if fact.status != "unknown"}
+    return named._replace(replaces=tuple(sorted(stated & _ALLOCATED)))
 
 
 def _state_nodes(sheet: FactSheet, request: Request) -> None:
@@ -212,7 +212,7 @@ def _state_gpus(sheet: FactSheet, source: Source, request: Request) -> None:
 
 
 def _state_share(
-    sheet: FactSheet, source: Source, request: Request, asked: Asked
+    sheet: FactSheet, source: Source, request: Request, asked: Requested
 ) -> None:
     """GPUs of a node, or of the job, where each task gets its own."""
     counts = gpu_counts(asked.text)
@@ -266,7 +266,7 @@ def _total(counts: Counts) -> int | None:
     return sum(numbers) if numbers and len(numbers) == len(counts) else None
 
 
-def _state_count(sheet: FactSheet, leaf: str, counts: Counts, asked: Asked) -> None:
+def _state_count(sheet: FactSheet, leaf: str, counts: Counts, asked: Requested) -> None:
     total = _total(counts)
     if total is None:
         sheet.unusable(leaf, f"{asked.text[:40]!r} is no number of GPUs", asked.place)
@@ -330,7 +330,7 @@ def _state_placement(sheet: FactSheet, request: Request) -> None:
 
 
 def _tells_tasks(command: Command) -> bool:
-    """Tell whether MPI starts the tasks of a command, as many as it is told itself."""
+    """Tell whether MPI starts the tasks of a command, by its own number."""
     found = mpi_run_of(command)
     return found is not None and found.tells_count
 
@@ -375,27 +375,27 @@ def wall_time_seconds(text: str) -> float | None:
 
 def _request_of(source: Source) -> Request:
     """What a script asks of Slurm: with `#SBATCH` lines, else with its commands."""
-    job: dict[str, Asked] = {}
+    job: dict[str, Requested] = {}
     if not source.script.directives:
         job = _allocation(source)
     for one in source.script.directives:
         name = _SHORT.get(one.name, one.name)
         span = Span(one.line, one.column, max(1, one.length))
         place = Place(source.name, name, span=span)
-        job[name] = Asked(one.value.strip("\"'"), place)
+        job[name] = Requested(one.value.strip("\"'"), place)
     has_components = _COMPONENT.search(source.text) is not None
     # Without an allocation srun makes one of its own, by the options of a job.
     allowed = _OF_STEPS if job else _OF_STEPS | _OF_ALLOCATIONS
     return Request(job, _training_step(source, allowed), has_components)
 
 
-def _allocation(source: Source) -> dict[str, Asked]:
-    """Return what `salloc` or `sbatch` is told on the command line.
+def _allocation(source: Source) -> dict[str, Requested]:
+    """Return the options of `salloc` or `sbatch` on the command line.
 
     Options on which several of them differ are those of different jobs.
     """
     found = [
-        _asked(source, _own_words(command, name), _OF_STEPS | _OF_ALLOCATIONS)
+        _requested(source, _own_words(command, name), _OF_STEPS | _OF_ALLOCATIONS)
         for command in source.script.commands
         for name in ("salloc", "sbatch")
         if command.outer is None and _is_started(command, name)
@@ -410,7 +410,7 @@ def _is_started(command: Command, name: str) -> bool:
     )
 
 
-def _shared(found: list[dict[str, Asked]]) -> dict[str, Asked]:
+def _shared(found: list[dict[str, Requested]]) -> dict[str, Requested]:
     """Return the options on which all agree."""
     if not found:
         return {}
@@ -422,7 +422,7 @@ def _shared(found: list[dict[str, Asked]]) -> dict[str, Asked]:
     }
 
 
-def _training_step(source: Source, allowed: frozenset[str]) -> dict[str, Asked]:
+def _training_step(source: Source, allowed: frozenset[str]) -> dict[str, Requested]:
     """Return the options of the srun that trains; none where several differ in them."""
     steps = list(_steps(source, allowed))
     trains = [one for one, command in steps if _is_training(command)]
@@ -436,18 +436,18 @@ def _training_step(source: Source, allowed: frozenset[str]) -> dict[str, Asked]:
 
 def _steps(
     source: Source, allowed: frozenset[str]
-) -> Iterator[tuple[dict[str, Asked], Command]]:
+) -> Iterator[tuple[dict[str, Requested], Command]]:
     for command in source.script.commands:
         step = _srun_of(command)
         if step is not None and not mentions_only(command):
-            yield _asked(source, _own_words(step, "srun"), allowed), command
+            yield _requested(source, _own_words(step, "srun"), allowed), command
 
 
-def _asked(
+def _requested(
     source: Source, words: Sequence[Word], allowed: frozenset[str]
-) -> dict[str, Asked]:
+) -> dict[str, Requested]:
     """Return the options among words, by long name, with the value that is known."""
-    found: dict[str, Asked] = {}
+    found: dict[str, Requested] = {}
     for flag, values, word in options(words):
         name = _SHORT.get(flag[:2], flag) if flag[1:2] != "-" else flag
         if name not in allowed:
@@ -456,7 +456,7 @@ def _asked(
         written = values[0] if values and not attached else word
         text = attached or (written.text if values else "")
         if written.resolved:
-            found[name] = Asked(text, word_place(source.name, name, written))
+            found[name] = Requested(text, word_place(source.name, name, written))
     return found
 
 

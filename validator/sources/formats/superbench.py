@@ -22,8 +22,8 @@ from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._printed import (
     GIGA,
+    LeafValue,
     Leaves,
-    Told,
     absent,
     measured_point,
     number_of,
@@ -148,7 +148,7 @@ def _put_collectives(
     for run, sizes in runs.items():
         benchmark, operation, _, _ = run
         reason = absent("the summary does not tell it", TOOL)
-        told: dict[str, Found] = {
+        values: dict[str, Found] = {
             "tool": TOOL,
             "backend": benchmark[:4],
             "collective": _COLLECTIVES.get(operation, operation),
@@ -157,9 +157,9 @@ def _put_collectives(
             "is_complete": reason,
         }
         if host and benchmark.endswith(":nvlink"):
-            told["hosts"] = [host]  # of this node alone
+            values["hosts"] = [host]  # of this node alone
         where = firsts[run]
-        leaves: Leaves = {leaf: Told(one, where) for leaf, one in told.items()}
+        leaves: Leaves = {leaf: LeafValue(one, where) for leaf, one in values.items()}
         points = [
             measured_point(
                 size,
@@ -195,14 +195,14 @@ def _put_transfers(
         operation, _ = run
         points = sorted(sizes.items())
         rates: list[Scalar | None] = [rate if rate > 0 else None for _, rate in points]
-        told: dict[str, Found] = {
+        values: dict[str, Found] = {
             "tool": TOOL,
             "name": f"ib_{operation}_bw",
             "operation": operation,
             "size_bytes": [size for size, _ in points],
             "average_bytes_per_second": rates,
         }
-        _put_part(capture, RdmaTransfer.kind, told, firsts[run])
+        _put_part(capture, RdmaTransfer.kind, values, firsts[run])
 
 
 def _put_copies(
@@ -229,7 +229,7 @@ def _put_copies(
         gpus: list[Scalar | None] = [*sorted(rates)]
         hosts: list[Scalar | None] = [None] * len(gpus)
         is_to_gpu = direction == "host_to_device"
-        told: dict[str, Found] = {
+        values: dict[str, Found] = {
             "tool": TOOL,
             "name": "mem-bw",
             "direction": direction,
@@ -239,7 +239,7 @@ def _put_copies(
             "to_gpu": gpus if is_to_gpu else hosts,
             "bytes_per_second": [rates[gpu] or None for gpu in sorted(rates)],
         }
-        _put_part(capture, CopyTest.kind, told, firsts[direction])
+        _put_part(capture, CopyTest.kind, values, firsts[direction])
 
 
 def _put_products(
@@ -253,20 +253,20 @@ def _put_products(
         match = _PRODUCT.fullmatch(key)
         if match is None or value <= 0:
             continue
-        told: dict[str, Found] = {
+        values: dict[str, Found] = {
             "tool": TOOL,
             "data_type": _TYPES[match[1].lower()],
             "gpu_index": int(match[2] or 0),
             "flops_per_second": float(round(value * GIGA)),
         }
-        _put_part(capture, MatrixProduct.kind, told, places.get(key, at))
+        _put_part(capture, MatrixProduct.kind, values, places.get(key, at))
 
 
 def _put_part(
-    capture: Capture, kind: str, told: Mapping[str, Found], at: Where
+    capture: Capture, kind: str, values: Mapping[str, Found], at: Where
 ) -> None:
     part = kind, capture.add(kind, at)
-    for leaf, found in told.items():
+    for leaf, found in values.items():
         capture.put_at(part, leaf, found, at)
 
 

@@ -156,10 +156,10 @@ def _replacing(named: Reference, launch: Launch, facts: list[Fact]) -> Reference
     _, values, _ = given["--config_file"]
     if not values or values[0].text != named.target:
         return named
-    told = {fact.name for fact in facts if fact.status != "default"}
+    stated = {fact.name for fact in facts if fact.status != "default"}
     if "--mixed_precision" in given:
-        told.update(_PRECISIONS)
-    return named._replace(replaces=tuple(sorted(told)))
+        stated.update(_PRECISIONS)
+    return named._replace(replaces=tuple(sorted(stated)))
 
 
 def _facts(file: str, launch: Launch) -> list[Fact]:
@@ -183,13 +183,13 @@ def _spelling(flag: str, launcher: str) -> str:
 
 
 def _default(sheet: FactSheet, launch: Launch) -> None:
-    """What holds where the launcher is not told; it may be told out of our sight."""
-    spoken_of = {fact.name for fact in sheet.facts}
+    """State the launcher's defaults, as far as no option may be out of sight."""
+    mentioned = {fact.name for fact in sheet.facts}
     if launch.hidden and launch.launcher == ACCELERATE:
-        for leaf in {_FILE, _ENDPOINT} - spoken_of:
+        for leaf in {_FILE, _ENDPOINT} - mentioned:
             without_place(sheet, leaf, f"may be given in {launch.hidden[:60]}")
     for leaf, value, note in _DEFAULTS.get(launch.launcher, ()):
-        if leaf in spoken_of:
+        if leaf in mentioned:
             continue
         if launch.hidden:
             without_place(sheet, leaf, f"may be given in {launch.hidden[:60]}")
@@ -198,7 +198,7 @@ def _default(sheet: FactSheet, launch: Launch) -> None:
 
 
 def _state_run(sheet: FactSheet, given: Mapping[str, Option]) -> None:
-    """State what torchrun and torch.distributed.launch are told."""
+    """State the options of torchrun and torch.distributed.launch."""
     state_options(sheet, given, _RUN)
     if "--nnodes" in given:
         _state_nodes(sheet, given["--nnodes"])
@@ -232,7 +232,7 @@ def _state_nodes(sheet: FactSheet, option: Option) -> None:
 
 
 def _state_runner(sheet: FactSheet, given: Mapping[str, Option]) -> None:
-    """State what the deepspeed launcher is told."""
+    """State the options of the deepspeed launcher."""
     state_options(sheet, given, _RUNNER)
     if "--master_addr" in given:
         state_option(sheet, Leaf(_ENDPOINT, text), given["--master_addr"])
@@ -255,7 +255,7 @@ def _state_included(sheet: FactSheet, option: Option) -> None:
 
 
 def _state_accelerate(sheet: FactSheet, given: Mapping[str, Option]) -> None:
-    """State what accelerate launch is told; it wins over the configuration file."""
+    """State the options of accelerate launch, which win over its file."""
     state_options(sheet, given, _ACCELERATE)
     if "--main_process_ip" in given:
         state_option(sheet, Leaf(_ENDPOINT, text), given["--main_process_ip"])

@@ -147,8 +147,8 @@ _FUSED = one_of({"fused": True, "foreach": True, "for-loop": False})
 
 def _fused_or_foreach(value: object) -> object:
     """Return the switch of 2024, without which foreach was taken."""
-    told = boolean(value)
-    return told if isinstance(told, Unusable) else True
+    switch = boolean(value)
+    return switch if isinstance(switch, Unusable) else True
 
 
 _DEGREES: Fields = {
