@@ -176,6 +176,7 @@ def _settings_of_the_catalogue() -> Iterator[tuple[str, Setting]]:
                 yield row["id"], one
 
 
+@pytest.mark.slow
 def test_no_floor_of_ours_lies_above_its_ceiling() -> None:
     with_floor: dict[str, set[str]] = {}
     for (name, setting), size in product(_settings_of_the_catalogue(), SIZES):
