@@ -24,11 +24,15 @@ Good::
     ddp_timeout: 60
 """
 
-from speccheck.validator.evidence.plan import Checkpoint, Communication, Run
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import (
+    Checkpoint,
+    Communication,
+    Run,
+    TrainingPlan,
+)
 from speccheck.validator.forecast.saving import size
-from speccheck.validator.models.checkpoint_size import gathered_seconds
-from speccheck.validator.models.durations import duration
+from speccheck.validator.models.checkpointing import gathered_seconds
+from speccheck.validator.models.units import duration
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 

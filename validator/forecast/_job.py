@@ -3,8 +3,8 @@
 Every function raises MissingEvidence where the plan does not tell.
 """
 
+from speccheck.validator.evidence.plan import TrainingPlan, leaf_names
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.training_plan import TrainingPlan, leaf_names
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast.plan_facts import degree, trains_adapter
 from speccheck.validator.models.estimate import Estimate, exactly, within
@@ -17,7 +17,7 @@ from speccheck.validator.models.flops import (
     matmul_parameters,
 )
 from speccheck.validator.models.parameters import megatron_feed_forward_size
-from speccheck.validator.models.pipeline_bubble import Pipeline
+from speccheck.validator.models.throughput import Pipeline
 
 # Norms and biases, which a count of matrices leaves out.
 _UNCOUNTED_SHARE = 0.01

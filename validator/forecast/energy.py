@@ -3,18 +3,18 @@
 Hosts, network and cooling are not counted: advice, and no substitute for a meter.
 """
 
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast._job import of_sizes
 from speccheck.validator.forecast.quantity import Forecast, Quantity
 from speccheck.validator.forecast.step import step_forecast
-from speccheck.validator.models.energy import (
+from speccheck.validator.models.estimate import Estimate
+from speccheck.validator.models.throughput import (
     JOULES_PER_KILOWATT_HOUR,
     energy_per_token,
     job_power,
     run_energy,
 )
-from speccheck.validator.models.estimate import Estimate
 
 _SECONDS_PER_HOUR = 3_600
 

@@ -4,23 +4,21 @@ from collections.abc import Mapping
 from typing import cast
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
-    Convert,
-    boolean,
-    integer_text,
-    lower_text,
-    number,
-)
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.mapping import (
+    Convert,
     Field,
     Fields,
     TabulatedDefault,
     apply,
+    boolean,
+    integer_text,
+    lower_text,
+    number,
     put,
     put_numbers,
     section,
 )
+from speccheck.validator.sources.reader import FactSheet
 
 # A condition, what holds for a leaf under it, why, and the key that says so.
 Case = tuple[object, object, str, str]

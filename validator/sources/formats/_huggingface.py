@@ -8,22 +8,20 @@ from collections.abc import Iterable, Mapping
 from math import ceil
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
-    Unusable,
-    boolean,
-    integer_text,
-    lower_text,
-    one_of,
-    placeholder,
-)
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._config import Config
 from speccheck.validator.sources.mapping import (
     Fields,
+    Unusable,
+    boolean,
+    integer_text,
     items,
+    lower_text,
+    one_of,
+    placeholder,
     section,
     weak_default,
 )
+from speccheck.validator.sources.reader import FactSheet
 
 FULL_SHARD = 3
 SHARD_GRAD_OP = 2

@@ -13,37 +13,38 @@ from typing import TYPE_CHECKING
 
 from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.environment import Variable
-from speccheck.validator.evidence.framework_version import StatedVersion
+from speccheck.validator.evidence.framework_keys import StatedVersion
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, StatedKey
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.context import accelerator_facts, instance_facts
-from speccheck.validator.sources.convert import (
-    Convert,
-    Unusable,
-    integer_text,
-    number,
-    parse_number,
-)
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import Fact, FactSheet
-from speccheck.validator.sources.keyed import keyed_file
-from speccheck.validator.sources.launching.embedded_script import (
+from speccheck.validator.sources.embedded_script import (
     embedded_command,
     embedded_script,
     value_at,
 )
-from speccheck.validator.sources.launching.launch_commands import launches
+from speccheck.validator.sources.launching import launches
 from speccheck.validator.sources.mapping import (
+    Convert,
+    Unusable,
     derive_switch,
+    integer_text,
     items,
+    number,
+    parse_number,
     put,
     section,
     weak_default,
 )
-from speccheck.validator.sources.reader import Reading
-from speccheck.validator.sources.source import Source
-from speccheck.validator.sources.versions.container_image import versions_of_image
+from speccheck.validator.sources.pinned_versions import versions_of_image
+from speccheck.validator.sources.reader import (
+    Fact,
+    FactSheet,
+    Reading,
+    Source,
+    keyed_file,
+)
 
 if TYPE_CHECKING:
     from speccheck.validator.catalogue.hardware import Accelerator

@@ -14,19 +14,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import LoadedAs
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.models.parameters import megatron_feed_forward_size
-from speccheck.validator.sources.convert import (
-    Unusable,
-    integer_text,
-    lower_text,
-    minutes,
-    number,
-    one_of,
-    parse_number,
-    text,
-    texts,
-)
-from speccheck.validator.sources.facts import Fact, FactSheet
-from speccheck.validator.sources.launching.script_options import (
+from speccheck.validator.sources.launching import (
     Leaf,
     is_sure,
     option_place,
@@ -35,13 +23,23 @@ from speccheck.validator.sources.launching.script_options import (
 )
 from speccheck.validator.sources.mapping import (
     TabulatedDefault,
+    Unusable,
     add_defaults,
     fixed_defaults,
+    integer_text,
+    lower_text,
+    minutes,
+    number,
+    one_of,
+    parse_number,
     put,
     tabulated_defaults,
+    text,
+    texts,
     without_place,
 )
-from speccheck.validator.sources.scripts.shell import Option
+from speccheck.validator.sources.reader import Fact, FactSheet
+from speccheck.validator.sources.shell.script import Option
 
 _NUMBERS: Mapping[str, tuple[Callable[[str], object], str]] = {
     "int": (int, "a whole number"),

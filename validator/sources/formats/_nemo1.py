@@ -10,9 +10,13 @@ trainer/connectors/accelerator_connector.py and callbacks/model_checkpoint.py.
 import math
 from collections.abc import Mapping
 
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.formats._config import Config
+from speccheck.validator.sources.mapping import (
+    Fields,
     Unusable,
+    add_defaults,
     boolean,
+    fixed_defaults,
     integer_text,
     lower_text,
     mebibytes,
@@ -20,15 +24,9 @@ from speccheck.validator.sources.convert import (
     number,
     one_of,
     placeholder,
-    text,
-)
-from speccheck.validator.sources.formats._config import Config
-from speccheck.validator.sources.mapping import (
-    Fields,
-    add_defaults,
-    fixed_defaults,
     put,
     section,
+    text,
 )
 
 Settings = Mapping[str, object]

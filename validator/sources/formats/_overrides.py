@@ -15,34 +15,41 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
-from speccheck.validator.evidence.framework_keys import FrameworkKeys
-from speccheck.validator.evidence.key_rows import KeyRow
+from speccheck.validator.evidence.framework_keys import FrameworkKeys, KeyRow
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, StatedKey
 from speccheck.validator.evidence.value import KeyPath, Place, Span, dotted
-from speccheck.validator.sources.convert import FALSE_TEXTS, TRUE_TEXTS, parse_number
 from speccheck.validator.sources.documents.document import (
     Document,
     Resolution,
     TreeNode,
 )
-from speccheck.validator.sources.facts import Fact, FactSheet
-from speccheck.validator.sources.launching.launch_commands import (
-    launch_of,
-    python_program,
-)
-from speccheck.validator.sources.launching.script_options import (
+from speccheck.validator.sources.launching import (
     is_sure,
     last_options,
+    launch_of,
     may_hold_options,
+    python_program,
     unresolved,
     word_place,
 )
-from speccheck.validator.sources.mapping import section
-from speccheck.validator.sources.reader import Parent, Reader, Reading, Reference
-from speccheck.validator.sources.scripts.shell import Command, Option, Word, options
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.mapping import (
+    FALSE_TEXTS,
+    TRUE_TEXTS,
+    parse_number,
+    section,
+)
+from speccheck.validator.sources.reader import (
+    Fact,
+    FactSheet,
+    Parent,
+    Reader,
+    Reading,
+    Reference,
+    Source,
+)
+from speccheck.validator.sources.shell.script import Command, Option, Word, options
 
 _OVERRIDE = lazy_pattern(r"(?s)(\+\+|\+|~)?([A-Za-z_][\w-]*(?:\.[\w-]+)*)(?:=(.*))?$")
 _INTEGER = lazy_pattern(r"[+-]?[0-9][0-9_]*$")
@@ -244,7 +251,7 @@ def read_over(
         config: the file that the command names; None where it names none, so that the
             document's own defaults list counts.
     """
-    from speccheck.validator.sources.composing.composition import (  # noqa: PLC0415 - dear
+    from speccheck.validator.sources.composition import (  # noqa: PLC0415 - seldom
         compose,
     )
 
@@ -263,7 +270,7 @@ def read_over(
 
 def merged(document: OverrideDocument, config: Parent) -> Document:
     """Return the settings over the file that their command names, and nothing else."""
-    from speccheck.validator.sources.composing.composition import (  # noqa: PLC0415 - dear
+    from speccheck.validator.sources.composition import (  # noqa: PLC0415 - seldom
         compose,
     )
 

@@ -13,12 +13,15 @@ from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.measurement.collective import CollectiveRun
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Span
-from speccheck.validator.sources.capture import Capture, Found, Where, line_span
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.measured import measurement_reading
+from speccheck.validator.sources.capture import (
+    Capture,
+    Found,
+    Where,
+    line_span,
+    measurement_reading,
+)
 from speccheck.validator.sources.nccl_log import add_communicators, has_lines
-from speccheck.validator.sources.reader import CaptureReader, Reading
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading, Source
 
 # By module: a text without any of these holds nothing of that tool.
 MARKS: dict[str, tuple[str, ...]] = {

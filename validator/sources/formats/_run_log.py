@@ -16,13 +16,9 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import Literal
 
-from speccheck.validator.catalogue.metric_names import (
-    Meaning,
-    MetricNames,
-    metric_names,
-)
+from speccheck.validator.catalogue.metrics import Meaning, MetricNames, metric_names
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
-from speccheck.validator.evidence.measurement.metric_dictionary import MetricEntry
+from speccheck.validator.evidence.measurement.telemetry import MetricEntry
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.value import Place, Span

@@ -5,18 +5,7 @@ Sources of behaviour: axolotl/core/builders/base.py, utils/config/__init__.py, 0
 """
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
-from speccheck.validator.sources.convert import (
-    Unusable,
-    boolean,
-    integer_text,
-    lower_text,
-    mebibytes,
-    negation,
-    number,
-    text,
-)
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._config import ONE_OF_EACH, Config, defaults_of
 from speccheck.validator.sources.formats._huggingface import (
     FULL_SHARD,
@@ -34,17 +23,30 @@ from speccheck.validator.sources.formats._huggingface import (
     state_recompute,
 )
 from speccheck.validator.sources.formats.deepspeed import state_deepspeed
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
+    Unusable,
     add_defaults,
+    boolean,
     fixed_defaults,
+    integer_text,
     items,
+    lower_text,
+    mebibytes,
+    negation,
+    number,
     section,
     tabulated_defaults,
+    text,
     without_place,
 )
-from speccheck.validator.sources.reader import Reader, Reading, Reference
+from speccheck.validator.sources.reader import (
+    FactSheet,
+    Reader,
+    Reading,
+    Reference,
+    keyed_file,
+)
 
 # A sink is on by its own switch, or by a project where it has one.
 _SINKS = (

@@ -6,32 +6,28 @@ they do: deepspeed/runtime/{config,engine}.py and deepspeed/runtime/zero/ at 0.1
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.documents.document import Document
+from speccheck.validator.sources.formats._config import Config, defaults_of
+from speccheck.validator.sources.mapping import (
+    Fields,
+    TabulatedDefault,
     Unusable,
+    add_defaults,
+    apply,
     boolean,
+    fixed_defaults,
     integer,
     lower_text,
     number,
     one_of,
-    text,
-)
-from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.formats._config import Config, defaults_of
-from speccheck.validator.sources.keyed import keyed_file
-from speccheck.validator.sources.mapping import (
-    Fields,
-    TabulatedDefault,
-    add_defaults,
-    apply,
-    fixed_defaults,
     section,
     tabulated_defaults,
+    text,
     texts_for_values,
     weak_default,
     without_place,
 )
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _DTYPES: dict[str, object] = {
     "fp32": "fp32",

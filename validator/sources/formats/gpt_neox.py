@@ -13,40 +13,36 @@ from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, StatedKey
 from speccheck.validator.evidence.value import KeyPath, Place, Span
-from speccheck.validator.sources.convert import (
-    Unusable,
-    boolean,
-    integer,
-    lower_text,
-    negation,
-    number,
-    one_of,
-    text,
-    texts,
-)
 from speccheck.validator.sources.documents.document import (
     Document,
     RawScalar,
     Resolution,
     path_step,
 )
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._config import Config, defaults_of
 from speccheck.validator.sources.formats.deepspeed import state_deepspeed
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
     TabulatedDefault,
+    Unusable,
     add_defaults,
+    boolean,
     fixed_defaults,
+    integer,
     items,
+    lower_text,
+    negation,
+    number,
+    one_of,
     section,
     tabulated_defaults,
+    text,
+    texts,
     texts_for_values,
     weak_default,
     without_place,
 )
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _Arguments = Mapping[str, object]
 _FORMAT = "gpt-neox"

@@ -11,18 +11,7 @@ from collections.abc import Mapping
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
-    boolean,
-    integer_text,
-    lower_text,
-    mebibytes,
-    negation,
-    number,
-    placeholder,
-    text,
-)
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._config import ONE_OF_EACH, Config, defaults_of
 from speccheck.validator.sources.formats._huggingface import (
     FULL_SHARD,
@@ -42,21 +31,34 @@ from speccheck.validator.sources.formats._huggingface import (
     state_recompute,
 )
 from speccheck.validator.sources.formats.deepspeed import state_deepspeed
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
     TabulatedDefault,
     add_defaults,
     apply,
+    boolean,
     fixed_defaults,
+    integer_text,
     items,
+    lower_text,
+    mebibytes,
+    negation,
+    number,
+    placeholder,
     section,
     tabulated_defaults,
+    text,
     texts_for_values,
     without_place,
     words_loaded_as_false,
 )
-from speccheck.validator.sources.reader import Reader, Reading, Reference
+from speccheck.validator.sources.reader import (
+    FactSheet,
+    Reader,
+    Reading,
+    Reference,
+    keyed_file,
+)
 
 _Arguments = Mapping[str, object]
 # Keys of TRL's own argument classes, none of which TrainingArguments has.

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import integer, lower_text
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.formats._kubernetes import (
     LAUNCHERS,
@@ -27,7 +26,7 @@ from speccheck.validator.sources.formats._kubernetes import (
     product,
     weakened,
 )
-from speccheck.validator.sources.mapping import items, section
+from speccheck.validator.sources.mapping import integer, items, lower_text, section
 from speccheck.validator.sources.reader import Reader, Reading, Role
 
 _EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"

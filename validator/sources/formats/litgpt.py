@@ -9,32 +9,28 @@ litgpt/args.py.
 from collections.abc import Mapping
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
-from speccheck.validator.sources.convert import (
-    Unusable,
-    boolean,
-    integer,
-    integer_text,
-    number,
-    one_of,
-    placeholder,
-    text,
-)
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._config import ONE_OF_EACH, Config, defaults_of
 from speccheck.validator.sources.formats._huggingface import resume
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
     TabulatedDefault,
+    Unusable,
     add_defaults,
+    boolean,
     fixed_defaults,
+    integer,
+    integer_text,
     items,
+    number,
+    one_of,
+    placeholder,
     section,
     tabulated_defaults,
+    text,
     weak_default,
 )
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _Settings = Mapping[str, object]
 _FORMAT = "litgpt"

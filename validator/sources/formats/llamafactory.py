@@ -14,17 +14,7 @@ from functools import cache
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
-    boolean,
-    integer_text,
-    lower_text,
-    number,
-    one_of,
-    text,
-    texts,
-)
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._config import Config
 from speccheck.validator.sources.formats._huggingface import (
     FULL_SHARD,
@@ -39,19 +29,31 @@ from speccheck.validator.sources.formats.hf_trainer import (
     state_arguments,
     state_defaults,
 )
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
     TabulatedDefault,
     add_defaults,
+    boolean,
     fixed_defaults,
+    integer_text,
+    lower_text,
+    number,
+    one_of,
     section,
     tabulated_defaults,
+    text,
+    texts,
     texts_for_values,
     weak_default,
     words_loaded_as_false,
 )
-from speccheck.validator.sources.reader import Reader, Reading, Reference
+from speccheck.validator.sources.reader import (
+    FactSheet,
+    Reader,
+    Reading,
+    Reference,
+    keyed_file,
+)
 
 _ATTENTION = one_of(
     {"disabled": "eager", "sdpa": "sdpa", "fa2": "flash", "fa3": "flash"}

@@ -14,38 +14,33 @@ from typing import Literal, cast
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.sources.convert import (
-    Unusable,
-    boolean,
-    integer,
-    lower_text,
-    negation,
-    number,
-    one_of,
-    placeholder,
-    text,
-)
-from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.documents.section_document import SectionDocument
-from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.documents.document import Document, SectionDocument
 from speccheck.validator.sources.formats._config import Config, defaults_of
 from speccheck.validator.sources.formats._huggingface import (
     DTYPES,
     SHARDING_STAGES,
     attention,
 )
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
+    Unusable,
     add_defaults,
     apply,
+    boolean,
     fixed_defaults,
+    integer,
+    lower_text,
+    negation,
+    number,
+    one_of,
+    placeholder,
     put,
     section,
     tabulated_defaults,
+    text,
     weak_default,
 )
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _Unit = Literal["ba", "ep", "tok", "sp", "dur", "sec", "iter"]
 _TIME = lazy_pattern(
@@ -234,7 +229,7 @@ def read(document: Document) -> Reading:
         return _read(document)
     # MosaicML hands the part to the command as a file of its own: what it refers to
     # lies in it.
-    from speccheck.validator.sources.composing.composition import (  # noqa: PLC0415 - dear
+    from speccheck.validator.sources.composition import (  # noqa: PLC0415 - seldom
         compose,
     )
     from speccheck.validator.sources.formats.mosaic_mcli import (  # noqa: PLC0415 - seldom

@@ -11,10 +11,8 @@ from speccheck.validator.sources.capture import (
     told,
     whole,
 )
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats.snapshot import node_reading
-from speccheck.validator.sources.reader import CaptureReader, Reading
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading, Source
 
 _HEAD = lazy_pattern(
     r"((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) "

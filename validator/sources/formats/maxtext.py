@@ -16,31 +16,34 @@ from math import prod
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.documents.document import Document
+from speccheck.validator.sources.formats._config import Config, defaults_of
+from speccheck.validator.sources.mapping import (
+    Fields,
     Unusable,
+    add_defaults,
+    apply,
     boolean,
+    fixed_defaults,
     integer,
     integer_text,
     lower_text,
     number,
     one_of,
-    text,
-)
-from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import Fact, FactSheet
-from speccheck.validator.sources.formats._config import Config, defaults_of
-from speccheck.validator.sources.keyed import keyed_file
-from speccheck.validator.sources.mapping import (
-    Fields,
-    add_defaults,
-    apply,
-    fixed_defaults,
     section,
     tabulated_defaults,
+    text,
     weak_default,
     without_place,
 )
-from speccheck.validator.sources.reader import Parent, Reader, Reading
+from speccheck.validator.sources.reader import (
+    Fact,
+    FactSheet,
+    Parent,
+    Reader,
+    Reading,
+    keyed_file,
+)
 
 _LLAMA2 = 32_000
 _LLAMA3 = 128_256

@@ -12,33 +12,29 @@ from math import gcd, prod
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.documents.document import Document
+from speccheck.validator.sources.formats._config import Config, defaults_of
+from speccheck.validator.sources.mapping import (
+    Fields,
     Unusable,
+    add_defaults,
+    apply,
     boolean,
+    fixed_defaults,
     integer,
+    items,
     lower_text,
     mebibytes,
     number,
     one_of,
     placeholder,
-    text,
-)
-from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.formats._config import Config, defaults_of
-from speccheck.validator.sources.keyed import keyed_file
-from speccheck.validator.sources.mapping import (
-    Fields,
-    add_defaults,
-    apply,
-    fixed_defaults,
-    items,
     section,
     tabulated_defaults,
+    text,
     texts_for_values,
     weak_default,
 )
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _Settings = Mapping[str, object]
 _COMMON = fixed_defaults(

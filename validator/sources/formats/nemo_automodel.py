@@ -13,35 +13,31 @@ from collections.abc import Mapping
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.stated_keys import StatedKey
-from speccheck.validator.sources.convert import (
-    Unusable,
-    boolean,
-    integer_text,
-    lower_text,
-    minutes,
-    number,
-    one_of,
-    placeholder,
-    text,
-)
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._config import Config, defaults_of
 from speccheck.validator.sources.formats._huggingface import (
     FULL_SHARD,
     attention,
     dtype,
 )
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
+    Unusable,
     add_defaults,
     apply,
+    boolean,
     fixed_defaults,
+    integer_text,
+    lower_text,
+    minutes,
+    number,
+    one_of,
+    placeholder,
     section,
     tabulated_defaults,
+    text,
 )
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _Settings = Mapping[str, object]
 _DEGREES = {

@@ -12,29 +12,31 @@ from collections.abc import Mapping
 
 from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
-    boolean,
-    integer_text,
-    lower_text,
-    number,
-    one_of,
-    placeholder,
-    text,
-)
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._config import Config
 from speccheck.validator.sources.formats._huggingface import dtype
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
     add_defaults,
     apply,
+    boolean,
     fixed_defaults,
+    integer_text,
     items,
+    lower_text,
+    number,
+    one_of,
+    placeholder,
     section,
+    text,
 )
-from speccheck.validator.sources.reader import Parent, Reader, Reading
+from speccheck.validator.sources.reader import (
+    FactSheet,
+    Parent,
+    Reader,
+    Reading,
+    keyed_file,
+)
 
 _Settings = Mapping[str, object]
 _ALGORITHMS = ("grpo", "ppo", "dpo", "sft", "rm", "distillation")

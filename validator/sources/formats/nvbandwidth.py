@@ -10,11 +10,16 @@ testcases_sm.cpp, json_output.cpp.
 from collections.abc import Iterable, Mapping, Sequence
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
-from speccheck.validator.evidence.measurement.copying import CopyTest
+from speccheck.validator.evidence.measurement.device import CopyTest
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.sources.capture import Capture, Found, Scalar, Where
+from speccheck.validator.sources.capture import (
+    Capture,
+    Found,
+    Scalar,
+    Where,
+    measurement_reading,
+)
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._printed import (
     GIGA,
     Line,
@@ -24,8 +29,7 @@ from speccheck.validator.sources.formats._printed import (
     printed_reader,
     times,
 )
-from speccheck.validator.sources.measured import measurement_reading
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading
 
 _TOOL = "nvbandwidth"
 _KIND = CopyTest.kind

@@ -21,10 +21,8 @@ from speccheck.validator.sources.capture import (
 )
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.xml_elements import Element, load_xml
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats.snapshot import node_reading
-from speccheck.validator.sources.reader import CaptureReader, Reading
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading, Source
 
 _SWITCH = word({"enabled": True, "disabled": False})
 _BOOST = word({"on": True, "off": False})

@@ -9,32 +9,28 @@ olmo/data/iterable_dataset.py, at 0.2.5 to 59a53e3.
 from math import ceil
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.documents.document import Document
+from speccheck.validator.sources.formats._config import ONE_OF_EACH, Config, defaults_of
+from speccheck.validator.sources.mapping import (
+    Fields,
+    TabulatedDefault,
     Unusable,
+    add_defaults,
+    apply,
     boolean,
+    fixed_defaults,
     integer_text,
     lower_text,
     number,
     one_of,
     parse_number,
     placeholder,
+    section,
+    tabulated_defaults,
     text,
     texts,
 )
-from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.formats._config import ONE_OF_EACH, Config, defaults_of
-from speccheck.validator.sources.keyed import keyed_file
-from speccheck.validator.sources.mapping import (
-    Fields,
-    TabulatedDefault,
-    add_defaults,
-    apply,
-    fixed_defaults,
-    section,
-    tabulated_defaults,
-)
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _PRECISIONS = {"amp_bf16": "bf16", "amp_fp16": "fp16", "fp32": "fp32"}
 _STAGES = {

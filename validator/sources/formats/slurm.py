@@ -12,22 +12,27 @@ from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place, Span
 from speccheck.validator.sources.context import gpu_facts
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.launching.containers import state_container
-from speccheck.validator.sources.launching.launch_commands import (
+from speccheck.validator.sources.launching import (
     base_name,
     launch_of,
     launches,
     mentions_only,
+    mpi_run_of,
     python_program,
+    references,
     starts_tasks,
+    state_container,
+    word_place,
 )
-from speccheck.validator.sources.launching.mpi_commands import mpi_run_of
-from speccheck.validator.sources.launching.script_options import references, word_place
 from speccheck.validator.sources.mapping import without_place
-from speccheck.validator.sources.reader import Reading, Reference, ScriptReader
-from speccheck.validator.sources.scripts.shell import Command, Word, options
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import (
+    FactSheet,
+    Reading,
+    Reference,
+    ScriptReader,
+    Source,
+)
+from speccheck.validator.sources.shell.script import Command, Word, options
 
 _SHORT = {
     "-C": "--constraint",

@@ -14,31 +14,27 @@ distributed/pipeline_parallel.py, components/{checkpoint,metrics}.py, train.py.
 from collections.abc import Mapping
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
-from speccheck.validator.evidence.framework_version import FrameworkVersion
+from speccheck.validator.evidence.framework_keys import FrameworkVersion
 from speccheck.validator.evidence.value import KeyPath, Place
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.documents.document import Document, Resolution
+from speccheck.validator.sources.formats._config import Config, defaults_of
+from speccheck.validator.sources.mapping import (
+    Fields,
     Unusable,
+    add_defaults,
+    apply,
     boolean,
+    derive_switch,
+    fixed_defaults,
     integer,
+    items,
     lower_text,
     number,
     one_of,
-)
-from speccheck.validator.sources.documents.document import Document, Resolution
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.formats._config import Config, defaults_of
-from speccheck.validator.sources.keyed import keyed_file
-from speccheck.validator.sources.mapping import (
-    Fields,
-    add_defaults,
-    apply,
-    derive_switch,
-    fixed_defaults,
-    items,
     section,
     tabulated_defaults,
 )
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _Settings = Mapping[str, object]
 _FULL_SHARD = 3

@@ -11,18 +11,20 @@ torchtune/models/*/_model_builders.py.
 from collections.abc import Mapping
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
-from speccheck.validator.sources.convert import Unusable, boolean, integer, number, text
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._config import Config
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
+    Unusable,
     add_defaults,
+    boolean,
     fixed_defaults,
+    integer,
+    number,
     section,
+    text,
 )
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _AT = "model._component_"
 _LLAMA2, _LLAMA3, _QWEN, _QWEN_LARGE, _GEMMA = (

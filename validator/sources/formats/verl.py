@@ -9,18 +9,7 @@ verl/utils/checkpoint.
 from collections.abc import Mapping
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
-from speccheck.validator.sources.convert import (
-    Unusable,
-    boolean,
-    integer_text,
-    lower_text,
-    number,
-    one_of,
-    text,
-    texts,
-)
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._config import Config, defaults_of
 from speccheck.validator.sources.formats._huggingface import (
     DTYPES,
@@ -28,19 +17,32 @@ from speccheck.validator.sources.formats._huggingface import (
     state_offload,
 )
 from speccheck.validator.sources.formats._hydra import hydra_parents
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
     TabulatedDefault,
+    Unusable,
     add_defaults,
     apply,
+    boolean,
     fixed_defaults,
+    integer_text,
     items,
+    lower_text,
+    number,
+    one_of,
     put,
     section,
     tabulated_defaults,
+    text,
+    texts,
 )
-from speccheck.validator.sources.reader import Parent, Reader, Reading
+from speccheck.validator.sources.reader import (
+    FactSheet,
+    Parent,
+    Reader,
+    Reading,
+    keyed_file,
+)
 
 _FSDP, _MEGATRON = "fsdp", "megatron"
 _dtype = one_of(DTYPES)
