@@ -13,9 +13,14 @@ import yaml
 
 from fleet_fixtures import fleet_findings
 from speccheck.validator.engine.locate import LocatedFinding
-from speccheck.validator.engine.policy import FileIgnore, Named, Policy
-from speccheck.validator.engine.request import Request
-from speccheck.validator.engine.selection import Selection
+from speccheck.validator.engine.request import (
+    FileIgnore,
+    Judging,
+    Named,
+    Policy,
+    Request,
+    Selection,
+)
 from speccheck.validator.evidence.declaration import Declaration, EvidenceDigest
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.value import Place
@@ -147,11 +152,13 @@ def request_of(fixture: RuleFixture) -> Request:
     profiles = context.pop("profile", ["ci"])
     return Request(
         arguments=tuple(fixture.files),
-        context=Context(**context),
+        judging=Judging(
+            context=Context(**context),
+            profiles=tuple(profiles[1:]),
+            selection=Selection(select=(fixture.rule, *fixture.also)),
+            policy=_policy(**fixture.policy),
+        ),
         use=profiles[0],
-        profiles=tuple(profiles[1:]),
-        selection=Selection(select=(fixture.rule, *fixture.also)),
-        policy=_policy(**fixture.policy),
         spec=fixture.spec,
         full=True,
         declaration=_declaration(**fixture.declaration)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nccl_logs import log
-from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.request import Judging, Request
 from speccheck.validator.run.run import run
 from speccheck.validator.sources.capture import Capture
 from speccheck.validator.sources.context import Context
@@ -52,7 +52,9 @@ def outcomes(folder: Path, content: dict[str, Any], context: Context) -> dict[st
     """By rule, what it says."""
     path = folder / "run.json"
     path.write_text(json.dumps(content), encoding="utf-8")
-    (plan,) = run(Request(arguments=(str(path),), context=context)).plans
+    (plan,) = run(
+        Request(arguments=(str(path),), judging=Judging(context=context))
+    ).plans
     return {one.finding.rule: one.finding.outcome for one in plan.findings}
 
 

@@ -1,7 +1,7 @@
 """The search for the smallest change, on levers of bare numbers."""
 
 from speccheck.validator.changes.what_if.levers import Lever, Step
-from speccheck.validator.changes.what_if.search import (
+from speccheck.validator.changes.what_if.proposals import (
     FAILS,
     HOLDS,
     LACKS,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from corpus import corpus_folder
-from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.request import Judging, Request
 from speccheck.validator.evidence.declaration import Declaration, EvidenceDigest
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.models.run_evidence import (
@@ -135,7 +135,7 @@ def judged(
     request = Request(
         arguments=tuple(files),
         use=use,
-        context=context,
+        judging=Judging(context=context),
         full=True,
         declaration=declaration if use == "certify" else None,
     )

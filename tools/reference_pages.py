@@ -9,7 +9,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from speccheck.validator.changes.what_if.names import names_help
+from speccheck.validator.changes.what_if.assignments import names_help
 from speccheck.validator.cli.completion.grammar import Words, commands
 from speccheck.validator.cli.main import COMMANDS, EXIT_CODES, USAGE, main
 from speccheck.validator.cli.option_table import OPTIONS, Option

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from statistics import median
 
+from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.forecast.curve_bounds import Bound
 from speccheck.validator.measurements.curves import MeasuredCurve, measured_curves
@@ -53,19 +54,19 @@ class Distribution(Record):
 
 
 def samples(
-    specimen: str, by_type: Mapping[type, object], floors: Mapping[str, float]
+    specimen: str, evidence: Evidence, floors: Mapping[str, float]
 ) -> Iterator[Sample]:
     """All that evidence measured: one machine's, or what several measured together.
 
     Args:
         specimen: the machine; empty for several.
-        by_type: what they measured, and under which conditions.
+        evidence: what they measured, and under which conditions.
         floors: by collective, the share of what it can reach that fails it below.
 
     """
-    for found in rates_of_parts(by_type):
+    for found in rates_of_parts(evidence):
         yield Sample(found.title, found.unit, (), specimen, tuple(found.rates.values()))
-    for curve in measured_curves(by_type):
+    for curve in measured_curves(evidence):
         yield from _of_curve(specimen, curve, floors.get(curve.collective))
 
 

@@ -14,6 +14,7 @@ from speccheck.validator.editions.compose import ComposedEdition
 from speccheck.validator.editions.edition import Edition
 from speccheck.validator.engine.assemble import assemble
 from speccheck.validator.engine.request import Request
+from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.measurement.conditions import Conditions
 from speccheck.validator.evidence.node.node import Node
@@ -23,7 +24,7 @@ from speccheck.validator.fleet.listing import listing
 from speccheck.validator.fleet.run import judge_fleet
 from speccheck.validator.fleet.work import Work
 from speccheck.validator.rule import Scope
-from speccheck.validator.run.plan_judge import PlanJudge
+from speccheck.validator.run.judging import RunState, judge_plan
 from speccheck.validator.sources.files import ReadFile
 from speccheck.validator.sources.joining.grouping import PlanFiles
 from speccheck.validator.sources.joining.one_node import joined
@@ -78,30 +79,31 @@ def judge_subject(request: Request, subject: Subject, now: float) -> Judgements:
         subject: what there is.
         now: seconds since 1970, for evidence that is held to an age.
 
-    Raises what `PlanJudge` raises.
+    Raises what `RunState` raises.
 
     """
-    judge = PlanJudge(request, proposes=False)
+    state = RunState(request, proposes=False)
+    judges = state.judges
     # What compares machines is asked once, of all of them.
-    of_fleets = {one.name for one in judge.entries if one.scope == "fleet"}
+    of_fleets = {one.name for one in judges.entries if one.scope == "fleet"}
 
     machines = subject.machines or (Machine("", ()),)
     by_machine = {
         machine.name: [
             _answered_for(one.finding._replace(places=()))
-            for one in judge(PlanFiles(_files(subject, machine))).findings
+            for one in judge_plan(PlanFiles(_files(subject, machine)), state).findings
             if one.finding.rule not in of_fleets
         ]
         for machine in machines
     }
-    first = assemble(_files(subject, machines[0]), request.context)
-    profiles = judge.judge_of(first.plan, (), first.scopes, first.measured).composed
+    first = assemble(_files(subject, machines[0]), request.judging.context)
+    profiles = judges.of(first.plan, (), first.scopes, first.measured).composed
     judged = [*_told_once(by_machine)]
     judged += (Judged("", one) for one in _of_fleet(request, subject, now))
     return Judgements(
-        judge.edition,
+        judges.edition,
         tuple(one.id for one in profiles.profiles),
-        {one.name: one.scope for one in judge.entries},
+        {one.name: one.scope for one in judges.entries},
         tuple(judged),
         tuple(_samples(request, subject, _floors(profiles))),
     )
@@ -184,8 +186,9 @@ def _of_files(
     if not nodes:
         return
     measured: Node = joined(nodes)
-    known = assemble(about, request.context).by_type
+    known = assemble(about, request.judging.context)
     by_type: dict[type, object] = dict(measured.by_type())
-    if Conditions in known:
-        by_type[Conditions] = known[Conditions]
-    yield from samples(name, by_type, floors)
+    conditions = known.get(Conditions)
+    if conditions is not None:
+        by_type[Conditions] = conditions
+    yield from samples(name, Evidence(by_type), floors)

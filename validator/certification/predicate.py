@@ -13,7 +13,7 @@ from speccheck.validator.certification.identity import INVALIDATORS, type_digest
 from speccheck.validator.certification.results import ClauseResult, Judged
 from speccheck.validator.certification.tool import program_digest
 from speccheck.validator.engine.rule_index import rule_entries
-from speccheck.validator.engine.tailoring.told import tailored
+from speccheck.validator.engine.tailoring import tailored
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 

@@ -18,7 +18,7 @@ from speccheck.validator.certification.kit import KitError
 from speccheck.validator.certification.predicate import judged_part
 from speccheck.validator.certification.tool import program_digest
 from speccheck.validator.editions.edition import UnknownEdition, load_edition
-from speccheck.validator.engine.tailoring.told import tailored
+from speccheck.validator.engine.tailoring import tailored
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.signing.statement import Statement
 

@@ -24,7 +24,7 @@ from speccheck.validator.engine.request import Request
 from speccheck.validator.report.style import counted, printable
 from speccheck.validator.report.summary import Exit, exit_of, summarize
 from speccheck.validator.report.write import write
-from speccheck.validator.run.plan_judges import PlanJudges
+from speccheck.validator.run.judging import RunState
 from speccheck.validator.run.run import Run, run
 from speccheck.validator.run.waivers.baseline import (
     Baseline,
@@ -32,7 +32,7 @@ from speccheck.validator.run.waivers.baseline import (
     baseline_text,
     load_baseline,
 )
-from speccheck.validator.run.waivers.told import Seen, fixed_entries
+from speccheck.validator.run.waivers.judged import Seen, fixed_entries
 
 FILE = "speccheck-baseline.json"
 _MOST_SHOWN = 50  # new findings
@@ -71,13 +71,13 @@ def baseline(words: list[str]) -> int:
 
 def _baseline(parsed: Parsed) -> int:
     request = files_request(with_settings(parsed, OPTIONS, writes_baseline=True))
-    path = str(parsed.values.get("out") or request.policy.baseline or FILE)
+    path = str(parsed.values.get("out") or request.judging.policy.baseline or FILE)
     is_there = os.path.lexists(path)
-    policy = request.policy._replace(baseline=path if is_there else None)
-    request = request._replace(policy=policy)
+    policy = request.judging.policy._replace(baseline=path if is_there else None)
+    request = request._replace(judging=request.judging._replace(policy=policy))
     known = load_baseline(path) if is_there else Baseline(path, {})
-    judges = PlanJudges(request, proposes=False, baseline=known)
-    found = run(request, judges)
+    state = RunState(request, proposes=False, baseline=known)
+    found = run(request, state)
     ending = exit_of(found, summarize(found.plans), "never")
     if ending.code in {_USAGE, BUG} or not found.plans:
         return _end_without(found, ending, request)
@@ -85,7 +85,7 @@ def _baseline(parsed: Parsed) -> int:
         write(baseline_text(known.open), path)
         write(_first_lines(known), None)
         return 0
-    left = _left(known, found, judges)
+    left = _left(known, found, state)
     if left != known.known:
         write(baseline_text(left), path)
     write(_later_lines(known, left), None)
@@ -103,12 +103,12 @@ def _end_without(found: Run, ending: Exit, request: Request) -> int:
     return code
 
 
-def _left(baseline: Baseline, found: Run, judges: PlanJudges) -> Counter[Known]:
+def _left(baseline: Baseline, found: Run, state: RunState) -> Counter[Known]:
     """What is neither mended nor of a file that is gone."""
     left = baseline.known.copy()
-    for silenced in judges.silenced():
-        seen = Seen(silenced, found.plans, (file.path for file in found.files))
-        for one, count, _ in fixed_entries(silenced.silence, seen):
+    for waived in state.waived_plans():
+        seen = Seen(waived, found.plans, (file.path for file in found.files))
+        for one, count, _ in fixed_entries(waived.waivers, seen):
             left[one] = min(left[one], baseline.known[one] - count)
     for one in baseline.known:
         if not all(map(baseline.has_file, one.places)):

@@ -134,7 +134,7 @@ def _parsed(words: list[str], world: World | None) -> Parsed:
     outputs_of(parsed, NAMES)
     picture_of(parsed)
     one_of(parsed, "fail_on", FAIL_ON)
-    context_facts(_request(parsed).context)
+    context_facts(_request(parsed).judging.context)
     return parsed
 
 

@@ -58,7 +58,7 @@ def command(name: str, words: list[str]) -> int:
 def _expect(words: list[str]) -> int:
     parsed = parse(words, OPTIONS)
     collective = _collective(parsed)
-    context = request_of(parsed).context
+    context = request_of(parsed).judging.context
     sizes = _SIZES
     if told := size_of(parsed, "size"):
         sizes = (told,)

@@ -159,7 +159,7 @@ def _verified(parsed: Parsed) -> Budget:
     if where not in DEVICES:
         message = f"--device {where}: must be one of {', '.join(DEVICES)}"
         raise UsageError(message)
-    context_facts(_request(parsed).context)
+    context_facts(_request(parsed).judging.context)
     outputs_of(parsed, NAMES)
     out = parsed.values.get("out")
     folder = os.path.dirname(os.path.abspath(out)) if isinstance(out, str) else "."

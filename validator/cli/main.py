@@ -155,7 +155,7 @@ def _command(name: str) -> Callable[[list[str]], int] | None:
 
 
 def _help() -> str:
-    from speccheck.validator.changes.what_if.names import names_help  # noqa: PLC0415
+    from speccheck.validator.changes.what_if.assignments import names_help  # noqa: PLC0415
     from speccheck.validator.cli.options import options_help  # noqa: PLC0415
     from speccheck.validator.report.form import FORMS  # noqa: PLC0415
 

@@ -30,7 +30,7 @@ from speccheck.validator.evidence.measurement.cost import BUDGET_SECONDS, TIERS
 from speccheck.validator.evidence.node.job_path import local_path
 from speccheck.validator.node.result import KeptSnapshot
 from speccheck.validator.report.write import write
-from speccheck.validator.run.plan_judges import settled
+from speccheck.validator.run.judging import settled
 from speccheck.validator.run.run import read_plans
 from speccheck.validator.sources.files import ReadFile
 from speccheck.validator.sources.joining.grouping import PlanFiles
@@ -248,7 +248,7 @@ def _paths(request: Request, groups: Iterable[PlanFiles]) -> list[tuple[str, str
     """Role and path of the files and folders of the machine that the plans name."""
     found: dict[tuple[str, str], None] = {}
     for one in groups:
-        plan = assemble(one.files, settled(request, one).context).plan
+        plan = assemble(one.files, settled(request, one).judging.context).plan
         folder = plan.value("checkpoint.directory").value
         data = plan.value("data.paths").value or ()
         named = (("checkpoint", folder), *(("data", each) for each in data))

@@ -11,9 +11,17 @@ from speccheck.validator.cli.settings.names import SettingsError
 from speccheck.validator.cli.settled import ForFiles
 from speccheck.validator.editions.compose import UnknownProfile
 from speccheck.validator.editions.edition import UnknownEdition, load_edition
-from speccheck.validator.engine.policy import Policy, TailoringFault, WaiverFault
-from speccheck.validator.engine.request import Excluded, Judging, Request
-from speccheck.validator.engine.selection import Selection, UnknownSelection, told
+from speccheck.validator.engine.request import (
+    Excluded,
+    Judging,
+    Policy,
+    Request,
+    Selection,
+    TailoringFault,
+    UnknownSelection,
+    WaiverFault,
+)
+from speccheck.validator.engine.selection import told
 from speccheck.validator.evidence.framework_version import parse_version
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.style import Style

@@ -11,8 +11,7 @@ from speccheck.validator.cli.settings.names import SettingsError
 from speccheck.validator.cli.settings.settled import Settled
 from speccheck.validator.editions.compose import UnknownProfile, find_profile
 from speccheck.validator.editions.edition import load_edition
-from speccheck.validator.engine.policy import Policy
-from speccheck.validator.engine.request import Judging
+from speccheck.validator.engine.request import Judging, Policy
 from speccheck.validator.engine.selection import told
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.report.style import printable

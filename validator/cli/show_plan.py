@@ -2,8 +2,7 @@
 
 import sys
 
-from speccheck.validator.changes.what_if.assignments import assignments
-from speccheck.validator.changes.what_if.names import WhatIfError
+from speccheck.validator.changes.what_if.assignments import WhatIfError, assignments
 from speccheck.validator.cli.option_table import OPTIONS
 from speccheck.validator.cli.options import Parsed, parse
 from speccheck.validator.cli.request import (
@@ -40,7 +39,7 @@ def show_plan(words: list[str]) -> int:
         outputs = outputs_of(parsed, _FORMATS)
         parsed = with_settings(parsed, OF_PLANS)
         request = files_request(parsed)
-        context_facts(request.context)  # refuses unknown names before any work
+        context_facts(request.judging.context)  # refuses unknown names before any work
         view = plan_view(request, assignments(list_of(parsed, "what_if")))
         for output in outputs:
             write(_text(view, output, parsed), output.path)

@@ -84,7 +84,7 @@ def _telemetry(parsed: Parsed) -> int:
     use = one_of(parsed, "use", USES)
     parsed = with_settings(parsed, _OF_SETTINGS)
     request = request_of(parsed, use)
-    context_facts(request.context)  # refuses unknown names before any work
+    context_facts(request.judging.context)  # refuses unknown names before any work
     found = run(request)
     _demand_logs(found, logs)
     summary = summarize(found.plans)

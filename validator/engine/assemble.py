@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 from speccheck.validator.catalogue.nccl import nccl_relations, nccl_variables
 from speccheck.validator.evidence.doubt import plan_evidence
 from speccheck.validator.evidence.environment import Environment, Variable
+from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.evidence.plan import Cluster
-from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import Conflicts, KeyedFile, StatedKeys
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import Value
@@ -44,22 +44,37 @@ _LIVE = ("node", "measurement")
 _TOLD_BY_LOGS = frozenset({"run_logs", "metrics", "run_events"})
 
 
-class PlanEvidence(Record):
-    """All evidence of one plan, and the files it comes from.
+class PlanEvidence(Evidence):
+    """All evidence of one plan, and the files that it comes from.
 
-    scopes: of the rules that can judge it.
-    measured: the kinds of measurements at hand.
+    Attributes:
+        files: all of the plan.
+        plan: its leaves.
+        scopes: of the rules that can judge it.
+        measured: the kinds of measurements at hand.
+
     """
 
-    files: tuple[ReadFile, ...]
-    plan: TrainingPlan
-    by_type: Mapping[type, object]
-    scopes: tuple[Scope, ...] = OF_FILES
-    measured: tuple[str, ...] = ()
+    __slots__ = ("files", "measured", "plan", "scopes")
 
-    def and_also(self, found: object) -> "PlanEvidence":
-        """The same with one more kind of evidence, that stands in no file."""
-        return self._replace(by_type={**self.by_type, type(found): found})
+    def __init__(
+        self,
+        by_kind: Mapping[type, Any],
+        files: tuple[ReadFile, ...],
+        scopes: tuple[Scope, ...] = OF_FILES,
+        measured: tuple[str, ...] = (),
+    ) -> None:
+        """Take what is known of the plan of these files."""
+        super().__init__(by_kind)
+        self.files = files
+        self.plan = self[TrainingPlan]
+        self.scopes = scopes
+        self.measured = measured
+
+    def and_also(self, stated: object) -> "PlanEvidence":
+        """Return the same with one more kind of evidence, which is in no file."""
+        by_kind = {**self.by_kind, type(stated): stated}
+        return PlanEvidence(by_kind, self.files, self.scopes, self.measured)
 
 
 def assemble(files: Sequence[ReadFile], context: Context) -> PlanEvidence:
@@ -96,7 +111,7 @@ def evidence_of(files: Sequence[ReadFile], merged: Leaves) -> PlanEvidence:
     if environment.variables:
         _add_related(by_type, environment, plan)
     scopes, measured = _add_node(by_type, files, plan)
-    return PlanEvidence(tuple(files), plan, by_type, scopes, measured)
+    return PlanEvidence(by_type, tuple(files), scopes, measured)
 
 
 def _add_node(

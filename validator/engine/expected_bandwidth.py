@@ -2,7 +2,7 @@
 
 import json
 
-from speccheck.validator.engine.assemble import PlanEvidence, assemble
+from speccheck.validator.engine.assemble import assemble
 from speccheck.validator.evidence.measurement.collective import (
     CollectiveRun,
     CollectiveRuns,
@@ -34,8 +34,5 @@ def question(
     }
     text = json.dumps({"schema": "speccheck-snapshot/1", "collective_runs": [run]})
     _, files = read_file("what is expected", text=text)
-    evidence: PlanEvidence = assemble(files, context)
-    runs, about = evidence.by_type[CollectiveRuns], evidence.by_type[Conditions]
-    if not isinstance(runs, CollectiveRuns) or not isinstance(about, Conditions):
-        raise TypeError(runs)
-    return runs.each()[0], about
+    evidence = assemble(files, context)
+    return evidence[CollectiveRuns].each()[0], evidence[Conditions]

@@ -12,7 +12,7 @@ from speccheck.validator.fleet.node_judge import NodeJudge
 from speccheck.validator.fleet.own_result import own_result
 from speccheck.validator.fleet.portion import Portion
 from speccheck.validator.fleet.reading import Report, reports
-from speccheck.validator.run.plan_judge import PlanJudge
+from speccheck.validator.run.judging import RunState
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.files import ReadFile
 
@@ -71,8 +71,8 @@ class _Worker:
     """Judges chunk after chunk; what was judged once is known for the next."""
 
     def __init__(self, work: Work) -> None:
-        judge = PlanJudge(work.request, proposes=False)
-        self._judge = NodeJudge(judge, work.verdict_of, work.job)
+        judges = RunState(work.request).judges
+        self._judge = NodeJudge(judges, work.verdict_of, work.job)
         self.counts = work.counts
 
     def add(

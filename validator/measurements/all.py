@@ -1,8 +1,8 @@
 """All that was measured of one plan, as reports show it."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.measurements.curves import MeasuredCurve, measured_curves
 from speccheck.validator.measurements.paths import MeasuredPath, measured_paths
@@ -25,20 +25,20 @@ class Measured(Record):
     telemetry: "MeasuredTelemetry | None" = None
 
 
-def measured_of(kinds: tuple[str, ...], by_type: Mapping[type, object]) -> Measured:
+def measured_of(kinds: tuple[str, ...], evidence: Evidence) -> Measured:
     """What the evidence of a plan tells of its measurements, of which it has some."""
     return Measured(
         kinds,
-        measured_curves(by_type),
-        measured_rates(by_type),
-        measured_paths(by_type),
-        _telemetry(by_type) if "run_logs" in kinds else None,
+        measured_curves(evidence),
+        measured_rates(evidence),
+        measured_paths(evidence),
+        _telemetry(evidence) if "run_logs" in kinds else None,
     )
 
 
-def _telemetry(by_type: Mapping[type, object]) -> "MeasuredTelemetry | None":
+def _telemetry(evidence: Evidence) -> "MeasuredTelemetry | None":
     from speccheck.validator.measurements.telemetry import (  # noqa: PLC0415 - logs of runs
         measured_telemetry,
     )
 
-    return measured_telemetry(by_type)
+    return measured_telemetry(evidence)

@@ -1,7 +1,8 @@
 """What was measured, as curves for reports: repeated runs of one kind together."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
+from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.measurement.collective import (
     CollectiveRun,
     CollectiveRuns,
@@ -64,15 +65,15 @@ class MeasuredCurve(Record):
         return self.placed[0].curve
 
 
-def measured_curves(by_type: Mapping[type, object]) -> tuple[MeasuredCurve, ...]:
+def measured_curves(evidence: Evidence) -> tuple[MeasuredCurve, ...]:
     """The curves of all collectives that were measured, in the order of their runs."""
-    found = by_type.get(CollectiveRuns)
-    if not isinstance(found, CollectiveRuns):
+    found = evidence.get(CollectiveRuns)
+    if found is None:
         return ()
     groups: dict[_Key, list[CollectiveRun]] = {}
     for run in found.shown:
         groups.setdefault(_key(run), []).append(run)
-    about = by_type.get(Conditions)
+    about = evidence.get(Conditions)
     return tuple(_measured(runs, about) for runs in groups.values())
 
 
@@ -91,7 +92,7 @@ def _key(run: CollectiveRun) -> _Key:
     return tuple(one.value for one in leaves)
 
 
-def _measured(runs: list[CollectiveRun], about: object) -> MeasuredCurve:
+def _measured(runs: list[CollectiveRun], about: Conditions | None) -> MeasuredCurve:
     first = runs[0]
     placed = sorted(_placed(runs), key=_peak_of, reverse=True)
     sizes = [one.size_bytes for one in placed[0].curve.points]
@@ -106,10 +107,8 @@ def _measured(runs: list[CollectiveRun], about: object) -> MeasuredCurve:
         unfinished=next(filter(None, map(_unfinished, runs)), ""),
         files=tuple(dict.fromkeys(_files(runs))),
         placed=tuple(placed),
-        held_to=bounds_of(first, about, sizes)
-        if isinstance(about, Conditions)
-        else Bounds(),
-        path=_path(first, about) if isinstance(about, Conditions) else "",
+        held_to=bounds_of(first, about, sizes) if about else Bounds(),
+        path=_path(first, about) if about else "",
     )
 
 

@@ -1,7 +1,8 @@
 """Which ways NCCL took, by its log, for reports: communicators of one kind together."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
+from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.measurement.communicator import (
     Communicator,
     Communicators,
@@ -29,10 +30,10 @@ class MeasuredPath(Record):
     words: tuple[str, ...]
 
 
-def measured_paths(by_type: Mapping[type, object]) -> tuple[MeasuredPath, ...]:
+def measured_paths(evidence: Evidence) -> tuple[MeasuredPath, ...]:
     """The ways of all communicators that connect several ranks."""
-    found = by_type.get(Communicators)
-    if not isinstance(found, Communicators):
+    found = evidence.get(Communicators)
+    if found is None:
         return ()
     groups: dict[tuple[object, ...], list[Communicator]] = {}
     for one in found.shown:

@@ -1,8 +1,9 @@
 """Measured copies, products and transfers, as spans over the parts of a machine."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from statistics import median
 
+from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.measurement.copying import CopyTest, CopyTests
 from speccheck.validator.evidence.measurement.multiplication import MatrixProducts
 from speccheck.validator.evidence.measurement.transfer import (
@@ -49,21 +50,21 @@ class MeasuredRates(Record):
     slowest: str
 
 
-def measured_rates(by_type: Mapping[type, object]) -> tuple[MeasuredRates, ...]:
+def measured_rates(evidence: Evidence) -> tuple[MeasuredRates, ...]:
     """The spans of all copies, products and transfers, in the order measured."""
-    return tuple(map(_span, rates_of_parts(by_type)))
+    return tuple(map(_span, rates_of_parts(evidence)))
 
 
-def rates_of_parts(by_type: Mapping[type, object]) -> Iterator[RatesOfParts]:
+def rates_of_parts(evidence: Evidence) -> Iterator[RatesOfParts]:
     """All copies, products and transfers part by part, in the order measured."""
     found: list[RatesOfParts] = []
-    copies, products = by_type.get(CopyTests), by_type.get(MatrixProducts)
-    transfers = by_type.get(RdmaTransfers)
-    if isinstance(copies, CopyTests):
+    copies, products = evidence.get(CopyTests), evidence.get(MatrixProducts)
+    transfers = evidence.get(RdmaTransfers)
+    if copies is not None:
         found += _copies(copies)
-    if isinstance(products, MatrixProducts):
+    if products is not None:
         found += _products(products)
-    if isinstance(transfers, RdmaTransfers):
+    if transfers is not None:
         found += _transfers(transfers)
     return (one for one in found if one.rates)
 

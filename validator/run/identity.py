@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Iterator
 
 from speccheck.validator.engine.locate import LocatedFinding, Location
-from speccheck.validator.engine.repository import path_within
+from speccheck.validator.engine.paths import path_within
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.judging import JudgedPlan
 
 
 class Identity(Record):

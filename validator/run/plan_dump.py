@@ -70,7 +70,7 @@ def _machine(evidence: PlanEvidence) -> "MachineLayout | None":
         machine_layout,
     )
 
-    return machine_layout(evidence.by_type)
+    return machine_layout(evidence)
 
 
 def shown_leaf(leaf: Value[Any], sources: dict[str, Source]) -> ShownLeaf:
@@ -81,10 +81,7 @@ def shown_leaf(leaf: Value[Any], sources: dict[str, Source]) -> ShownLeaf:
 def _variables(evidence: PlanEvidence, group: PlanFiles) -> Iterator[ShownVariable]:
     """The variables that the plan's files set; values of unknown ones stay hidden."""
     sources = sources_of(group.files)
-    environment = evidence.by_type[Environment]
-    known = evidence.by_type[NcclVariables]
-    if not isinstance(environment, Environment) or not isinstance(known, NcclVariables):
-        return
+    environment, known = evidence[Environment], evidence[NcclVariables]
     for one in _sorted(environment.variables):
         is_known = known.lookup(one.name) is not None
         location = locate(one.place, sources)

@@ -10,14 +10,13 @@ from speccheck.validator.engine.assemble import assemble
 from speccheck.validator.engine.locate import sources_of
 from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.run.judging import RunState, settled
 from speccheck.validator.run.plan_dump import (
     ShownLeaf,
     ShownPlan,
     shown_leaf,
     shown_plan,
 )
-from speccheck.validator.run.plan_judge import PlanJudge
-from speccheck.validator.run.plan_judges import PlanJudges, settled
 from speccheck.validator.run.run import read_plans
 from speccheck.validator.run.what_if import WhatIf, what_if
 from speccheck.validator.sources.files import FileStatus
@@ -54,28 +53,29 @@ def plan_view(request: Request, changes: Sequence[Assignment] = ()) -> PlanView:
     files: dict[str, FileStatus] = {}
     plans: list[ViewedPlan] = []
     # Forecasts and findings of changed plans are few: all of them are kept whole.
-    judges = None
+    state = None
     if changes:
-        judges = PlanJudges(request._replace(full=True), proposes=False)
+        state = RunState(request._replace(full=True), proposes=False)
+        state.shadow = None  # what it would say of the changed plan, nobody is shown
     for statuses, groups in read_plans(request):
         for status in statuses:
             if not status.followed or status.path not in files:
                 files[status.path] = status
         for group in groups:
             asked = settled(request, group)
-            shown = shown_plan(group, assemble(group.files, asked.context))
+            shown = shown_plan(group, assemble(group.files, asked.judging.context))
             plan = ViewedPlan(shown)
-            if judges is not None:
-                plan = _changed(shown, group, judges.of(group), changes)
+            if state is not None:
+                plan = _changed(shown, group, state, changes)
             plans.append(plan)
     return PlanView(tuple(files.values()), tuple(plans))
 
 
 def _changed(
-    shown: ShownPlan, group: PlanFiles, judge: PlanJudge, changes: Sequence[Assignment]
+    shown: ShownPlan, group: PlanFiles, state: RunState, changes: Sequence[Assignment]
 ) -> ViewedPlan:
     sources = sources_of(group.files)
-    found = what_if(group, judge, changes)
+    found = what_if(group, state, changes)
     pairs = (
         ShownChange(shown_leaf(one.before, sources), shown_leaf(one.after, sources))
         for one in found.values

@@ -1,12 +1,13 @@
 """What would be judged, had nobody switched it off: silence is never hidden."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from speccheck.validator.editions.compose import ComposedEdition
-from speccheck.validator.engine.applicability import EvidenceByType
-from speccheck.validator.engine.engine import Judge
+from speccheck.validator.engine.judge import Judge
+from speccheck.validator.engine.judges import Judges
+from speccheck.validator.engine.request import Selection
 from speccheck.validator.engine.rule_index import RuleEntry
-from speccheck.validator.engine.selection import Selection, names_of_rule, told
+from speccheck.validator.engine.selection import names_of_rule, told
+from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.finding import ClauseLevel
 from speccheck.validator.evidence.record import Record
 
@@ -22,19 +23,16 @@ class LeftOut(Record):
     by: str
 
 
-class Silences:
+class Suppressions:
     """The clauses and rules that a selection leaves out of an edition."""
 
-    def __init__(
-        self,
-        selection: Selection,
-        before: ComposedEdition,
-        after: ComposedEdition,
-        rules: Sequence[RuleEntry],
-        selected: Sequence[RuleEntry],
-    ) -> None:
+    def __init__(self, judges: Judges, judge: Judge) -> None:
         """Compare what would be judged without the selection with what is."""
-        kept = {one.name for one in selected}
+        selection = judges.request.judging.selection
+        before, scopes = judges.unselected[judge]
+        after = judge.composed
+        rules = [rule for rule in judges.entries if rule.scope in scopes]
+        kept = {rule.name for rule in judges.selected}
         still = {one.clause.id for one in after.clauses if one.is_selected}
         by_clause: dict[str, list[RuleEntry]] = {}
         for rule in rules:
@@ -63,7 +61,7 @@ class Silences:
         )
         self._judge = Judge(concerned, {})
 
-    def __call__(self, evidence: EvidenceByType) -> tuple[LeftOut, ...]:
+    def __call__(self, evidence: Evidence) -> tuple[LeftOut, ...]:
         """What is left out of what applies, or may apply, to a plan."""
         return tuple(
             one

@@ -14,7 +14,7 @@ from speccheck.validator.engine.assemble import evidence_of, merged_leaves
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.forecast.all import forecasts
 from speccheck.validator.forecast.quantity import Forecast
-from speccheck.validator.run.plan_judge import PlanJudge
+from speccheck.validator.run.judging import RunState, judge_plan
 from speccheck.validator.run.run import Run
 from speccheck.validator.sources.joining.grouping import PlanFiles
 
@@ -42,17 +42,16 @@ class WhatIf(Record):
     forecasts: tuple[Forecast, ...]
 
 
-def what_if(
-    group: PlanFiles, judge: PlanJudge, changes: Sequence[Assignment]
-) -> WhatIf:
+def what_if(group: PlanFiles, state: RunState, changes: Sequence[Assignment]) -> WhatIf:
     """Judge a plan as its files make it and as the changes would."""
-    merged = merged_leaves(group.files, judge.request.context)
+    judges = state.judges_of(group)
+    merged = merged_leaves(group.files, judges.request.judging.context)
     evidence = evidence_of(group.files, merged)
     found = overridden(merged, changes)
     changed = evidence_of(group.files, found.leaves)
     before, after = (
-        Run(judge.edition, judge.request.use, plan.files, (plan,))
-        for plan in (judge.judged(group, one) for one in (evidence, changed))
+        Run(judges.edition, judges.request.use, plan.files, (plan,))
+        for plan in (judge_plan(group, state, known) for known in (evidence, changed))
     )
     old, new = (
         [located.finding for located in run.plans[0].findings]

@@ -11,7 +11,7 @@ from speccheck.validator.cli.settings.names import (
     SettingsError,
     shown,
 )
-from speccheck.validator.engine.repository import MARK
+from speccheck.validator.engine.paths import MARK
 
 if TYPE_CHECKING:
     from speccheck.validator.cli.settings.load import SettingsFile

@@ -13,9 +13,8 @@ from speccheck.validator.cli.settings.keys import (
 from speccheck.validator.cli.settings.load import Setting, told
 from speccheck.validator.cli.settings.names import SettingsError, shown
 from speccheck.validator.cli.settings.resolve import Resolved
-from speccheck.validator.engine.path_pattern import matches
-from speccheck.validator.engine.policy import FileIgnore, Named, Policy, RaisedLevel
-from speccheck.validator.engine.repository import path_within
+from speccheck.validator.engine.paths import matches, path_within
+from speccheck.validator.engine.request import FileIgnore, Named, Policy, RaisedLevel
 from speccheck.validator.evidence.finding import Level
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place

@@ -7,7 +7,7 @@ from math import isfinite
 from statistics import median
 
 from speccheck.validator import VERSION
-from speccheck.validator.engine.tailoring.told import own_number_text
+from speccheck.validator.engine.tailoring import own_number_text
 from speccheck.validator.evidence.fleet.fleet import Samples, Shared
 from speccheck.validator.evidence.fleet.leaves import RATES
 from speccheck.validator.evidence.record import Record

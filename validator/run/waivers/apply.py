@@ -9,26 +9,149 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from speccheck.validator.editions.edition import Edition
-from speccheck.validator.engine.dates import days_left, today
 from speccheck.validator.engine.locate import LocatedFinding, Location
-from speccheck.validator.engine.policy import FileIgnore, own_files
-from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.paths import matches, path_within
+from speccheck.validator.engine.request import FileIgnore, Policy, own_files
 from speccheck.validator.engine.rule_index import RuleEntry
-from speccheck.validator.engine.waiver_text import KnownNames, Written, read_comment
+from speccheck.validator.engine.waiver_text import (
+    KnownNames,
+    Written,
+    days_left,
+    read_comment,
+    today,
+)
+from speccheck.validator.evidence.evidence import Evidence
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place, Span
 from speccheck.validator.evidence.waiver import Waiver, may_hold_waivers
-from speccheck.validator.run.waivers.comment import (
+from speccheck.validator.run.waivers.comments import (
+    MOST_COMMENTS,
     Comment,
     comments_of,
     comments_of_script,
 )
-from speccheck.validator.run.waivers.entry import Entry, InFiles, InLines, PlanFacts
-from speccheck.validator.run.waivers.scan import MOST_COMMENTS
 from speccheck.validator.sources.files import ReadFile
 from speccheck.validator.sources.source import Source
 
 if TYPE_CHECKING:
     from speccheck.validator.run.waivers.baseline import Baseline, Known
+
+
+class PlanFacts(Record):
+    """What waivers ask of a plan: its files, also inherited ones, and its machine."""
+
+    files: frozenset[str]
+    host: str = ""
+
+    def places(self, found: LocatedFinding) -> list[Location]:
+        """The places of a finding in these files: an option has none there."""
+        return [place for place in found.locations if place.file in self.files]
+
+
+class InLines(Record):
+    """The lines of a file that a comment means; both 0: none, -1: all of them."""
+
+    file: str
+    first: int
+    last: int
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the whole file is meant."""
+        return self.first < 0
+
+    def covers(self, found: LocatedFinding, plan: PlanFacts) -> bool:
+        """Whether one of the places of a finding lies here."""
+        places = plan.places(found)
+        if not places:
+            return self.is_file and self.file in plan.files
+        return any(map(self._holds, places))
+
+    def _holds(self, place: Location) -> bool:
+        if place.file != self.file:
+            return False
+        return self.is_file or 0 < self.first <= place.line <= self.last
+
+    def concerns(self, plan: PlanFacts) -> bool:
+        """Whether its file is one of a plan."""
+        return self.file in plan.files
+
+
+class InFiles(Record):
+    """Patterns, all of which must fit; an empty tuple fits anything.
+
+    folder: that patterns of files are relative to. hosts: names of machines.
+    """
+
+    folder: str
+    files: tuple[str, ...] = ()
+    hosts: frozenset[str] | None = None
+    host_patterns: tuple[str, ...] = ()
+    subjects: tuple[str, ...] = ()
+
+    @property
+    def is_of_nodes(self) -> bool:
+        """Whether it names machines."""
+        return self.hosts is not None
+
+    def covers(self, found: LocatedFinding, plan: PlanFacts) -> bool:
+        """Whether one of the files of a finding, its machine and its part are meant."""
+        if not self._has_host(plan.host):
+            return False
+        subject = found.finding.subject.lower()
+        if self.subjects and not any(_fits(one, subject) for one in self.subjects):
+            return False
+        files = {place.file for place in plan.places(found)} or plan.files
+        return not self.files or any(map(self.has_file, files))
+
+    def concerns(self, plan: PlanFacts) -> bool:
+        """Whether a file of a plan and its machine are meant."""
+        if not self._has_host(plan.host):
+            return False
+        return not self.files or any(map(self.has_file, plan.files))
+
+    def has_file(self, path: str) -> bool:
+        """Whether a pattern means a file."""
+        inside = path_within(path, self.folder)
+        return inside is not None and any(matches(one, inside) for one in self.files)
+
+    def _has_host(self, host: str) -> bool:
+        if self.hosts is None:
+            return True
+        small = host.lower()
+        return bool(small) and (
+            small in self.hosts or any(_fits(one, small) for one in self.host_patterns)
+        )
+
+
+def _fits(pattern: str, name: str) -> bool:
+    return matches(pattern.replace("/", "?"), name.replace("/", "?"))
+
+
+Scope = InLines | InFiles
+
+
+class Entry(Record):
+    """A waiver, what it names and what it covers.
+
+    title: what messages call it. areas: whether its names may be areas, too. faults:
+    what cannot be understood of it. days_left: up to its last day.
+    """
+
+    waiver: Waiver
+    title: str
+    names: tuple[str, ...]
+    scope: Scope
+    faults: tuple[str, ...] = ()
+    days_left: int | None = None
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether it may silence anything: for a reason, and not any more."""
+        is_over = self.days_left is not None and self.days_left < 0
+        has_date_fault = any("until=" in one for one in self.faults)
+        return bool(self.waiver.reason) and not is_over and not has_date_fault
+
 
 _NO_COMMENTS = (
     "comments in JSON waive nothing: write an entry of a waivers file and name it with "
@@ -47,12 +170,12 @@ class _Named(Protocol):
     def clause(self) -> str: ...
 
 
-class Silence:
-    """All waivers of a run, and what came of them so far."""
+class Waivers:
+    """All waivers of a run, and what each of them has covered so far."""
 
     def __init__(
         self,
-        request: Request,
+        policy: Policy,
         edition: Edition,
         rules: Sequence[RuleEntry],
         baseline: "Baseline | None" = None,
@@ -61,7 +184,6 @@ class Silence:
 
         Raises WaiverFault for what is wrong in them.
         """
-        policy = request.policy
         self.today = today()
         self.entries: list[Entry] = []
         self.used: set[int] = set()
@@ -112,7 +234,7 @@ class Silence:
         found: tuple[LocatedFinding, ...],
         files: Sequence[ReadFile],
         sources: Mapping[str, Source],
-        evidence: Mapping[type, object],
+        evidence: Evidence,
     ) -> tuple[LocatedFinding, ...]:
         """The findings of a plan, those that a waiver covers with it."""
         if self._reads_comments:
@@ -267,12 +389,12 @@ class Silence:
         )
 
 
-def _host_of(evidence: Mapping[type, object]) -> str:
+def _host_of(evidence: Evidence) -> str:
     """What the machine of a plan calls itself; empty for none."""
     from speccheck.validator.evidence.node.host import Host  # noqa: PLC0415 - seldom
 
     host = evidence.get(Host)
-    return (host.name.value or "") if isinstance(host, Host) else ""
+    return (host.name.value or "") if host is not None else ""
 
 
 def _with(found: LocatedFinding, waiver: Waiver) -> LocatedFinding:

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from speccheck.validator.engine.locate import LocatedFinding, Location
-from speccheck.validator.engine.policy import WaiverFault
-from speccheck.validator.engine.repository import path_within
+from speccheck.validator.engine.paths import path_within
+from speccheck.validator.engine.request import WaiverFault
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.value import Place

@@ -8,7 +8,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Mapping
 
-from speccheck.validator.run.waivers.scan import Lines, Scan, marked
+from speccheck.validator.run.waivers.comments import Lines, Scan, marked
 from speccheck.validator.sources.documents.document import Extent, LineTable
 from speccheck.validator.sources.scripts.shell import MAX_CHARACTERS, with_unix_lines
 from speccheck.validator.sources.scripts.static_shell.flow import Flow

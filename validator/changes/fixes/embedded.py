@@ -2,18 +2,22 @@
 
 from collections.abc import Iterator
 
-from speccheck.validator.changes.fixes.document_edits import document_edits, verify
 from speccheck.validator.changes.fixes.edit import (
     CannotEdit,
     Edits,
+    Step,
+    at_path,
     edited,
     line_end,
     line_start,
 )
-from speccheck.validator.changes.fixes.shell_edits import offset_of, script_edits
-from speccheck.validator.changes.fixes.shell_quotes import shell_text
-from speccheck.validator.changes.fixes.shell_target import Extent
-from speccheck.validator.changes.fixes.step import Step, at_path
+from speccheck.validator.changes.fixes.edits import document_edits, verify
+from speccheck.validator.changes.fixes.shell import (
+    Extent,
+    offset_of,
+    script_edits,
+    shell_text,
+)
 from speccheck.validator.evidence.fix import Change
 from speccheck.validator.evidence.value import KeyPath, Span
 from speccheck.validator.sources.documents.document import (

@@ -24,9 +24,8 @@ from speccheck.validator.editions.number import (
     OwnNumber,
     number_text,
 )
-from speccheck.validator.engine.dates import days_left, today
-from speccheck.validator.engine.policy import TailoringFault
-from speccheck.validator.engine.waiver_text import date_fault, kept
+from speccheck.validator.engine.request import TailoringFault
+from speccheck.validator.engine.waiver_text import date_fault, days_left, kept, today
 from speccheck.validator.evidence.nearest import nearest
 from speccheck.validator.evidence.value import KeyPath, Place, dotted
 from speccheck.validator.sources.documents.document import Document, ReadError
