@@ -9,7 +9,7 @@ from rule_fixtures import load, of_files, on_the_day, request_of
 from speccheck.validator.editions.edition import editions, load_edition
 from speccheck.validator.editions.versioning import weight_between
 from speccheck.validator.engine.request import Selection
-from speccheck.validator.rule.clause_outcome import by_clause
+from speccheck.validator.rule import by_clause
 from speccheck.validator.run.run import run
 
 EVERY = 7  # of the rule fixtures, one in so many is judged by both editions

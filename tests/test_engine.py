@@ -19,11 +19,11 @@ from speccheck.validator.rule import (
     Rule,
     Verdict,
     Verdicts,
+    by_clause,
     fail,
     passed,
     rule,
 )
-from speccheck.validator.rule.clause_outcome import by_clause
 
 
 class WatchdogLimit(Numbers):

@@ -21,7 +21,7 @@ from speccheck.validator.models.run_evidence import (
     percentile,
 )
 from speccheck.validator.models.telemetry_interval import adherence, left_of
-from speccheck.validator.rule.clause_outcome import by_clause
+from speccheck.validator.rule import by_clause
 from speccheck.validator.run.run import run
 from speccheck.validator.sources.context import Context
 

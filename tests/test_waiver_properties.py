@@ -16,7 +16,7 @@ from speccheck.validator.engine.request import Policy, Request
 from speccheck.validator.engine.rule_index import rule_entries
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.report.summary import summarize
-from speccheck.validator.rule.clause_outcome import by_clause
+from speccheck.validator.rule import by_clause
 from speccheck.validator.run.judging import RunState
 from speccheck.validator.run.run import Run, run
 from speccheck.validator.run.waivers.baseline import Baseline, baseline_text

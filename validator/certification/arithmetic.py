@@ -18,7 +18,7 @@ from speccheck.validator.editions.edition import Edition, UseTerms
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.evidence.waiver import Waiver
-from speccheck.validator.rule.clause_outcome import by_clause
+from speccheck.validator.rule import by_clause
 
 _NOWHERE = Place("", "", ())
 

@@ -128,7 +128,7 @@ def _verifier(issue: Issue, *, plugins: bool) -> dict[str, Any]:
 
 
 def _plugins() -> Iterator[str]:
-    from speccheck.validator.engine.plugins import plugin_rules  # noqa: PLC0415 - seldom
+    from speccheck.validator.engine.rule_index import plugin_rules  # noqa: PLC0415 - seldom
 
     yield from sorted({one.name for one in plugin_rules()})
 

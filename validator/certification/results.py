@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping
 from speccheck.validator.editions.edition import Clause, Edition
 from speccheck.validator.evidence.finding import ClauseLevel, Finding
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.rule import Scope
-from speccheck.validator.rule.clause_outcome import by_clause
+from speccheck.validator.rule import Scope, by_clause
 
 LEVELS = ("L1", "L2", "L3")
 _LEVEL_OF_SCOPE: dict[Scope, str] = {"node": "L2", "fleet": "L2", "measurement": "L3"}

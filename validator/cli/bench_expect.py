@@ -12,8 +12,7 @@ from speccheck.validator.cli.bench_plan import bench_guarded
 from speccheck.validator.cli.option_table import OF_JUDGING, Option
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import request_of, style_of
-from speccheck.validator.engine.assemble import assemble
-from speccheck.validator.engine.expected_bandwidth import question
+from speccheck.validator.engine.assemble import assemble, unmeasured_run
 from speccheck.validator.evidence.measurement.collective import (
     CollectiveRun,
 )
@@ -96,7 +95,7 @@ def _question(
     if gpus is None:
         message = "how many GPUs has a node: --instance or --gpus-per-node"
         raise UsageError(message)
-    return question(collective, context, gpus, sizes)
+    return unmeasured_run(collective, context, gpus, sizes)
 
 
 def _title(run: CollectiveRun, context: Context) -> str:

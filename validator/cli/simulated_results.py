@@ -20,7 +20,7 @@ from speccheck.validator.node.result import (
 )
 from speccheck.validator.report.node_result_told import Situation
 from speccheck.validator.report.node_verdict import NodeVerdict
-from speccheck.validator.rule.clause_outcome import by_clause
+from speccheck.validator.rule import by_clause
 from speccheck.validator.run.judging import RunState
 from speccheck.validator.sources.documents.document import ReadError
 

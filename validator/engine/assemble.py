@@ -1,5 +1,6 @@
 """From the readings of one plan's files to the evidence that rules see."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from speccheck.validator.rule import OF_FILES, Scope
 from speccheck.validator.sources.composing.gaps import with_reasons
 from speccheck.validator.sources.context import Context, context_facts
 from speccheck.validator.sources.facts import Fact
-from speccheck.validator.sources.files import ReadFile
+from speccheck.validator.sources.files import ReadFile, read_file
 from speccheck.validator.sources.joining.derive import Leaves, derive
 from speccheck.validator.sources.joining.merge import merge
 from speccheck.validator.sources.reader import Reading
@@ -29,7 +30,10 @@ from speccheck.validator.sources.versions.package_versions import (
 )
 
 if TYPE_CHECKING:
+    from speccheck.validator.evidence.measurement.collective import CollectiveRun
+    from speccheck.validator.evidence.measurement.conditions import Conditions
     from speccheck.validator.evidence.node.node import Node
+
 
 # Of these a job may take less than the node has; its image brings its own library.
 _SHARED_OUT = {
@@ -334,3 +338,36 @@ def _carries_environment(file: ReadFile) -> bool:
     return file.source.language == "shell" or any(
         reading.variables or reading.scripts for reading in file.readings
     )
+
+
+def unmeasured_run(
+    collective: str, context: Context, gpus: int, sizes: tuple[int, ...]
+) -> "tuple[CollectiveRun, Conditions]":
+    """Return a run of a collective that nobody made, and what is known of machines.
+
+    Args:
+        collective: all_reduce, ...
+        context: type and number of machines.
+        gpus: of each.
+        sizes: of messages, in bytes.
+
+    """
+    from speccheck.validator.evidence.measurement.collective import (  # noqa: PLC0415
+        CollectiveRuns,
+    )
+    from speccheck.validator.evidence.measurement.conditions import (  # noqa: PLC0415
+        Conditions,
+    )
+
+    nodes = context.nodes or 1
+    run = {
+        "collective": collective,
+        "backend": "nccl",
+        "ranks": gpus * nodes,
+        "nodes": nodes,
+        "size_bytes": list(sizes),
+    }
+    text = json.dumps({"schema": "speccheck-snapshot/1", "collective_runs": [run]})
+    _, files = read_file("what is expected", text=text)
+    evidence = assemble(files, context)
+    return evidence[CollectiveRuns].each()[0], evidence[Conditions]

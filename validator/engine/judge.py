@@ -13,6 +13,7 @@ from speccheck.validator.engine.applicability import (
     applicability_of,
     lacking,
 )
+from speccheck.validator.engine.rule_index import ListedRule
 from speccheck.validator.engine.selection import weight_of
 from speccheck.validator.evidence.doubt import Doubts
 from speccheck.validator.evidence.environment import Environment
@@ -21,7 +22,7 @@ from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence, Value
-from speccheck.validator.rule import ListedRule, Numbers, Rule, Verdict
+from speccheck.validator.rule import Numbers, Rule, Verdict
 
 _NO_RULE = Verdict("unknown", "no rule judges this clause yet")
 _WHOLE_NODE = "node"  # subject of a rule that judges no part by itself

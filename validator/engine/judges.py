@@ -185,7 +185,7 @@ def edition_of(request: Request) -> Edition:
     edition = load_edition(request.spec)
     if request.tailoring is None:
         return edition
-    from speccheck.validator.engine.own_numbers import (  # noqa: PLC0415 - seldom
+    from speccheck.validator.engine.tailoring import (  # noqa: PLC0415 - seldom
         tailored_by,
     )
 
@@ -204,7 +204,7 @@ def _lapsed_numbers(edition: Edition) -> tuple[str, ...]:
 def _all_rules(request: Request) -> tuple[RuleEntry, ...]:
     if not request.plugins:
         return rule_entries()
-    from speccheck.validator.engine.plugins import plugin_rules  # noqa: PLC0415 - seldom
+    from speccheck.validator.engine.rule_index import plugin_rules  # noqa: PLC0415 - seldom
 
     return (*rule_entries(), *plugin_rules())
 

@@ -4,6 +4,11 @@
 run imports only the rules that apply: two thirds of them for most files. It is
 generated, and the folders count, not the index: a rule that is not in it is imported to
 be asked.
+
+Rules and readers of installed packages are looked for only when the user asks. A
+package names them in its metadata: `speccheck.sources` for a reader (or a module with a
+`READER`), `speccheck.rules` for a package whose modules each hold one rule, as those of
+speccheck do.
 """
 
 import json
@@ -14,11 +19,15 @@ from functools import cache
 from importlib import import_module
 from importlib.machinery import SourceFileLoader
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import speccheck.rules
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.rule import Confidence, Rule, Scope
+from speccheck.validator.sources.reader import AnyReader, PluginFault
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 _FOLDER = os.path.dirname(speccheck.rules.__file__)
 INDEX = os.path.join(_FOLDER, "index.json")
@@ -48,6 +57,10 @@ class RuleEntry(Record):
             message = f"{INDEX}: {self.name} judges {found.clause}: run make generate"
             raise StaleIndex(message)
         return found
+
+
+# A rule before and after its module is imported.
+ListedRule = RuleEntry | Rule
 
 
 class StaleIndex(Exception):  # noqa: N818 - says what is wrong with a generated file
@@ -170,3 +183,66 @@ def imported_rule(entry: RuleEntry) -> Rule:
         message = f"{entry.module}.{entry.name} is no rule"
         raise TypeError(message)
     return found
+
+
+SOURCES = "speccheck.sources"
+RULES = "speccheck.rules"
+
+
+def plugin_readers() -> list[AnyReader]:
+    """The readers of installed packages; raises PluginFault, naming the package."""
+    found: list[AnyReader] = []
+    for point in _points(SOURCES):
+        loaded = _loaded(point)
+        reader = getattr(loaded, "READER", loaded)
+        if not isinstance(reader, AnyReader):
+            message = f"{_point_name(point)} holds no READER"
+            raise PluginFault(message)
+        found.append(reader)
+    return found
+
+
+def plugin_rules() -> list[RuleEntry]:
+    """The rules of installed packages; raises PluginFault, naming the package."""
+    return [entry for point in _points(RULES) for entry in _rules_of(point)]
+
+
+def _rules_of(point: "EntryPoint") -> Iterator[RuleEntry]:
+    package = _loaded(point)
+    folders = getattr(package, "__path__", None)
+    if folders is None:
+        message = f"{_point_name(point)} is no package with a rule in each file"
+        raise PluginFault(message)
+    for folder in folders:
+        for file in sorted(os.listdir(folder)):
+            if not file.endswith(".py") or file.startswith("_"):
+                continue
+            name = file[:-3]
+            module = f"{point.value}.{name}"
+            entry = RuleEntry(point.name, name, "", module=module)
+            try:
+                rule = imported_rule(entry)
+            except Exception as error:  # a plugin may raise anything when imported
+                message = (
+                    f"{_point_name(point)}: {name} holds no rule of that name: {error}"
+                )
+                raise PluginFault(message) from error
+            yield entry_of(rule, point.name, module)
+
+
+def _points(group: str) -> "list[EntryPoint]":
+    from importlib.metadata import entry_points  # noqa: PLC0415 - 10 ms, and seldom
+
+    return sorted(entry_points(group=group), key=lambda point: point.name)
+
+
+def _loaded(point: "EntryPoint") -> object:
+    try:
+        return point.load()
+    except Exception as error:  # a plugin may raise anything when imported
+        message = f"{_point_name(point)} does not load: {error}"
+        raise PluginFault(message) from error
+
+
+def _point_name(point: "EntryPoint") -> str:
+    return f"plugin {point.name} ({point.group} = {point.value})"

@@ -12,11 +12,11 @@ from speccheck.validator.engine.request import (
     Selection,
     UnknownSelection,
 )
-from speccheck.validator.engine.rule_index import RuleEntry
+from speccheck.validator.engine.rule_index import ListedRule, RuleEntry
 from speccheck.validator.evidence.finding import ClauseLevel, Level
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.rule import Confidence, ListedRule
+from speccheck.validator.rule import Confidence
 
 RANKS: dict[Level, int] = {"info": 0, "warning": 1, "error": 2}
 _LEVELS: dict[ClauseLevel, Level] = {

@@ -8,14 +8,13 @@ one of several parts of a node, such as `Gpu`, judges each of them by itself.
 
 import types
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
-from speccheck.validator.evidence.finding import Action
+from speccheck.validator.evidence.finding import Action, Finding, Outcome
 from speccheck.validator.evidence.fix import Fix
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place, Value
 
-Outcome = Literal["pass", "fail", "unknown", "not_applicable", "error"]
 Confidence = Literal["exact", "calibrated", "lower_bound", "advisory"]
 # node: what a machine is, by a snapshot. environment: variables, of files or of a node.
 # measurement: what was measured under load, or told by the log of a run. waiver: what
@@ -62,44 +61,6 @@ class Numbers:
     def __init__(self, **numbers: Any) -> None:  # noqa: ANN401 - any unit's type
         """Take the numbers by name."""
         self.__dict__.update(numbers)
-
-
-class ListedRule(Protocol):
-    """What is known of a rule before its module is imported."""
-
-    @property
-    def name(self) -> str:
-        """The name of the module."""
-        ...
-
-    @property
-    def confidence(self) -> Confidence:
-        """How sure a failure is."""
-        ...
-
-    @property
-    def frameworks(self) -> tuple[str, ...]:
-        """The only frameworks whose plans the rule judges; empty for all."""
-        ...
-
-    @property
-    def about(self) -> tuple[str, ...]:
-        """Leaves and variables of which a plan must speak; empty for any plan."""
-        ...
-
-    @property
-    def scope(self) -> Scope:
-        """What it judges: it is silent where nothing of that kind was read."""
-        ...
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Leaves without which no plan can be judged."""
-        ...
-
-    def load(self) -> "Rule":
-        """The rule itself."""
-        ...
 
 
 class Rule(Record):
@@ -279,3 +240,48 @@ def notes(where: Where) -> str:
         return ""
     texts = (notes(one) for one in _several(where))
     return "; ".join(dict.fromkeys(text for text in texts if text))
+
+
+class ClauseOutcome(Record):
+    """One clause with what all its rules say together: an outcome, or waived."""
+
+    clause: str
+    clause_level: str
+    outcome: str
+
+
+_WAIVED = "waived"
+_RANKS = {
+    "error": 0,
+    "fail": 1,
+    "unknown": 2,
+    _WAIVED: 3,
+    "pass": 4,
+    "not_applicable": 5,
+}
+
+
+def by_clause(findings: Iterable[Finding]) -> list[ClauseOutcome]:
+    """The outcome of each clause: the worst of its findings; unknown beats pass.
+
+    A must that only advice speaks against is in doubt: it neither holds nor fails. A
+    waived failure hides none that is not waived, and nothing that is not known.
+    """
+    worst: dict[str, tuple[str, Finding]] = {}
+    for finding in findings:
+        outcome: str = finding.outcome
+        if outcome == "fail":
+            outcome = _WAIVED if finding.waiver else _weighed(finding)
+        known = worst.get(finding.clause)
+        if known is None or _RANKS[outcome] < _RANKS[known[0]]:
+            worst[finding.clause] = outcome, finding
+    return [
+        ClauseOutcome(one.clause, one.clause_level, outcome)
+        for outcome, one in worst.values()
+    ]
+
+
+def _weighed(failed: Finding) -> Outcome:
+    """What a failure counts as: one that is only advice leaves a must in doubt."""
+    is_doubt = failed.clause_level == "must" and failed.level != "error"
+    return "unknown" if is_doubt else "fail"

@@ -58,7 +58,7 @@ def all_readers(request: Request) -> Readers:
     """The readers of the run; raises PluginFault."""
     if not request.plugins:
         return Readers()
-    from speccheck.validator.engine.plugins import plugin_readers  # noqa: PLC0415 - seldom
+    from speccheck.validator.engine.rule_index import plugin_readers  # noqa: PLC0415 - seldom
 
     return Readers(plugin_readers())
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from speccheck.validator.engine.locate import LocatedFinding
 from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.rule.clause_outcome import by_clause
+from speccheck.validator.rule import by_clause
 from speccheck.validator.run.judging import (
     JudgedPlan,
     PlanInputs,
