@@ -62,7 +62,7 @@ _DATE = lazy_pattern(r"\d{4}-\d\d-\d\d")
 _CLAUSE = lazy_pattern(r"[A-Za-z]{2,5}-\d{3}")
 
 
-class Written(Record):
+class WrittenWaiver(Record):
     """A waiver as it is written.
 
     names: rules and clauses that there are, in small letters. faults: what cannot be
@@ -111,7 +111,7 @@ class KnownNames(Record):
         return f"no rule or clause {name}: did you mean {shown}?"
 
 
-def read_comment(text: str, known: KnownNames) -> Written | None:
+def read_comment(text: str, known: KnownNames) -> WrittenWaiver | None:
     """What follows `speccheck:` in a comment; None for words that are no waiver."""
     found = _WORD.fullmatch(text.strip())
     if found is None:
@@ -128,7 +128,7 @@ def read_comment(text: str, known: KnownNames) -> Written | None:
     names, wrong = _names((listed or "").split(","), known)
     fields, reason, unknown = _fields(rest)
     until, undated = _until(fields.get("until", ""))
-    return Written(
+    return WrittenWaiver(
         names,
         reason,
         until,
@@ -152,7 +152,7 @@ def kept(text: str) -> str:
     return hidden(" ".join(text[: 2 * _LONGEST].split()))[:_LONGEST]
 
 
-def _misspelt(word: str, listed: str | None, rest: str) -> Written | None:
+def _misspelt(word: str, listed: str | None, rest: str) -> WrittenWaiver | None:
     from speccheck.validator.evidence.nearest import nearest  # noqa: PLC0415 - rare
 
     meant = nearest(word.lower(), (LINE, FILE), share=0.5)
@@ -162,7 +162,7 @@ def _misspelt(word: str, listed: str | None, rest: str) -> Written | None:
         return None
     meant = meant or LINE
     fault = f"no directive {word[:40]}: did you mean {meant}[...]?"
-    return Written(faults=(fault,))
+    return WrittenWaiver(faults=(fault,))
 
 
 def _names(

@@ -255,7 +255,7 @@ class PlanInputs(Record):
     sources: dict[str, Source]
 
 
-Step = Callable[[JudgedPlan, PlanInputs, RunState], JudgedPlan]
+PlanStep = Callable[[JudgedPlan, PlanInputs, RunState], JudgedPlan]
 
 
 def judge_plan(
@@ -427,7 +427,7 @@ def with_shadow_edition(
     return judged if state.shadow is None else state.shadow(judged, inputs, state)
 
 
-STEPS: tuple[Step, ...] = (
+STEPS: tuple[PlanStep, ...] = (
     with_waivers,
     with_proposals,
     with_measurements,

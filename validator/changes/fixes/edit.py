@@ -203,7 +203,7 @@ def _blanked(
 _ENTRY_NAMES = ("name", "key")
 
 
-class Step(Record):
+class KeyChange(Record):
     """One change of one document.
 
     set: the value at the path becomes `value`. remove: it goes with its key. rename:
@@ -218,7 +218,7 @@ class Step(Record):
     name: str = ""
 
 
-def step_of(change: Change, data: object) -> Step:
+def step_of(change: Change, data: object) -> KeyChange:
     """A change as one of the document; raises CannotEdit where there is no such place.
 
     A variable that a list holds as an entry with a name, as pods do, is that entry.
@@ -227,16 +227,16 @@ def step_of(change: Change, data: object) -> Step:
     at_path(data, place.path)
     entry = _entry(place.path, place.key, data)
     if entry is None:
-        return Step(change.kind, place.path, change.value, change.name)
+        return KeyChange(change.kind, place.path, change.value, change.name)
     path, named_by = entry
     if change.kind == "rename":
-        return Step("set", (*path, named_by), change.name)
+        return KeyChange("set", (*path, named_by), change.name)
     if change.kind == "remove":
-        return Step("remove", path)
+        return KeyChange("remove", path)
     text = _as_text(change.value)
     if change.kind == "add":
-        return Step("add_entry", path, text, change.name)
-    return Step("set", place.path, text)
+        return KeyChange("add_entry", path, text, change.name)
+    return KeyChange("set", place.path, text)
 
 
 def _entry(path: KeyPath, key: str, data: object) -> tuple[KeyPath, str] | None:
@@ -279,12 +279,12 @@ def _key(data: object, step: str | int) -> object:
     return step
 
 
-def after(data: object, step: Step) -> object:
+def after(data: object, step: KeyChange) -> object:
     """The data after a step; nothing of what is given is changed."""
     return _after(data, step.path, step)
 
 
-def _after(data: object, path: KeyPath, step: Step) -> object:
+def _after(data: object, path: KeyPath, step: KeyChange) -> object:
     if not path:
         return step.value
     first, *rest = path
@@ -309,7 +309,7 @@ def _after(data: object, path: KeyPath, step: Step) -> object:
     return _of_mapping(data, key, step)
 
 
-def _of_mapping(data: dict[object, object], key: object, step: Step) -> object:
+def _of_mapping(data: dict[object, object], key: object, step: KeyChange) -> object:
     if step.kind in {"rename", "add"} and step.name in data:
         message = f"{step.name} is set there already"
         raise CannotEdit(message)
@@ -324,7 +324,7 @@ def _of_mapping(data: dict[object, object], key: object, step: Step) -> object:
     return found
 
 
-def entry_like(entry: object, step: Step) -> dict[object, object]:
+def entry_like(entry: object, step: KeyChange) -> dict[object, object]:
     """An entry of the same keys, with the name and the value of a step."""
     if isinstance(entry, dict):
         keys = list(entry)

@@ -6,7 +6,7 @@ from speccheck.validator.changes.fixes.edit import (
     CannotEdit,
     Edit,
     Edits,
-    Step,
+    KeyChange,
     after,
     crosses,
     edited,
@@ -34,7 +34,7 @@ from speccheck.validator.sources.documents.document import (
 from speccheck.validator.sources.source import Source
 
 
-def document_edits(document: Document, step: Step) -> Edits:
+def document_edits(document: Document, step: KeyChange) -> Edits:
     """The edits of a step in a document, in its language; raises CannotEdit."""
     if document.language == "json":
         from speccheck.validator.changes.fixes.json_toml import (  # noqa: PLC0415 - one of 4
@@ -55,7 +55,9 @@ def document_edits(document: Document, step: Step) -> Edits:
     return yaml_edits(document.name, document.text, document.index, step)
 
 
-def verify(source: Source, edits: Edits, steps: Mapping[int, Iterable[Step]]) -> None:
+def verify(
+    source: Source, edits: Edits, steps: Mapping[int, Iterable[KeyChange]]
+) -> None:
     """Read the edited text: it holds what it held, but for the steps.
 
     Args:
@@ -200,7 +202,7 @@ def _document(source: Source, change: Change) -> Document:
     raise CannotEdit(message)
 
 
-def _demand_once(document: Document, step: Step) -> None:
+def _demand_once(document: Document, step: KeyChange) -> None:
     """A key that stands there twice would come back when one of them goes."""
     is_kept = step.kind in {"set", "add", "add_entry"}
     if not is_kept and any(one.path == step.path for one in document.duplicates):

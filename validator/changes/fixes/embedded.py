@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from speccheck.validator.changes.fixes.edit import (
     CannotEdit,
     Edits,
-    Step,
+    KeyChange,
     at_path,
     edited,
     line_end,
@@ -60,7 +60,7 @@ def _of_script(
     return edits
 
 
-def _word(document: Document, path: KeyPath, change: Change) -> Step | None:
+def _word(document: Document, path: KeyPath, change: Change) -> KeyChange | None:
     """The change in a list of words, `["--tee", "3"]` or `["--tee=3"]`."""
     index = path[-1] if path else ""
     if not isinstance(index, int):
@@ -74,11 +74,11 @@ def _word(document: Document, path: KeyPath, change: Change) -> Step | None:
         return None
     if change.kind == "set":
         value = shell_text(change.value)
-        return Step("set", path, f"{name}={value}" if is_joined else value)
+        return KeyChange("set", path, f"{name}={value}" if is_joined else value)
     if change.kind == "rename" and is_joined:
-        return Step("set", path, change.name + word[len(name) :])
+        return KeyChange("set", path, change.name + word[len(name) :])
     if change.kind == "rename":
-        return Step("set", (*path[:-1], index - 1), change.name)
+        return KeyChange("set", (*path[:-1], index - 1), change.name)
     message = "it is a word of a list"
     raise CannotEdit(message)
 
@@ -134,4 +134,4 @@ def _verify(source: Source, document: Document, path: KeyPath, edits: Edits) -> 
     if not isinstance(script, str):
         message = "the script would be no text any more"
         raise CannotEdit(message)
-    verify(source, edits, {document.index: [Step("set", path, script)]})
+    verify(source, edits, {document.index: [KeyChange("set", path, script)]})

@@ -8,8 +8,8 @@ from speccheck.validator.changes.fixes.edit import (
     Edit,
     Edits,
     Extent,
+    KeyChange,
     Listed,
-    Step,
     added_line,
     line_end,
     line_start,
@@ -27,7 +27,7 @@ from speccheck.validator.sources.documents.document import (
 _JSON_COMMENT = lazy_pattern(r"(?s:/\*.*?\*/)|(?://|#)[^\r\n]*")
 
 
-def json_edits(document: Document, step: Step) -> Edits:
+def json_edits(document: Document, step: KeyChange) -> Edits:
     """The edits that a step asks for; raises CannotEdit."""
     text = document.text
     holder, node, index = found_at(document, step)
@@ -56,7 +56,7 @@ def json_edits(document: Document, step: Step) -> Edits:
     return listed.with_another(index, entry_text(text, node, step))
 
 
-def found_at(document: Document, step: Step) -> tuple[TreeNode, TreeNode, int]:
+def found_at(document: Document, step: KeyChange) -> tuple[TreeNode, TreeNode, int]:
     """The mapping or list, the node in it, and which of its children that is."""
     holder: SourceNode | None = None
     node: SourceNode | None = document.nodes()
@@ -69,7 +69,7 @@ def found_at(document: Document, step: Step) -> tuple[TreeNode, TreeNode, int]:
     return holder, node, index
 
 
-def entry_text(text: str, node: TreeNode, step: Step) -> str:
+def entry_text(text: str, node: TreeNode, step: KeyChange) -> str:
     """An entry of a list with another name and value, in the layout of this one."""
     parts: list[str] = []
     start, end = node.value
@@ -118,7 +118,7 @@ _OUTER_KEYS = lazy_pattern(
 )
 
 
-def toml_edits(document: Document, step: Step) -> Edits:
+def toml_edits(document: Document, step: KeyChange) -> Edits:
     """The edits that a step asks for; raises CannotEdit."""
     text = document.text
     holder, node, index = found_at(document, step)
@@ -163,7 +163,7 @@ def _is_inline(text: str, holder: TreeNode, node: TreeNode) -> bool:
     return is_inside and text[start : start + 1] == "{"
 
 
-def _of_inline(text: str, holder: TreeNode, index: int, step: Step) -> Edits:
+def _of_inline(text: str, holder: TreeNode, index: int, step: KeyChange) -> Edits:
     children = list((holder.children or {}).values())
     node = children[index]
     items = [
@@ -183,7 +183,7 @@ def _before(text: str, node: TreeNode) -> str:
     return text[start - 1 : start]
 
 
-def _of_list(text: str, holder: TreeNode, index: int, step: Step) -> Edits:
+def _of_list(text: str, holder: TreeNode, index: int, step: KeyChange) -> Edits:
     start, _ = holder.value
     children = list((holder.children or {}).values())
     is_array = text[start : start + 1] == "[" and not text.startswith("[[", start)
@@ -200,7 +200,7 @@ def _listed(text: str, holder: TreeNode, items: list[Extent]) -> Listed:
     return Listed(text, (start + 1, end - 1), items, _TOML_COMMENT)
 
 
-def _pair(text: str, node: TreeNode, step: Step) -> str:
+def _pair(text: str, node: TreeNode, step: KeyChange) -> str:
     if node.key is None:
         message = "an item of a list has no key"
         raise CannotEdit(message)

@@ -12,8 +12,8 @@ from speccheck.validator.changes.fixes.edit import (
     Edit,
     Edits,
     Extent,
+    KeyChange,
     Listed,
-    Step,
     added_line,
     line_end,
     line_start,
@@ -101,7 +101,7 @@ class _Spot(Record):
     value: Node
 
 
-def yaml_edits(name: str, text: str, document: int, step: Step) -> Edits:
+def yaml_edits(name: str, text: str, document: int, step: KeyChange) -> Edits:
     """The edits that a step asks for; raises CannotEdit."""
     return _Editor(text, compose(name, text)[document]).edits(step)
 
@@ -114,7 +114,7 @@ class _Editor:
         self.root = root
         self.references = Counter(map(id, _nodes(root)))
 
-    def edits(self, step: Step) -> Edits:
+    def edits(self, step: KeyChange) -> Edits:
         """The edits of one step."""
         spots = self._spots(step)
         spot = spots[-1]
@@ -128,7 +128,7 @@ class _Editor:
             return self._added(spot, step)
         return self._added_entry(spot, step)
 
-    def _spots(self, step: Step) -> list[_Spot]:
+    def _spots(self, step: KeyChange) -> list[_Spot]:
         """What the path leads through; what is changed may not stand elsewhere too."""
         node = self.root
         spots: list[_Spot] = []
@@ -145,7 +145,7 @@ class _Editor:
             raise CannotEdit(message)
         return spots
 
-    def _set(self, spot: _Spot, step: Step) -> Edit:
+    def _set(self, spot: _Spot, step: KeyChange) -> Edit:
         start, end = self._scalar(spot.value)
         old = self.text[start:end]
         written = yaml_scalar(step.value, old)
@@ -243,7 +243,7 @@ class _Editor:
             Edit(first, line_end(self.text, end), ""),
         )
 
-    def _added(self, spot: _Spot, step: Step) -> Edits:
+    def _added(self, spot: _Spot, step: KeyChange) -> Edits:
         if spot.key is None:
             message = "an item of a list has no key"
             raise CannotEdit(message)
@@ -260,7 +260,7 @@ class _Editor:
         _, end = self._extent(spot)
         return (added_line(self.text, end, indentation + written),)
 
-    def _added_entry(self, spot: _Spot, step: Step) -> Edits:
+    def _added_entry(self, spot: _Spot, step: KeyChange) -> Edits:
         """An entry of a list in the layout of the one before it."""
         parts: list[str] = []
         start = position = spot.value.start_mark.index

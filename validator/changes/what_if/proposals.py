@@ -14,7 +14,7 @@ from speccheck.validator.changes.what_if.levers import (
     MICRO,
     STEPS,
     Lever,
-    Step,
+    LeverStep,
     batch_levers,
     memory_levers,
     pipeline_levers,
@@ -92,7 +92,7 @@ def _is_same(written: object, value: object) -> bool:
     return str(written) == str(value)
 
 
-Candidate = tuple[Step, ...]
+Candidate = tuple[LeverStep, ...]
 Found = TypeVar("Found")
 
 # What a glance says: FAILS, LACKS facts to be judged, or HOLDS.

@@ -15,7 +15,7 @@ from speccheck.validator.engine.request import FileIgnore, Policy, own_files
 from speccheck.validator.engine.rule_index import RuleEntry
 from speccheck.validator.engine.waiver_text import (
     KnownNames,
-    Written,
+    WrittenWaiver,
     days_left,
     read_comment,
     today,
@@ -352,15 +352,15 @@ class Waivers:
             if number >= MOST_COMMENTS:
                 fault = f"a file may have {MOST_COMMENTS:,} comments that waive"
                 fault += "; this one and those below have no effect"
-                self._add(self._of_comment(name, one, Written(faults=(fault,))))
+                self._add(self._of_comment(name, one, WrittenWaiver(faults=(fault,))))
                 return
             written = read_comment(one.says, self._known)
             if written is not None and one.is_foreign:
-                written = Written(faults=(_NO_COMMENTS,))
+                written = WrittenWaiver(faults=(_NO_COMMENTS,))
             if written is not None:
                 self._add(self._of_comment(name, one, written))
 
-    def _of_comment(self, name: str, one: Comment, written: Written) -> Entry:
+    def _of_comment(self, name: str, one: Comment, written: WrittenWaiver) -> Entry:
         span = Span(one.line, one.column, one.length)
         word = "ignore-file" if written.is_of_file else "ignore"
         place = Place(name, f"# speccheck: {word}", span=span)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from speccheck.validator.engine.judges import OF_WAIVERS
 from speccheck.validator.engine.locate import LocatedFinding, Location, locate
-from speccheck.validator.engine.rule_index import RuleEntry
+from speccheck.validator.engine.selection import names_of_rule
 from speccheck.validator.evidence.applied_waivers import (
     AppliedBaseline,
     AppliedWaiver,
@@ -67,7 +67,7 @@ class Seen:
             if os.path.isdir(one)
         ]
         self._judging = {
-            name for rule in judges.selected for name in _names_of_rule(rule)
+            name for rule in judges.selected for name in names_of_rule(rule)
         }
         self._is_whole = cache(self._has_all_of)
 
@@ -117,11 +117,6 @@ class Seen:
     def with_host(self, host: str) -> bool:
         """Whether a machine was in the run."""
         return any(facts.host.lower() == host for facts, _ in self.plans)
-
-
-def _names_of_rule(rule: RuleEntry) -> tuple[str, ...]:
-    clause = rule.clause.lower()
-    return (rule.name.lower(), clause, rule.area, clause.partition("-")[0])
 
 
 def with_waivers_judged(
