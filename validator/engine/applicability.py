@@ -104,7 +104,7 @@ class Mentioned:
         self._names.update(self._variables)
 
     def has_any(self, names: Iterable[str]) -> bool:
-        """Whether it mentions one of these; `NCCL_IB_*` is any of that kind."""
+        """Return whether it mentions one of these; `NCCL_IB_*` is any of that kind."""
         for name in names:
             if name in self._names:
                 return True

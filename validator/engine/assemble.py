@@ -242,7 +242,7 @@ def _facts(files: Sequence[ReadFile]) -> Iterator[Fact]:
 def _keyed(
     readings: Sequence[Reading], leaves: dict[str, Value[Any]], versions: Versions
 ) -> tuple[KeyedFile, ...]:
-    """The keys of the files, each with the release of its own framework.
+    """Return the keys of the files, each with the release of its own framework.
 
     Adds the releases of the main framework and of NCCL to the leaves. What the command
     line or a file states as such wins over the releases of packages.
@@ -314,7 +314,7 @@ def _set_where_taken(files: Sequence[ReadFile]) -> set[str]:
 
 
 def _keeps(file: ReadFile, variable: Variable) -> bool:
-    """Whether a script leaves a variable as it was set before: `X=${X:-y}`."""
+    """Return whether a script leaves a variable as it was set before: `X=${X:-y}`."""
     name, place = variable.name, variable.place
     if variable.raw in {f"${name}", f"${{{name}}}"}:
         return True

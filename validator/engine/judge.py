@@ -422,7 +422,7 @@ class Judge:
             if applicability.applies or (
                 missing and not self._rules.get(judged.clause.id)
             ):
-                verdict = _NO_RULE  # whatever is missing would not help
+                verdict = _NO_RULE  # no fact that is missing would help
             elif missing:
                 verdict = Verdict("unknown", applicability.reason, missing=missing)
             found = [finding_of(judged, None, verdict)]

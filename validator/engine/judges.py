@@ -156,7 +156,7 @@ class Judges:
         return judge
 
     def _is_for_one_node(self, judged: JudgedClause) -> bool:
-        """Whether a selected clause asks for more than to compare many nodes."""
+        """Return whether a selected clause asks for more than to compare many nodes."""
         if self._of_fleets is None:
             scopes: dict[str, set[Scope]] = {}
             for rule in self.entries:
@@ -176,7 +176,7 @@ class Judges:
 
 
 def _concerns_no_waivers(judged: JudgedClause) -> bool:
-    """Whether a selected clause is judged with the plans, not after them."""
+    """Return whether a selected clause is judged with the plans, not after them."""
     return judged.is_selected and "waivers" not in judged.clause.evidence
 
 

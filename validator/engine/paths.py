@@ -14,7 +14,7 @@ MARK = ".git"  # a folder, or a file in a worktree or submodule
 
 @lru_cache(maxsize=1024)
 def repository_root(folder: str) -> str | None:
-    """The folder of the repository that holds a folder; None outside of any."""
+    """Return the folder of the repository that holds a folder; None outside of any."""
     here = os.path.abspath(folder)
     while True:
         if os.path.exists(os.path.join(here, MARK)):
@@ -26,7 +26,7 @@ def repository_root(folder: str) -> str | None:
 
 
 def project_root() -> str:
-    """The repository of the current directory, or that directory."""
+    """Return the repository of the current directory, or that directory."""
     return repository_root(os.getcwd()) or os.getcwd()
 
 
@@ -43,7 +43,7 @@ _T = TypeVar("_T")
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Whether a path, relative to the folder of the pattern, is meant by it.
+    """Return whether a path, relative to the folder of the pattern, is meant by it.
 
     `*` is any part of one name, `?` one character, `**` any folders. A pattern without
     a slash is a name in any folder; one that ends in a slash is all that lies there.

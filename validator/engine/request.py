@@ -1,4 +1,4 @@
-"""What a run is asked for."""
+"""What a run reads and how it judges: the command line and settings, as values."""
 
 import os
 from typing import TYPE_CHECKING, Protocol
@@ -63,7 +63,7 @@ class Policy(Record):
 
 
 class UnknownSelection(Exception):  # noqa: N818 - a usage error with its own message
-    """A clause, area or rule is asked for that does not exist."""
+    """A clause, area or rule is named that does not exist."""
 
 
 class Selection(Record):
@@ -73,7 +73,7 @@ class Selection(Record):
         select: the only ones to judge by; empty for all that the profile asks for.
         ignore: not judged.
         extend_select: judged beside what is selected, or what the profile asks for.
-        mandatory: judged whatever else is said.
+        mandatory: judged in any case.
         places: option, name and place of names that settings give.
 
     """
@@ -108,7 +108,7 @@ class Judging(Record):
 
     Attributes:
         context: what is known of the job beside its files.
-        profiles: those asked for, beside the ones that fit the job.
+        profiles: beside the ones that fit the job.
         selection: clauses and rules.
         policy: waivers, levels and locks.
         settings: the files that say so, the closest first.
@@ -159,7 +159,7 @@ class Request(Record):
         spec: the edition to judge by.
         warned: a shadow edition, whose failures are warnings alone.
         tailoring: a file of own numbers.
-        format: of all files, whatever they look like.
+        format: of all files, instead of what they look like.
         stdin_name: what standard input is called.
         skip_unknown: whether named files of no known format are passed over.
         full: what holds is reported as well, with its places.

@@ -3,7 +3,7 @@
 `rules/index.json` says which clause each rule judges and for which plans, so that a
 run imports only the rules that apply: two thirds of them for most files. It is
 generated, and the folders count, not the index: a rule that is not in it is imported to
-be asked.
+be looked at.
 
 Rules and readers of installed packages are looked for only when the user asks. A
 package names them in its metadata: `speccheck.sources` for a reader (or a module with a
@@ -77,7 +77,7 @@ class RulesByClause(Mapping[str, Sequence[RuleEntry]]):
             self._entries.setdefault(entry.clause, []).append(entry)
 
     def __getitem__(self, clause: str) -> Sequence[RuleEntry]:
-        """The rules of a clause."""
+        """Return the rules of a clause."""
         return self._entries[clause]
 
     def __iter__(self) -> Iterator[str]:
@@ -89,7 +89,7 @@ class RulesByClause(Mapping[str, Sequence[RuleEntry]]):
 
 @cache
 def rule_entries() -> tuple[RuleEntry, ...]:
-    """All rules that come with speccheck, ordered by area and name."""
+    """Return all rules that come with speccheck, ordered by area and name."""
     known = _index()
     return tuple(
         known.get(name) or entry_of(_rule(area, name)) for area, name in _modules()
@@ -97,12 +97,12 @@ def rule_entries() -> tuple[RuleEntry, ...]:
 
 
 def built_in_rules() -> list[Rule]:
-    """All rules that come with speccheck, imported, ordered by area and name."""
+    """Return all rules that come with speccheck, imported, ordered by area and name."""
     return [_rule(area, name) for area, name in _modules()]
 
 
 def index_text() -> str:
-    """What `rules/index.json` must hold."""
+    """Return what `rules/index.json` must hold."""
     entries = [entry_of(rule) for rule in built_in_rules()]
     content: dict[str, list[object]] = {}
     for one in entries:
@@ -118,7 +118,7 @@ def index_text() -> str:
 
 
 def entry_of(rule: Rule, area: str = "", module: str = "") -> RuleEntry:
-    """What the index says of a rule; area and module: of one from a plugin."""
+    """Return what the index says of a rule; area and module: of one from a plugin."""
     return RuleEntry(
         area or rule.area,
         rule.name,
@@ -175,7 +175,7 @@ def _rule(area: str, name: str) -> Rule:
 
 
 def imported_rule(entry: RuleEntry) -> Rule:
-    """The rule of an entry; raises what its import raises."""
+    """Return the rule of an entry; raises what its import raises."""
     if not entry.module:
         return _rule(entry.area, entry.name)
     found = getattr(import_module(entry.module), entry.name)

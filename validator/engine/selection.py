@@ -28,7 +28,7 @@ _MAY_BE_ERRORS = ("exact", "lower_bound")
 
 
 def weight(level: ClauseLevel, confidence: Confidence) -> Level:
-    """What a failure weighs by the edition: advice is no error."""
+    """Return what a failure weighs by the edition: advice is no error."""
     found = _LEVELS[level]
     if found == "error" and confidence not in _MAY_BE_ERRORS:
         return "warning"
@@ -36,7 +36,7 @@ def weight(level: ClauseLevel, confidence: Confidence) -> Level:
 
 
 def weight_of(judged: JudgedClause, rule: ListedRule | None) -> Level:
-    """What a failure weighs: by the edition, or more where settings raise it."""
+    """Return what a failure weighs: by the edition, or more where settings raise it."""
     found = weight(judged.level, "exact" if rule is None else rule.confidence)
     for name, level in judged.raised_to:
         is_meant = not name or (rule is not None and rule.name == name)
@@ -87,11 +87,11 @@ class _Names(Record):
     wants_all: bool
 
     def want(self, names: set[str]) -> bool:
-        """Whether what bears these names is selected by one of them."""
+        """Return whether what bears these names is selected by one of them."""
         return not self.wanted.isdisjoint(names)
 
     def keep(self, names: set[str]) -> bool:
-        """Whether a rule of these names is left."""
+        """Return whether a rule of these names is left."""
         if not self.locked.isdisjoint(names):
             return True
         if not self.ignored.isdisjoint(names):
@@ -211,7 +211,7 @@ def _lower_case(selection: Selection) -> _Names:
 
 
 def known_names(edition: Edition, rules: Sequence[RuleEntry]) -> dict[str, str]:
-    """What clauses, areas and rules are called, by the same in small letters."""
+    """Return what clauses, areas and rules are called, by the same in small letters."""
     known = {name.lower(): name for rule in rules for name in (rule.name, rule.area)}
     for clause in edition.clauses.values():
         known[clause.id.lower()] = clause.id
@@ -232,7 +232,7 @@ def unknown(
 
 
 def in_vain(said: str, name: str, known: Mapping[str, str], edition: Edition) -> str:
-    """The warning for a name that nothing has."""
+    """Return the warning for a name that nothing has."""
     return f"{said} {name} has no effect: {_no_such(name, known, edition)}"
 
 
@@ -305,7 +305,7 @@ def _verify_level(
 
 
 def _weights(name: str, edition: Edition, rules: Sequence[RuleEntry]) -> list[Level]:
-    """What failures of all that bears a name weigh by the edition."""
+    """Return what failures of all that bears a name weigh by the edition."""
     found: list[Level] = [
         weight(clause.level, "exact")
         for clause in edition.clauses.values()

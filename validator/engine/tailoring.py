@@ -40,7 +40,7 @@ _MASK = re.compile(r"[01]{8}")
 
 
 def tailored_by(edition: Edition, path: str) -> Edition:
-    """The edition with the own numbers of a file; raises TailoringFault."""
+    """Return the edition with the own numbers of a file; raises TailoringFault."""
     now = today()
     found = _entries(edition, path)
     in_force: list[OwnNumber] = []
@@ -284,7 +284,7 @@ def _meant(name: str, known: Iterable[str]) -> str:
 
 
 def _is_counted(number: Number) -> bool:
-    """Whether a part of one makes no sense: nodes, links, bytes."""
+    """Return whether a part of one makes no sense: nodes, links, bytes."""
     unit = number.unit
     values = (number.value, *number.by_profile.values())
     if unit.name in _MEASURED or any(isinstance(one, float) for one in values):
@@ -327,7 +327,7 @@ def _released_text(one: OwnNumber) -> str:
 
 
 def tailored_lines(edition: Edition, *, full: bool = True) -> Iterator[str]:
-    """A line for each own number; beyond a screen, how many more."""
+    """Yield a line for each own number; beyond a screen, how many more."""
     shown = edition.tailoring if full else edition.tailoring[:_MOST_LINES]
     yield from (f"tailored {own_number_text(one)}" for one in shown)
     rest = len(edition.tailoring) - len(shown)
@@ -336,7 +336,7 @@ def tailored_lines(edition: Edition, *, full: bool = True) -> Iterator[str]:
 
 
 def lapsed_text(one: OwnNumber) -> str:
-    """That an own number has no effect any more, and since when."""
+    """Return the warning that an own number has no effect any more."""
     span = one.place.span
     at = f"{one.place.file}:{span.line}:{span.column}" if span else one.place.file
     return (
@@ -367,7 +367,7 @@ def _scalar(value: NumberValue | None) -> Scalar | None:
 
 
 def tailored(edition: Edition) -> list[dict[str, Scalar | None]]:
-    """The own numbers in force, as `speccheck-certificate/1` lists them."""
+    """Return the own numbers in force, as `speccheck-certificate/1` lists them."""
     return [
         {name: value for name, value in row.items() if name != "unit"}
         for row in tailoring_data(edition)

@@ -28,7 +28,7 @@ def today() -> str:
 
 
 def is_date(text: str) -> bool:
-    """Whether a text of four, two and two digits is a date."""
+    """Return whether a text of four, two and two digits is a date."""
     from datetime import date  # noqa: PLC0415 - 2 ms, and few waivers have a last day
 
     try:
@@ -90,7 +90,7 @@ class KnownNames(Record):
     withdrawn: Mapping[str, str] = {}
 
     def fault(self, name: str) -> str:
-        """What is wrong with a name; empty for a rule or a clause."""
+        """Return what is wrong with a name; empty for a rule or a clause."""
         small = name.lower()
         if small in self.rules or small in self.clauses:
             return ""
@@ -140,7 +140,7 @@ def read_comment(text: str, known: KnownNames) -> WrittenWaiver | None:
 
 
 def date_fault(text: str) -> str:
-    """What is wrong with a last day; empty for a date."""
+    """Return what is wrong with a last day; empty for a date."""
     if _DATE.fullmatch(text) and is_date(text):
         return ""
     shown = hidden(text[:40])

@@ -18,7 +18,7 @@ from speccheck.validator.evidence.value import Place, Value
 Confidence = Literal["exact", "calibrated", "lower_bound", "advisory"]
 # node: what a machine is, by a snapshot. environment: variables, of files or of a node.
 # measurement: what was measured under load, or told by the log of a run. waiver: what
-# came of waivers, after all plans. fleet: all nodes of a job beside each other.
+# waivers have covered, after all plans. fleet: all nodes of a job beside each other.
 Scope = Literal["plan", "node", "environment", "measurement", "waiver", "fleet"]
 OF_FILES: tuple[Scope, ...] = ("plan", "environment")
 _OF_THE_ENVIRONMENT = {"Environment", "NcclVariables", "RelatedVariables"}
@@ -81,7 +81,7 @@ class Rule(Record):
     needs: tuple[str, ...] = ()  # it is undecided on a plan that lacks one
 
     def load(self) -> "Rule":
-        """The rule itself: it is imported."""
+        """Return the rule itself: it is imported."""
         return self
 
 
@@ -104,7 +104,7 @@ def rule(
         about: names of leaves (`section.field`) and of environment variables, that end
             in `*` for all that begin so: the rule does not apply to a plan that speaks
             of none of them, and is not even imported for it.
-        needs: names of leaves that it asks for first, whatever a plan is like: a plan
+        needs: names of leaves that it needs first of any plan: a plan
             that lacks one is undecided, and the rule is not imported for it either.
 
     """
@@ -171,10 +171,10 @@ def fail(  # noqa: PLR0913 - what a verdict may tell, each by its name
     fix: Fix | None = None,
     hosts: tuple[str, ...] = (),
 ) -> Verdict:
-    """The clause does not hold; `at` names all places, the one to change first.
+    """Return the clause does not hold; `at` names all places, the one to change first.
 
     action: what is to be done with a machine. fix: edits that mend it. hosts: the
-    nodes of a fleet that are to blame; none where that cannot be told.
+    nodes of a fleet that are to blame; none where that is not known.
     """
     return Verdict(
         "fail",
@@ -198,7 +198,7 @@ def passed(
     measured: str | float | None = None,
     required: str | float | None = None,
 ) -> Verdict:
-    """The clause holds for this subject, on evidence that was seen."""
+    """Return the clause holds for this subject, on evidence that was seen."""
     return Verdict("pass", message, places_of(at), measured, required)
 
 
@@ -216,7 +216,7 @@ def unknown(
 
 
 def places_of(where: Where) -> tuple[Place, ...]:
-    """All places of a place, a value, or several of them, each once."""
+    """Return all places of a place, a value, or several of them, each once."""
     if isinstance(where, Place):
         return (where,)
     if isinstance(where, Value):
@@ -262,7 +262,7 @@ _RANKS = {
 
 
 def by_clause(findings: Iterable[Finding]) -> list[ClauseOutcome]:
-    """The outcome of each clause: the worst of its findings; unknown beats pass.
+    """Return the outcome of each clause: the worst of its findings; unknown beats pass.
 
     A must that only advice speaks against is in doubt: it neither holds nor fails. A
     waived failure hides none that is not waived, and nothing that is not known.

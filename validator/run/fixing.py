@@ -33,12 +33,12 @@ class Owned(Record):
 
 
 def plan_key(plan: JudgedPlan) -> PlanKey:
-    """What a plan is known by in several runs: the files that make it."""
+    """Return what a plan is known by in several runs: the files that make it."""
     return tuple(file.path for file in plan.files)
 
 
 def all_findings(found: Run) -> Iterator[Owned]:
-    """The findings of all plans."""
+    """Yield the findings of all plans."""
     for plan in found.plans:
         key = plan_key(plan)
         for one in plan.findings:
@@ -48,7 +48,7 @@ def all_findings(found: Run) -> Iterator[Owned]:
 def objections(
     before: Run, now: Run, mended: Iterable[Owned]
 ) -> dict[PlanKey | None, str]:
-    """Why edits are not to be kept, by the plans that speak against them.
+    """Return why edits are not to be kept, by the plans that speak against them.
 
     Under None stands what cannot be laid to one plan; nothing where they may be kept.
 
@@ -171,11 +171,11 @@ class NotMade(Record):
 
 
 class Mended(Record):
-    """What came of the fixes of a run.
+    """The outcome of fixing the files of a run.
 
     found: what was judged at first; left: what is judged with all that was made.
     texts: the files that change, as they were read and as they become.
-    unsafe: fixes that are made only when they are asked for.
+    unsafe: fixes that are made on demand alone.
     is_cut_off: the last pass has made something, so that another may make more.
     """
 
@@ -243,7 +243,7 @@ class _Mending:
     def improve(self) -> bool:
         """One pass; tells whether another one may make more.
 
-        It may after anything was made, and where what is left out now was in the way.
+        It may after anything was made, and where what is dropped now was in the way.
         """
         if self._accepted:  # on what is made by now it may be judged otherwise
             self.not_made = {
@@ -263,7 +263,7 @@ class _Mending:
         return bool(self._accepted) or len(self.not_made) > left_out
 
     def outcome(self) -> Mended:
-        """What came of all passes."""
+        """Return the outcome of all passes."""
         left = self.judged
         if self.made and (self._accepted or not self.unsafe):
             # In between no proposals were sought.
@@ -290,7 +290,7 @@ class _Mending:
         )
 
     def _candidates(self, base: Texts) -> list[_Candidate]:
-        """The fixes that can be made side by side, the most urgent first."""
+        """Return the fixes that can be made side by side, the most urgent first."""
         sources = {name: Source(name, text) for name, text in base.items()}
         taken: dict[str, list[Edit]] = {}
         found: list[_Candidate] = []
@@ -348,12 +348,12 @@ class _Mending:
 
 
 def _touches(candidate: _Candidate, plan: PlanKey | None) -> bool:
-    """Whether a fix edits a file of a plan; of all plans, each one does."""
+    """Return whether a fix edits a file of a plan; of all plans, each one does."""
     return plan is None or not candidate.edits.keys().isdisjoint(plan)
 
 
 def _with(base: Texts, candidates: Iterable[_Candidate]) -> Texts:
-    """The texts with the edits of all candidates."""
+    """Return the texts with the edits of all candidates."""
     edits: dict[str, list[Edit]] = {}
     for candidate in candidates:
         for file, new in candidate.edits.items():
@@ -382,7 +382,7 @@ def _wanted(found: Run, *, unsafe: bool) -> list[tuple[Fix, tuple[Owned, ...]]]:
 
 
 def _fixes(located: LocatedFinding, *, unsafe: bool) -> list[Fix]:
-    """The fix of a rule; where it gives none, settings that were tried."""
+    """Return the fix of a rule; where it gives none, settings that were tried."""
     fix = located.finding.fix
     if fix is not None:
         return [fix] if fix.is_safe or unsafe else []
@@ -410,7 +410,7 @@ class _Prepared(Record):
 
 
 def refusal_of(found: Run, name: str, stdin: str | None, *, writes: bool) -> str | None:
-    """Why a file is not to be edited; None where it may be.
+    """Return why a file is not to be edited; None where it may be.
 
     Args:
         found: what was read.

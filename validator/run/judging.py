@@ -129,7 +129,7 @@ class RunState:
     Attributes:
         request: of the run.
         proposes: whether changes are sought that mend what fails.
-        baseline: that of all plans, whatever settings say.
+        baseline: that of all plans, before what settings say.
         judges: of plans for which no settings say otherwise.
         judges_of_plans: of each plan in turn.
         waivers: by the policy that asks for them.

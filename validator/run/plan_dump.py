@@ -50,7 +50,7 @@ class ShownPlan(Record):
 
 
 def shown_plan(group: PlanFiles, evidence: PlanEvidence) -> ShownPlan:
-    """All leaves, variables and forecasts of a plan."""
+    """Return all leaves, variables and forecasts of a plan."""
     sources = sources_of(group.files)
     leaves = (evidence.plan.value(name) for name in leaf_names())
     return ShownPlan(
@@ -74,7 +74,7 @@ def _machine(evidence: PlanEvidence) -> "MachineLayout | None":
 
 
 def shown_leaf(leaf: Value[Any], sources: dict[str, Source]) -> ShownLeaf:
-    """A leaf with the positions of its places."""
+    """Return a leaf with the positions of its places."""
     return ShownLeaf(leaf, tuple(locate(place, sources) for place in leaf.places))
 
 

@@ -61,7 +61,7 @@ class FindingChange(Record):
 
 
 def changed_values(before: TrainingPlan, after: TrainingPlan) -> tuple[LeafChange, ...]:
-    """The leaves whose value differs, in the order of the plan."""
+    """Return the leaves whose value differs, in the order of the plan."""
     pairs = ((before.value(name), after.value(name)) for name in leaf_names())
     return tuple(
         LeafChange(old, new)
@@ -73,7 +73,7 @@ def changed_values(before: TrainingPlan, after: TrainingPlan) -> tuple[LeafChang
 def changed_findings(
     before: Iterable[Finding], after: Iterable[Finding]
 ) -> tuple[FindingChange, ...]:
-    """What is said differently of each clause, in the order of the edition."""
+    """Return what is said differently of each clause, in the order of the edition."""
     old, new = _by_clause(before), _by_clause(after)
     found: list[FindingChange] = []
     for clause in dict.fromkeys((*old, *new)):
@@ -89,7 +89,7 @@ def _by_clause(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
 
 
 def _of_clause(old: list[Finding], new: list[Finding]) -> Iterator[FindingChange]:
-    """The failures of each rule; where there are none, the worst outcome."""
+    """Yield the failures of each rule; where there are none, the worst outcome."""
     gone = [one for one in old if one.outcome in _FAILED]
     come = [one for one in new if one.outcome in _FAILED]
     if not gone and not come:
@@ -107,7 +107,7 @@ def _of_clause(old: list[Finding], new: list[Finding]) -> Iterator[FindingChange
 def _of_rule(
     gone: list[Finding], come: list[Finding], instead: Finding | None
 ) -> Iterator[FindingChange]:
-    """Failures of one rule in pairs, first those that say the same."""
+    """Yield failures of one rule in pairs, first those that say the same."""
     for one in tuple(gone):
         twin = next((other for other in come if other.message == one.message), None)
         if twin is not None:
@@ -188,7 +188,7 @@ class ShownChange(Record):
 
 
 class ViewedPlan(Record):
-    """One plan; what_if: the changed one, where it was asked for, and what differs."""
+    """One plan; what_if: the changed one, where there is one, and what differs."""
 
     shown: ShownPlan
     what_if: WhatIf | None = None

@@ -23,7 +23,7 @@ from speccheck.validator.sources.joining.follow import followed
 from speccheck.validator.sources.joining.grouping import PlanFiles, each_alone, group
 from speccheck.validator.sources.registry import Readers
 
-# No file has so long a name: what matches it matches whatever lies in the folder.
+# No file has so long a name: what matches it matches all that lies in the folder.
 _ANY_NAME = "\0" * 300
 
 
@@ -55,7 +55,7 @@ class Run(Record):
 
 
 def all_readers(request: Request) -> Readers:
-    """The readers of the run; raises PluginFault."""
+    """Return the readers of the run; raises PluginFault."""
     if not request.plugins:
         return Readers()
     from speccheck.validator.engine.rule_index import plugin_readers  # noqa: PLC0415 - seldom
@@ -179,7 +179,7 @@ def _read_plans(
 
 
 def _with_reason(request: Request, group: PlanFiles) -> PlanFiles:
-    """A plan that says whose settings count, where its files have several."""
+    """Return a plan that says whose settings count, where its files have several."""
     if request.for_files is None or len(group.files) == 1:
         return group
     reason = request.for_files.reason(names_of(group))

@@ -62,7 +62,7 @@ class Suppressions:
         self._judge = Judge(concerned, {})
 
     def __call__(self, evidence: Evidence) -> tuple[LeftOut, ...]:
-        """What is left out of what applies, or may apply, to a plan."""
+        """Return what is suppressed of what applies, or may apply, to a plan."""
         return tuple(
             one
             for finding in self._judge(evidence)
@@ -72,7 +72,7 @@ class Suppressions:
 
 
 def _by(selection: Selection, names: set[str]) -> str:
-    """Who left out what bears these names: a line of settings, or an option."""
+    """Return who suppressed what bears these names: a line of settings, an option."""
     for name in selection.ignore:
         if name.lower() in names:
             return told(selection.place_of("ignore", name))
@@ -88,7 +88,7 @@ class SwitchedOff(Record):
 
 
 def switched_off(left_out: Iterable[LeftOut]) -> tuple[SwitchedOff, ...]:
-    """What was left out of some plans, each once, by who said so."""
+    """Return what was suppressed in some plans, each once, by who did it."""
     found: dict[str, SwitchedOff] = {}
     for one in dict.fromkeys(left_out):
         empty = SwitchedOff(one.by, {"must": [], "should": [], "may": []}, [])

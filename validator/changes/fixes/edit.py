@@ -30,7 +30,7 @@ class CannotEdit(Exception):  # noqa: N818 - a fact about the text, told to the 
 
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
-    """The text after edits that do not overlap."""
+    """Return the text after edits that do not overlap."""
     parts: list[str] = []
     position = 0
     for edit in sorted(edits):
@@ -40,7 +40,7 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
 
 
 def overlaps(one: Sequence[Edit], others: Iterable[Edit]) -> bool:
-    """Whether edits touch the same characters, or the same gap between two."""
+    """Return whether edits touch the same characters, or the same gap between two."""
     return any(
         first.start <= other.end and other.start <= first.end
         for other in others
@@ -54,18 +54,18 @@ def crosses(edits: Sequence[Edit]) -> bool:
 
 
 def line_start(text: str, offset: int) -> int:
-    """The offset at which the line of an offset begins."""
+    """Return the offset at which the line of an offset begins."""
     return text.rfind("\n", 0, offset) + 1
 
 
 def line_end(text: str, offset: int) -> int:
-    """The offset behind the line of an offset, its line end included."""
+    """Return the offset behind the line of an offset, its line end included."""
     found = text.find("\n", offset)
     return len(text) if found < 0 else found + 1
 
 
 def line_stop(text: str, offset: int) -> int:
-    """The offset at which the line of an offset ends, before its line end."""
+    """Return the offset at which the line of an offset ends, before its line end."""
     end = line_end(text, offset)
     found = _LINE_END.search(text, line_start(text, offset), end)
     return found.start() if found else end
@@ -81,7 +81,7 @@ def newline(text: str, offset: int) -> str:
 
 
 def added_line(text: str, offset: int, line: str) -> Edit:
-    """A line behind that of an offset; a last line without line end gets one."""
+    """Return a line behind that of an offset; a last line without line end gets one."""
     stop = line_stop(text, offset)
     return Edit(stop, stop, newline(text, offset) + line)
 
@@ -185,7 +185,7 @@ class Listed:
 def _blanked(
     text: str, inside: Extent, items: Sequence[Extent], comment: re.Pattern[str]
 ) -> str:
-    """What is between the brackets, with comments between items as blanks."""
+    """Return what is between the brackets, with comments between items as blanks."""
 
     def blank(found: re.Match[str]) -> str:
         return "".join(sign if sign in "\r\n" else " " for sign in found[0])
@@ -240,7 +240,7 @@ def step_of(change: Change, data: object) -> KeyChange:
 
 
 def _entry(path: KeyPath, key: str, data: object) -> tuple[KeyPath, str] | None:
-    """The entry of a list that is called `key`, and the key that names it."""
+    """Return the entry of a list that is called `key`, and the key that names it."""
     if len(path) < len(("list", 0, "value")) or not isinstance(path[-2], int):
         return None
     entry = at_path(data, path[:-1])
@@ -251,7 +251,7 @@ def _entry(path: KeyPath, key: str, data: object) -> tuple[KeyPath, str] | None:
 
 
 def _as_text(value: Scalar) -> str:
-    """A value as an environment variable holds it."""
+    """Return a value as an environment variable holds it."""
     if value is None:
         message = "a variable has a text, not null"
         raise CannotEdit(message)
@@ -259,7 +259,7 @@ def _as_text(value: Scalar) -> str:
 
 
 def at_path(data: object, path: KeyPath) -> object:
-    """What lies at a path; raises CannotEdit where nothing does."""
+    """Return what lies at a path; raises CannotEdit where nothing does."""
     for step in path:
         key = _key(data, step)
         if isinstance(data, dict) and key in data:
@@ -273,14 +273,14 @@ def at_path(data: object, path: KeyPath) -> object:
 
 
 def _key(data: object, step: str | int) -> object:
-    """The key that a step names: that of `true` and `null` is their text."""
+    """Return the key that a step names: that of `true` and `null` is their text."""
     if isinstance(data, dict) and step not in data:
         return next((key for key in data if path_step(key) == step), step)
     return step
 
 
 def after(data: object, step: KeyChange) -> object:
-    """The data after a step; nothing of what is given is changed."""
+    """Return the data after a step; nothing of what is given is changed."""
     return _after(data, step.path, step)
 
 
@@ -325,7 +325,7 @@ def _of_mapping(data: dict[object, object], key: object, step: KeyChange) -> obj
 
 
 def entry_like(entry: object, step: KeyChange) -> dict[object, object]:
-    """An entry of the same keys, with the name and the value of a step."""
+    """Return an entry of the same keys, with the name and the value of a step."""
     if isinstance(entry, dict):
         keys = list(entry)
         for name in _ENTRY_NAMES:
@@ -336,7 +336,7 @@ def entry_like(entry: object, step: KeyChange) -> dict[object, object]:
 
 
 def is_same(one: object, other: object) -> bool:
-    """Whether two trees hold the same values of the same types."""
+    """Return whether two trees hold the same values of the same types."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict) and isinstance(other, dict):

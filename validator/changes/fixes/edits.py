@@ -35,7 +35,7 @@ from speccheck.validator.sources.source import Source
 
 
 def document_edits(document: Document, step: KeyChange) -> Edits:
-    """The edits of a step in a document, in its language; raises CannotEdit."""
+    """Return the edits of a step in a document, in its language; raises CannotEdit."""
     if document.language == "json":
         from speccheck.validator.changes.fixes.json_toml import (  # noqa: PLC0415 - one of 4
             json_edits,
@@ -92,7 +92,7 @@ _KINDS = ("set", "add", "remove", "rename")
 
 
 def edits_of(fix: Fix, sources: Mapping[str, Source]) -> FileEdits:
-    """The edits of all changes of a fix: all of them, or none.
+    """Return the edits of all changes of a fix: all of them, or none.
 
     Args:
         fix: what to change.
@@ -160,7 +160,7 @@ def _as_one(old: str, new: str) -> Edit:
 
 
 def _of_change(source: Source, change: Change) -> Edits:
-    """The edits of one change, verified."""
+    """Return the edits of one change, verified."""
     if change.place.span is not None:
         if change.place.path:
             return _without_repetition(source, change)
@@ -177,7 +177,7 @@ def _of_change(source: Source, change: Change) -> Edits:
 def _without_repetition(source: Source, change: Change) -> Edits:
     """Remove the line of a key that stands there again, where it has one to itself.
 
-    Two of one path are told apart by position. What is read stays the same.
+    Two of one path differ by position. What is read stays the same.
     """
     from speccheck.validator.changes.fixes.shell import (  # noqa: PLC0415 - seldom
         offset_of,
@@ -211,7 +211,7 @@ def _demand_once(document: Document, step: KeyChange) -> None:
 
 
 def _of_script(source: Source, change: Change) -> Edits:
-    """The edits of a change at a position, in a script or in a line."""
+    """Return the edits of a change at a position, in a script or in a line."""
     from speccheck.validator.changes.fixes.shell import (  # noqa: PLC0415 - one of 4
         offset_of,
         script_edits,
@@ -242,7 +242,7 @@ def _of_script(source: Source, change: Change) -> Edits:
 def placed_edits(
     finding: Finding, sources: Mapping[str, Source]
 ) -> tuple[PlacedEdit, ...]:
-    """The edits of the fix of a finding; none where no edit can make it.
+    """Return the edits of the fix of a finding; none where no edit can make it.
 
     Args:
         finding: what fails.

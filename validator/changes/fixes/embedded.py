@@ -30,7 +30,7 @@ from speccheck.validator.sources.source import Source
 
 
 def embedded_edits(source: Source, span: Span, change: Change) -> Edits:
-    """The edits of a change within a text of a document; raises CannotEdit."""
+    """Return the edits of a change within a text of a document; raises CannotEdit."""
     offset = offset_of(source.text, span)
     for document in source.documents:
         for path, node in _texts(document):
@@ -61,7 +61,7 @@ def _of_script(
 
 
 def _word(document: Document, path: KeyPath, change: Change) -> KeyChange | None:
-    """The change in a list of words, `["--tee", "3"]` or `["--tee=3"]`."""
+    """Return the change in a list of words, `["--tee", "3"]` or `["--tee=3"]`."""
     index = path[-1] if path else ""
     if not isinstance(index, int):
         return None
@@ -84,7 +84,7 @@ def _word(document: Document, path: KeyPath, change: Change) -> KeyChange | None
 
 
 def _texts(document: Document) -> Iterator[tuple[KeyPath, SourceNode]]:
-    """The paths of all texts of a document, with their nodes."""
+    """Yield the paths of all texts of a document, with their nodes."""
     waiting: list[tuple[KeyPath, object, SourceNode]] = [
         ((), document.data, document.nodes())
     ]
@@ -105,7 +105,7 @@ def _texts(document: Document) -> Iterator[tuple[KeyPath, SourceNode]]:
 
 
 def _script(text: str, extent: Extent) -> Extent:
-    """Where the script stands within a scalar."""
+    """Return where the script stands within a scalar."""
     start, end = extent
     style = text[start]
     if style == "|":

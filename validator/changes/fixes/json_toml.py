@@ -28,7 +28,7 @@ _JSON_COMMENT = lazy_pattern(r"(?s:/\*.*?\*/)|(?://|#)[^\r\n]*")
 
 
 def json_edits(document: Document, step: KeyChange) -> Edits:
-    """The edits that a step asks for; raises CannotEdit."""
+    """Return the edits that a step asks for; raises CannotEdit."""
     text = document.text
     holder, node, index = found_at(document, step)
     if step.kind == "set":
@@ -57,7 +57,7 @@ def json_edits(document: Document, step: KeyChange) -> Edits:
 
 
 def found_at(document: Document, step: KeyChange) -> tuple[TreeNode, TreeNode, int]:
-    """The mapping or list, the node in it, and which of its children that is."""
+    """Return the mapping or list, the node in it, and which of its children that is."""
     holder: SourceNode | None = None
     node: SourceNode | None = document.nodes()
     for part in step.path:
@@ -86,7 +86,7 @@ def entry_text(text: str, node: TreeNode, step: KeyChange) -> str:
 
 
 def json_scalar(value: Scalar) -> str:
-    """A value as JSON."""
+    """Return a value as JSON."""
     if isinstance(value, float) and not math.isfinite(value):
         message = "JSON has no such number"
         raise CannotEdit(message)
@@ -101,7 +101,7 @@ def _extent(node: TreeNode) -> Extent:
 
 
 def _between(text: str, node: TreeNode) -> str:
-    """What stands between a key and its value."""
+    """Return what stands between a key and its value."""
     if node.key is None:
         message = "an item of a list has no key"
         raise CannotEdit(message)
@@ -119,7 +119,7 @@ _OUTER_KEYS = lazy_pattern(
 
 
 def toml_edits(document: Document, step: KeyChange) -> Edits:
-    """The edits that a step asks for; raises CannotEdit."""
+    """Return the edits that a step asks for; raises CannotEdit."""
     text = document.text
     holder, node, index = found_at(document, step)
     start, end = node.value
@@ -218,7 +218,7 @@ def _key(name: str, like: str) -> str:
 
 
 def toml_scalar(value: Scalar, like: str = "") -> str:
-    """A value as TOML, a text in the quotes of another."""
+    """Return a value as TOML, a text in the quotes of another."""
     if value is None:
         message = "TOML has no null"
         raise CannotEdit(message)

@@ -38,7 +38,7 @@ _PLAIN = lazy_pattern(r"[A-Za-z0-9_@%+=:,./^-]+")
 
 
 def shell_text(value: Scalar) -> str:
-    """A value as the text that a variable or an option gets."""
+    """Return a value as the text that a variable or an option gets."""
     if value is None:
         message = "a text must be written, not null"
         raise CannotEdit(message)
@@ -116,7 +116,7 @@ class Target(Record):
 
 
 def parsed(text: str) -> tuple[Block, int]:
-    """The statements of a script, and how much of it a shell would refuse."""
+    """Return the statements of a script, and how much of it a shell would refuse."""
     refused: list[str] = []
     unix = text.replace("\\\r\n", " \\\n").replace("\r\n", " \n")
     block = Parser(unix, lambda message, _: refused.append(message)).script()
@@ -124,7 +124,7 @@ def parsed(text: str) -> tuple[Block, int]:
 
 
 def target_at(text: str, region: Extent, offset: int, key: str) -> Target:
-    """What `key` names at an offset; raises CannotEdit where it cannot be told.
+    """Return what `key` names at an offset; raises CannotEdit in doubt.
 
     An option whose value is that of a variable, which nothing else uses, is the
     variable: `--nnodes $NODES` is changed where NODES is set.
@@ -147,7 +147,7 @@ def target_at(text: str, region: Extent, offset: int, key: str) -> Target:
 
 
 def _target(text: str, region: Extent, offset: int, key: str) -> Target | Extent | None:
-    """The target, or the inner script or text that may hold it."""
+    """Return the target, or the inner script or text that may hold it."""
     base, end = region
     block, _ = parsed(text[base:end])
     at = offset - base
@@ -197,7 +197,7 @@ def _variable_at(text: str, region: Extent, offset: int) -> Target | None:
 
 
 def simples(block: Block, *, nested: bool = False) -> Iterator[tuple[Simple, bool]]:
-    """All simple commands, and whether each is the only one of a nested block."""
+    """Yield all simple commands, and whether each is the only one of a nested block."""
     for statement in block:
         if isinstance(statement, Simple):
             yield statement, nested and len(block) == 1
@@ -207,7 +207,7 @@ def simples(block: Block, *, nested: bool = False) -> Iterator[tuple[Simple, boo
 
 
 def _inner(statement: Statement) -> Iterator[tuple[Block, bool]]:
-    """The blocks of a compound statement, and whether they may not be empty."""
+    """Yield the blocks of a compound statement, and whether they may not be empty."""
     parts: tuple[Statement, ...] = ()
     blocks: tuple[Block, ...] = ()
     if isinstance(statement, AndOr):
@@ -230,7 +230,7 @@ def _inner(statement: Statement) -> Iterator[tuple[Block, bool]]:
 
 
 def words_of(simple: Simple) -> tuple[Extent, ...]:
-    """The extents of all words and assignments of a command, in order."""
+    """Return the extents of all words and assignments of a command, in order."""
     found = [(one.start, one.value.end) for one in simple.assignments]
     found += [(one.start, one.end) for one in simple.words]
     return tuple(sorted(found))
@@ -256,7 +256,7 @@ def _is_empty_value(simple: Simple, stop: int) -> bool:
 
 
 def _among(text: str, run: Run, index: int, offset: int, key: str) -> Target | None:
-    """The target whose name or value is the word at an index."""
+    """Return the target whose name or value is the word at an index."""
     start, stop = run.words[index]
     word = text[start:stop]
     none = (0, 0)
@@ -286,7 +286,7 @@ def _among(text: str, run: Run, index: int, offset: int, key: str) -> Target | N
 
 
 def _has_more_values(text: str, run: Run, index: int, key: str) -> bool:
-    """Whether another word follows that may be a value of the same option."""
+    """Return whether another word follows that may be a value of the same option."""
     following = _text(text, run, index + 1) if index + 1 < len(run.words) else "-"
     is_option = following.startswith(("-", "$", '"$')) or following.endswith(".py")
     return key.startswith("-") and not is_option
@@ -306,7 +306,7 @@ def _is_same_name(written: str, key: str, word: str) -> bool:
 def _in_list(
     text: str, word: Extent, key: str, offset: int
 ) -> tuple[Extent, Extent] | None:
-    """Where `NAME=value` stands in `--export=ALL,NAME=value,OTHER=1`."""
+    """Return where `NAME=value` stands in `--export=ALL,NAME=value,OTHER=1`."""
     start, stop = word
     written = text[start:stop]
     if not written.startswith("--export="):
@@ -331,7 +331,7 @@ def _commas(written: str, start: int) -> Iterator[int]:
 
 
 def _inside(text: str, word: Extent) -> Extent | None:
-    """What the quotes of a word hold; None for a word without quotes."""
+    """Return what the quotes of a word hold; None for a word without quotes."""
     start, stop = word
     written = text[start:stop]
     found = [at for at in (written.find("'"), written.find('"')) if at >= 0]
@@ -360,7 +360,7 @@ def texts_of(text: str) -> tuple[list[str], int]:
 
 
 def is_declaration(text: str, run: Run) -> Sequence[Extent]:
-    """The words `export`, `declare -x` in front of the assignments of a run."""
+    """Return the words `export`, `declare -x` in front of the assignments of a run."""
     found: list[Extent] = []
     for start, stop in run.words:
         word = text[start:stop]
@@ -377,7 +377,7 @@ _CONTINUED = lazy_pattern(r"[ \t]*\\\r?\n$")
 
 
 def script_edits(text: str, region: Extent, offset: int, change: Change) -> Edits:
-    """The edits of a change in a script that is a part of a text, verified.
+    """Return the edits of a change in a script that is a part of a text, verified.
 
     Args:
         text: of the whole file.
@@ -409,7 +409,7 @@ def script_edits(text: str, region: Extent, offset: int, change: Change) -> Edit
 
 
 def offset_of(text: str, span: Span) -> int:
-    """The offset at which a span begins."""
+    """Return the offset at which a span begins."""
     offset = 0
     for _ in range(span.line - 1):
         offset = line_end(text, offset)
@@ -536,7 +536,7 @@ def _word(text: str, target: Target, change: Change) -> str:
 
 
 def _old(text: str, target: Target) -> str:
-    """The value that shows which quotes to use; none that a shell works out."""
+    """Return the value that shows which quotes to use; none that a shell works out."""
     old = text[slice(*target.value)] if target.value else ""
     return "" if "$" in old else old
 
@@ -564,7 +564,7 @@ def _verify(text: str, target: Target, edits: Edits, change: Change) -> None:
 
 
 def _difference(before: list[str], after: list[str]) -> tuple[list[str], list[str]]:
-    """The words between the first and the last that differ."""
+    """Return the words between the first and the last that differ."""
     least = min(len(before), len(after))
     head = next((at for at in range(least) if before[at] != after[at]), least)
     tail = 0
@@ -583,18 +583,18 @@ _SBATCH = "#SBATCH"
 
 
 def is_line_file(name: str) -> bool:
-    """Whether a file is read line by line, by no shell."""
+    """Return whether a file is read line by line, by no shell."""
     base = name.rpartition("/")[2]
     return base.endswith(".env") or base.startswith(".env") or _is_bare(name)
 
 
 def _is_bare(name: str) -> bool:
-    """Whether all after the equal sign is the value: `nccl.conf`."""
+    """Return whether all after the equal sign is the value: `nccl.conf`."""
     return name.rpartition("/")[2] in {"nccl.conf", ".nccl.conf"}
 
 
 def line_edits(name: str, text: str, span: Span, change: Change) -> Edits:
-    """The edits of a change in an environment file; raises CannotEdit."""
+    """Return the edits of a change in an environment file; raises CannotEdit."""
     first = line_start(text, offset_of(text, span))
     pattern = _BARE_LINE if _is_bare(name) else _LINE
     found = pattern.fullmatch(text, first, line_end(text, first))
@@ -625,13 +625,13 @@ def line_edits(name: str, text: str, span: Span, change: Change) -> Edits:
 
 
 def is_directive(text: str, span: Span) -> bool:
-    """Whether a span stands in a line of options for sbatch."""
+    """Return whether a span stands in a line of options for sbatch."""
     offset = offset_of(text, span)
     return text.startswith(_SBATCH, line_start(text, offset))
 
 
 def directive_edits(text: str, span: Span, change: Change) -> Edits:
-    """The edits of a change in a `#SBATCH` line; raises CannotEdit."""
+    """Return the edits of a change in a `#SBATCH` line; raises CannotEdit."""
     offset = offset_of(text, span)
     first, stop = line_start(text, offset), line_stop(text, offset)
     found = _DIRECTIVE.fullmatch(text, offset, min(offset + span.length, stop))

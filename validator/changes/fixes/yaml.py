@@ -39,7 +39,7 @@ _PAIRS = (
 
 
 def yaml_scalar(value: Scalar, like: str = "") -> str:
-    """A value as it is written, in the style of another that stands there.
+    """Return a value as it is written, in the style of another that stands there.
 
     Args:
         value: what a YAML 1.1 loader has to read.
@@ -102,7 +102,7 @@ class _Spot(Record):
 
 
 def yaml_edits(name: str, text: str, document: int, step: KeyChange) -> Edits:
-    """The edits that a step asks for; raises CannotEdit."""
+    """Return the edits that a step asks for; raises CannotEdit."""
     return _Editor(text, compose(name, text)[document]).edits(step)
 
 
@@ -115,7 +115,7 @@ class _Editor:
         self.references = Counter(map(id, _nodes(root)))
 
     def edits(self, step: KeyChange) -> Edits:
-        """The edits of one step."""
+        """Return the edits of one step."""
         spots = self._spots(step)
         spot = spots[-1]
         if step.kind == "set":
@@ -154,7 +154,7 @@ class _Editor:
         return Edit(start, end, written)
 
     def _scalar(self, node: Node) -> Extent:
-        """Where a scalar of one line stands, without its anchor."""
+        """Return where a scalar of one line stands, without its anchor."""
         if not isinstance(node, ScalarNode):
             message = "a mapping or list stands there, not one value"
             raise CannotEdit(message)
@@ -203,7 +203,7 @@ class _Editor:
         return dash, end
 
     def _end(self, node: Node) -> int:
-        """Where what a node states ends: blank lines and comments follow."""
+        """Return where what a node states ends: blank lines and comments follow."""
         if not isinstance(node, ScalarNode) and not _is_flow(node) and node.value:
             last = node.value[-1]
             return self._end(last[1] if isinstance(node, MappingNode) else last)
@@ -211,7 +211,7 @@ class _Editor:
         return max(start, start + len(self.text[start:end].rstrip()))
 
     def _stands_alone(self, start: int, end: int) -> bool:
-        """Whether nothing but a comment shares its lines."""
+        """Return whether nothing but a comment shares its lines."""
         before = self.text[line_start(self.text, start) : start]
         behind = self.text[end : line_stop(self.text, end)].removeprefix(":").lstrip()
         return not before.strip() and behind[:1] in {"", "#"}
@@ -261,7 +261,7 @@ class _Editor:
         return (added_line(self.text, end, indentation + written),)
 
     def _added_entry(self, spot: _Spot, step: KeyChange) -> Edits:
-        """An entry of a list in the layout of the one before it."""
+        """Return an entry of a list in the layout of the one before it."""
         parts: list[str] = []
         start = position = spot.value.start_mark.index
         for key, value in spot.value.value:
@@ -301,7 +301,7 @@ class _Editor:
 
 
 def _is_flow(node: Node) -> bool:
-    """Whether a mapping or list stands in brackets."""
+    """Return whether a mapping or list stands in brackets."""
     return isinstance(node, MappingNode | SequenceNode) and bool(node.flow_style)
 
 
@@ -327,7 +327,7 @@ def _scalar_of(key: Node) -> object:
 
 
 def _nodes(root: Node) -> Iterator[Node]:
-    """Each node as often as something holds it; what it holds only once."""
+    """Yield each node as often as something holds it; what it holds only once."""
     seen: set[int] = set()
     waiting = [root]
     while waiting:

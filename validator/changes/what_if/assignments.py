@@ -93,7 +93,7 @@ def _nearest(name: str, leaves: tuple[str, ...]) -> str | None:
 
 
 def names_help() -> str:
-    """The short names with their leaves, for --help."""
+    """Return the short names with their leaves, for --help."""
     lines = ["\nNames for --what-if (or any section.field of the plan):"]
     lines += [f"  {name:<26} {leaf}" for name, leaf in SHORT_NAMES.items()]
     return "\n".join(lines)
@@ -116,7 +116,7 @@ class Assignment(Record):
 
 
 def assignments(texts: Sequence[str]) -> tuple[Assignment, ...]:
-    """What all `--what-if` options set; raises WhatIfError."""
+    """Return what all `--what-if` options set; raises WhatIfError."""
     found: dict[str, Assignment] = {}
     for text in _split(texts):
         one = _assignment(text)
@@ -151,7 +151,7 @@ def _assignment(text: str) -> Assignment:
 
 
 def set_leaf(leaf: str, value: object, text: str) -> Assignment:
-    """An assignment of a value that is typed already."""
+    """Return an assignment of a value that is typed already."""
     return Assignment(text, leaf, (Fact(leaf, value, "stated", (_place(text),)),))
 
 

@@ -133,12 +133,12 @@ def _fitting_batches(
 
 
 def _is_settable(plan: TrainingPlan, name: str, having: frozenset[str]) -> bool:
-    """Whether a file sets it, or the framework has a key for it."""
+    """Return whether a file sets it, or the framework has a key for it."""
     return bool(plan.value(name).places) or plan.value("run.framework").value in having
 
 
 def _count(plan: TrainingPlan, name: str) -> int:
-    """A whole number from 1 on; 0 where the leaf holds none."""
+    """Return a whole number from 1 on; 0 where the leaf holds none."""
     found = plan.value(name).value
     return found if isinstance(found, int) and found > 0 else 0
 
@@ -185,7 +185,7 @@ def _sharding(plan: TrainingPlan) -> Iterator[LeverStep]:
 
 
 def _domain(plan: TrainingPlan) -> int:
-    """The GPUs that tensor parallelism may span."""
+    """Return the GPUs that tensor parallelism may span."""
     domain = _count(plan, "cluster.nvlink_domain_size")
     return domain or _count(plan, "cluster.gpus_per_node") or _USUAL_DOMAIN
 
@@ -231,7 +231,7 @@ def _fewer_stages(plan: TrainingPlan) -> Iterator[LeverStep]:
 
 
 def _halves(size: int) -> Iterator[int]:
-    """Half of a number, half of that, as long as they are whole."""
+    """Yield half of a number, half of that, as long as they are whole."""
     for _ in range(_HALVINGS):
         if size < 1 or size % 2:
             return

@@ -45,7 +45,7 @@ class Draft:
         self._derived: Leaves | None = None
 
     def put(self, leaf: Value[Any]) -> None:
-        """Set a leaf as the user asked."""
+        """Set a leaf as the user wants it."""
         self.say(leaf)
         self._set.add(leaf.name)
 
@@ -55,7 +55,7 @@ class Draft:
         self._derived = None
 
     def is_set(self, *names: str) -> bool:
-        """Whether the user set one of these."""
+        """Return whether the user set one of these."""
         return not self._set.isdisjoint(names)
 
     def drop(self, *names: str) -> None:
@@ -85,19 +85,19 @@ class Draft:
             self.say(Value(name, known.value, "stated", (place,), note))
 
     def old(self, name: str) -> Any:  # noqa: ANN401 - leaves hold any type
-        """The value in the unchanged plan."""
+        """Return the value in the unchanged plan."""
         leaf = self.before.get(name)
         return None if leaf is None else leaf.value
 
     def new(self, name: str) -> Any:  # noqa: ANN401 - leaves hold any type
-        """The value by what is changed so far, derived where it follows."""
+        """Return the value by what is changed so far, derived where it follows."""
         if self._derived is None:
             self._derived = derive(self.leaves)
         leaf = self._derived.get(name)
         return None if leaf is None else leaf.value
 
     def changes(self, name: str) -> bool:
-        """Whether the value differs from the unchanged plan's."""
+        """Return whether the value differs from the unchanged plan's."""
         return bool(self.old(name) != self.new(name))
 
 
@@ -140,7 +140,7 @@ def rederive_world(draft: Draft) -> None:
 
 
 def _is_known(draft: Draft, *names: str) -> bool:
-    """Whether each of these is set, or known of the unchanged plan."""
+    """Return whether each of these is set, or known of the unchanged plan."""
     return all(draft.is_set(name) or draft.old(name) is not None for name in names)
 
 

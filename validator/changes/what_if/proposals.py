@@ -53,7 +53,7 @@ def own_keys(
 
 
 def _of_default(leaf: Value[Any]) -> Iterator[Place]:
-    """The key that a default's note names: `fsdp_degree is not set: 1 in ...`."""
+    """Yield the key that a default's note names: `fsdp_degree is not set: 1 in ...`."""
     key, is_key, rest = leaf.note.partition(_NOT_SET)
     value = rest.partition(" in ")[0].rstrip(".")
     if is_key and " " not in key and _is_same(value, leaf.value):
@@ -77,7 +77,7 @@ def _key(
 
 
 def _line_says(place: Place, value: object, source: Source | None) -> bool:
-    """Whether a line of a script holds the key and, after it, the value."""
+    """Return whether a line of a script holds the key and, after it, the value."""
     if source is None or place.span is None:
         return False
     lines = source.text.split("\n")[place.span.line - 1 : place.span.line + 1]
@@ -150,7 +150,7 @@ class Search(Generic[Found]):
         return []
 
     def single(self, levers: Sequence[Lever]) -> list[Found]:
-        """The first step of each lever that does."""
+        """Return the first step of each lever that does."""
         found: list[Found] = []
         for lever in levers:
             tried = (self._tried((step,), HOLDS) for step in lever.steps)
@@ -162,7 +162,7 @@ class Search(Generic[Found]):
     def _least(
         self, pulled: Candidate, still: Sequence[Lever], wanted: int
     ) -> Found | None:
-        """The candidate that pulls the dearest lever least, then the next."""
+        """Return the candidate that pulls the dearest lever least, then the next."""
         if self._says((*_ends(still), *pulled)) < wanted:
             return None
         if not still:
@@ -287,7 +287,7 @@ class _Mending:
         return self._outcome(self._said(self._leaves(candidate)))
 
     def _outcome(self, said: Sequence[Finding]) -> int:
-        """Whether all that applies holds, or lacks facts alone."""
+        """Return whether all that applies holds, or lacks facts alone."""
         if not any(self._is_same_rule(one) for one in said):
             return FAILS
         if all(one.outcome == "pass" for one in said):
@@ -302,9 +302,9 @@ class _Mending:
         return (finding.clause, finding.rule) == (self.failed.clause, self.failed.rule)
 
     def _verified(self, candidate: Candidate) -> Proposal | None:
-        """What comes of a candidate by all rules: nothing where it is at fault.
+        """Return what comes of a candidate by all rules: nothing where it is at fault.
 
-        A larger job may have to meet what a small one need not: that is told.
+        A larger job may have to meet what a small one need not: that is listed.
         """
         leaves = self._leaves(candidate)
         changed = evidence_of(self.group.files, leaves)
@@ -338,7 +338,7 @@ class _Mending:
         return [one for one in found if one.outcome != "not_applicable"]
 
     def _new_failures(self, findings: Iterable[Finding]) -> list[Finding]:
-        """What fails that did not fail before, or only as less than an error."""
+        """Return what fails that did not fail before, or only as less than an error."""
         known = self._failed_before
         return [
             one
@@ -350,9 +350,9 @@ class _Mending:
     def _settings(
         self, candidate: Candidate, after: TrainingPlan
     ) -> tuple[Setting, ...]:
-        """What is tried, and the statements of files that it makes untrue.
+        """Return what is tried, and the statements of files that it makes untrue.
 
-        A value that the plan only reads out of keys that are named already is left out.
+        No value that the plan only reads out of keys which are named already is listed.
         """
         before = self.evidence.plan
         tried = [step.leaf for step in candidate]
@@ -397,7 +397,7 @@ def _changes(candidate: Candidate) -> list[Assignment]:
 
 
 def _because(said: Sequence[Finding], plan: TrainingPlan, *, is_verified: bool) -> str:
-    """The numbers by which it holds, or why it cannot be judged."""
+    """Return the numbers by which it holds, or why it cannot be judged."""
     if not is_verified:
         unknown = next(one for one in said if one.outcome == "unknown")
         lacking = [name for name in unknown.missing if name not in unknown.message]

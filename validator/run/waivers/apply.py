@@ -1,6 +1,6 @@
 """Silences failures: which waiver covers which finding, and what may not be silenced.
 
-Findings stay failures. What came of each waiver is kept for the rules that judge
+Findings stay failures. What each waiver covers is kept for the rules that judge
 waivers (told.py), after all plans.
 """
 
@@ -44,7 +44,7 @@ class PlanFacts(Record):
     host: str = ""
 
     def places(self, found: LocatedFinding) -> list[Location]:
-        """The places of a finding in these files: an option has none there."""
+        """Return the places of a finding in these files: an option has none there."""
         return [place for place in found.locations if place.file in self.files]
 
 
@@ -61,7 +61,7 @@ class InLines(Record):
         return self.first < 0
 
     def covers(self, found: LocatedFinding, plan: PlanFacts) -> bool:
-        """Whether one of the places of a finding lies here."""
+        """Return whether one of the places of a finding lies here."""
         places = plan.places(found)
         if not places:
             return self.is_file and self.file in plan.files
@@ -73,7 +73,7 @@ class InLines(Record):
         return self.is_file or 0 < self.first <= place.line <= self.last
 
     def concerns(self, plan: PlanFacts) -> bool:
-        """Whether its file is one of a plan."""
+        """Return whether its file is one of a plan."""
         return self.file in plan.files
 
 
@@ -105,13 +105,13 @@ class InFiles(Record):
         return not self.files or any(map(self.has_file, files))
 
     def concerns(self, plan: PlanFacts) -> bool:
-        """Whether a file of a plan and its machine are meant."""
+        """Return whether a file of a plan and its machine are meant."""
         if not self._has_host(plan.host):
             return False
         return not self.files or any(map(self.has_file, plan.files))
 
     def has_file(self, path: str) -> bool:
-        """Whether a pattern means a file."""
+        """Return whether a pattern means a file."""
         inside = path_within(path, self.folder)
         return inside is not None and any(matches(one, inside) for one in self.files)
 
@@ -236,7 +236,7 @@ class Waivers:
         sources: Mapping[str, Source],
         evidence: Evidence,
     ) -> tuple[LocatedFinding, ...]:
-        """The findings of a plan, those that a waiver covers with it."""
+        """Return the findings of a plan, those that a waiver covers with it."""
         if self._reads_comments:
             self._read_comments(files, sources)
         is_live = any(file.role in _LIVE for file in files)
@@ -276,7 +276,7 @@ class Waivers:
         sources: Mapping[str, Source],
         first: str,
     ) -> Iterator[LocatedFinding]:
-        """The findings of a plan, those that the baseline lists with it."""
+        """Yield the findings of a plan, those that the baseline lists with it."""
         in_plan: Counter[Known] = Counter()
         waiver = Waiver("baseline", Place(baseline.path, ""), "in the baseline")
         for one in findings:
@@ -297,20 +297,20 @@ class Waivers:
             yield one
 
     def names_of(self, finding: _Named) -> tuple[str, ...]:
-        """What a waiver or a lock may call a finding: rule, clause, areas."""
+        """Return what a waiver or a lock may call a finding: rule, clause, areas."""
         rule, clause = finding.rule.lower(), finding.clause.lower()
         area = self._areas.get(rule, "")
         names = (rule, clause, area, clause.partition("-")[0])
         return tuple(name for name in names if name)
 
     def is_locked(self, finding: _Named) -> bool:
-        """Whether nothing may silence a finding."""
+        """Return whether nothing may silence a finding."""
         if finding.clause in self._of_waivers:
             return True
         return not self._mandatory.isdisjoint(self.names_of(finding))
 
     def locked_names(self, entry: Entry) -> tuple[str, ...]:
-        """What an entry names that nothing may silence, whatever was found."""
+        """Return what an entry names that nothing may silence."""
         return tuple(one for one in entry.names if self._is_locked_name(one))
 
     def _is_locked_name(self, name: str) -> bool:
@@ -390,7 +390,7 @@ class Waivers:
 
 
 def _host_of(evidence: Evidence) -> str:
-    """What the machine of a plan calls itself; empty for none."""
+    """Return what the machine of a plan calls itself; empty for none."""
     from speccheck.validator.evidence.node.host import Host  # noqa: PLC0415 - seldom
 
     host = evidence.get(Host)

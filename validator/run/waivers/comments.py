@@ -34,7 +34,7 @@ class Scan(Record):
 
 
 def marked(text: str, comments: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The comments that hold the mark, one more than are read at most."""
+    """Return the comments that hold the mark, one more than are read at most."""
     found: list[tuple[int, int]] = []
     for start, end in comments:
         if MARK.search(text, start, end):
@@ -78,7 +78,7 @@ def comments_of(source: Source) -> Iterator[Comment]:
 
 
 def comments_of_script(script: Source, text: str) -> Iterator[Comment]:
-    """The comments of a script inside a document, with the lines of the file.
+    """Yield the comments of a script inside a document, with the lines of the file.
 
     Args:
         script: the script, as a document holds it.
@@ -152,7 +152,7 @@ def _meant(text: str, lines: LineTable, scan: Scan) -> Iterator[Comment]:
 
 
 def _mark(text: str, start: int, end: int, *, is_alone: bool) -> re.Match[str] | None:
-    """The mark in a comment.
+    """Return the mark in a comment.
 
     After other words it counts only beside a setting: a line that was commented out
     takes its waiver along. A directive of Slurm is a setting.
@@ -197,7 +197,7 @@ def scan_toml(source: Source) -> Scan:
 
 
 def _add_tables(blocks: dict[int, int], headers: list[int], end: int) -> None:
-    """A table goes up to the next header, whatever that opens."""
+    """Add the tables: each goes up to the next header of any kind."""
     for index, first in enumerate(headers):
         blocks[first] = headers[index + 1] - 1 if index + 1 < len(headers) else end
 

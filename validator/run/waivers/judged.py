@@ -1,4 +1,4 @@
-"""What came of the waivers of a run, judged by rules after all plans.
+"""The waivers of a run, judged by rules after all plans.
 
 Of a waiver that silenced nothing is told only where the run can know: all that it might
 cover was judged, and all files of the folder were at hand.
@@ -88,7 +88,7 @@ class Seen:
         )
 
     def searched(self, folder: str) -> bool:
-        """Whether all below a folder was looked through."""
+        """Return whether all below a folder was looked through."""
         return any(
             folder == one or folder.startswith(one.rstrip(os.sep) + os.sep)
             for one in self._folders
@@ -107,7 +107,7 @@ class Seen:
         return found if _OPEN.isdisjoint(found) else None
 
     def has_judged(self, names: Iterable[str], where: Sequence[int]) -> bool:
-        """Whether each that is named was decided in these plans."""
+        """Return whether each that is named was decided in these plans."""
         for name in names:
             outcomes = self.outcomes(name, where)
             if outcomes is None or _DECIDED.isdisjoint(outcomes):
@@ -115,7 +115,7 @@ class Seen:
         return True
 
     def with_host(self, host: str) -> bool:
-        """Whether a machine was in the run."""
+        """Return whether a machine was in the run."""
         return any(facts.host.lower() == host for facts, _ in self.plans)
 
 
@@ -153,7 +153,7 @@ def with_waivers_judged(
 
 
 def _judged(applied: AppliedWaivers, waived: WaivedPlans) -> Iterator[LocatedFinding]:
-    """What the rules on waivers say; what does not apply is left out."""
+    """Yield what the rules on waivers say, where they apply."""
     plan = TrainingPlan({})
     judge = waived.judges.of(plan, scopes=OF_WAIVERS)
     for finding in judge(Evidence({TrainingPlan: plan, AppliedWaivers: applied})):
@@ -206,7 +206,7 @@ def _standing(
 
 
 def _has_all(seen: Seen, entry: Entry, where: Sequence[int]) -> bool:
-    """Whether the run has seen all that a waiver may cover."""
+    """Return whether the run has seen all that a waiver may cover."""
     scope = entry.scope
     if isinstance(scope, InLines):
         return seen.has_whole(scope.file)
@@ -225,7 +225,7 @@ def _has_all(seen: Seen, entry: Entry, where: Sequence[int]) -> bool:
 
 
 def _is_searched(seen: Seen, scope: InFiles, pattern: str) -> bool:
-    """Whether every file that a pattern means was looked for."""
+    """Return whether every file that a pattern means was looked for."""
     if "/" not in pattern.removeprefix("./"):
         return seen.searched(scope.folder)
     parts = pattern.removeprefix("./").removeprefix("/").split("/")
@@ -241,7 +241,7 @@ def _is_searched(seen: Seen, scope: InFiles, pattern: str) -> bool:
 
 
 def _beside(waivers: Waivers, seen: Seen, entry: Entry, where: Sequence[int]) -> int:
-    """The nearest line on which what is named fails and is not waived."""
+    """Return the nearest line on which what is named fails and is not waived."""
     scope = entry.scope
     if not isinstance(scope, InLines) or entry.waiver.place.span is None:
         return 0
@@ -262,7 +262,7 @@ def _beside(waivers: Waivers, seen: Seen, entry: Entry, where: Sequence[int]) ->
 def _applied_baseline(
     baseline: "Baseline", waivers: Waivers, seen: Seen
 ) -> tuple[int, AppliedBaseline]:
-    """The baseline, and the plan that it concerns first."""
+    """Return the baseline, and the plan that it concerns first."""
     fixed = [(one, count, at) for one, count, at in fixed_entries(waivers, seen)]
     first = min((at for *_, at in fixed), default=0)
     used = sum((baseline.known & baseline.met).values())
@@ -283,7 +283,7 @@ def _example(one: "Known") -> str:
 
 
 def fixed_entries(waivers: Waivers, seen: Seen) -> Iterator[tuple["Known", int, int]]:
-    """Entries of the baseline that this run has judged and not met.
+    """Yield entries of the baseline that this run has judged and not met.
 
     Gives each with how often, and the first plan that holds its file.
     """
