@@ -131,8 +131,11 @@ def _is_bare(leaf: Value[Any]) -> bool:
 def lacking(evidence: Evidence, names: Iterable[str]) -> Value[Any] | None:
     """Return the first of these leaves that is not known; None where all are."""
     plan = evidence[TrainingPlan]
-    leaves = (plan.value(name) for name in names)
-    return next((leaf for leaf in leaves if not leaf.is_known), None)
+    for name in names:
+        leaf = plan.value(name)
+        if not leaf.is_known:
+            return leaf
+    return None
 
 
 def plan_size_class(plan: TrainingPlan) -> str | None:

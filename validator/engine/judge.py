@@ -191,7 +191,8 @@ class ClauseRule:
         self, evidence: Evidence, context: JobContext
     ) -> "BoundRule | list[Finding]":
         """Return the rule with its arguments, or what is said without it."""
-        lacks = lacking(evidence, self._listed.needs)
+        needs = self._listed.needs
+        lacks = lacking(evidence, needs) if needs else None
         if lacks is not None:
             return self.undecided(MissingEvidence(lacks.name, lacks.note))
         rule = self._rule

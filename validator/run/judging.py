@@ -301,31 +301,32 @@ def judge_plan(
 def _with_positions(
     findings: Iterable[Finding], inputs: PlanInputs, state: RunState
 ) -> Iterator[LocatedFinding]:
-    request = inputs.judges.request
+    judges = inputs.judges
+    is_full, has_edits = judges.request.full, judges.request.edits
     for finding in findings:
         known = state.located.get(id(finding))
-        if known is None and _is_held(finding) and not request.full:
+        if known is not None:
+            yield known
+            continue
+        if finding.outcome == "pass" and not is_full and not finding.is_loosened:
             # One for all plans in which a rule holds: only its clause counts.
-            key = inputs.judges, finding.clause, finding.rule, finding.clause_level
+            key = judges, finding.clause, finding.rule, finding.clause_level
             known = state.passed.get(key)
             if known is None:
                 bare = finding._replace(message="", places=())
                 known = state.passed[key] = LocatedFinding(bare, ())
-        if known is None:
-            known = located(finding, inputs.sources)
-            if finding.fix is not None and request.edits:
-                from speccheck.validator.changes.fixes.edits import (  # noqa: PLC0415 - seldom
-                    placed_edits,
-                )
+            yield known
+            continue
+        known = located(finding, inputs.sources)
+        if finding.fix is not None and has_edits:
+            from speccheck.validator.changes.fixes.edits import (  # noqa: PLC0415 - seldom
+                placed_edits,
+            )
 
-                known = known._replace(edits=placed_edits(finding, inputs.sources))
-            elif not finding.places and known.finding is finding:
-                state.located[id(finding)] = known
+            known = known._replace(edits=placed_edits(finding, inputs.sources))
+        elif not finding.places and known.finding is finding:
+            state.located[id(finding)] = known
         yield known
-
-
-def _is_held(finding: Finding) -> bool:
-    return finding.outcome == "pass" and not finding.is_loosened
 
 
 def with_waivers(judged: JudgedPlan, inputs: PlanInputs, state: RunState) -> JudgedPlan:
