@@ -6,7 +6,7 @@ waivers (told.py), after all plans.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from speccheck.validator.editions.edition import Edition
 from speccheck.validator.engine.locate import LocatedFinding, Location
@@ -21,6 +21,7 @@ from speccheck.validator.engine.waiver_text import (
     today,
 )
 from speccheck.validator.evidence.evidence import Evidence
+from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place, Span
 from speccheck.validator.evidence.waiver import Waiver, may_hold_waivers
@@ -163,13 +164,6 @@ _NO_LINES = (0, 0)
 _ALL_LINES = (-1, -1)
 
 
-class _Named(Protocol):
-    @property
-    def rule(self) -> str: ...
-    @property
-    def clause(self) -> str: ...
-
-
 class Waivers:
     """All waivers of a run, and what each of them has covered so far."""
 
@@ -296,14 +290,14 @@ class Waivers:
                     baseline.new.setdefault(known, []).append(one)
             yield one
 
-    def names_of(self, finding: _Named) -> tuple[str, ...]:
+    def names_of(self, finding: Finding) -> tuple[str, ...]:
         """Return what a waiver or a lock may call a finding: rule, clause, areas."""
         rule, clause = finding.rule.lower(), finding.clause.lower()
         area = self._areas.get(rule, "")
         names = (rule, clause, area, clause.partition("-")[0])
         return tuple(name for name in names if name)
 
-    def is_locked(self, finding: _Named) -> bool:
+    def is_locked(self, finding: Finding) -> bool:
         """Return whether nothing may silence a finding."""
         if finding.clause in self._of_waivers:
             return True
