@@ -17,10 +17,10 @@ from speccheck.validator.catalogue.hardware import resolve_instance
 from speccheck.validator.engine.request import Judging, Request, Selection
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.models.bus_bandwidth import GIGA, Collective
-from speccheck.validator.models.collective_setting import Setting
 from speccheck.validator.models.expectation import (
     NO_THRESHOLD_BELOW,
     Floors,
+    Setting,
     expectation,
     implausible,
 )

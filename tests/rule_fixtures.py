@@ -24,6 +24,7 @@ from speccheck.validator.engine.request import (
 from speccheck.validator.evidence.declaration import Declaration, EvidenceDigest
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.value import Place
+from speccheck.validator.run.judging import RunState
 from speccheck.validator.run.run import run
 from speccheck.validator.sources.context import Context
 
@@ -65,7 +66,8 @@ class RuleFixture:
 
 def load(path: Path) -> RuleFixture:
     """Read a fixture; unknown fields are an error."""
-    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    data = yaml.load(text, yaml.CSafeLoader)  # thousands of them
     return RuleFixture(path, **data)
 
 
@@ -122,8 +124,16 @@ def on_the_day(today: str) -> Generator[None, None, None]:
         yield
 
 
-def findings_of(fixture: RuleFixture, folder: Path) -> list[LocatedFinding]:
-    """Judge the fixture's files in a folder; the findings of its rule."""
+def findings_of(
+    fixture: RuleFixture, folder: Path, state: RunState | None = None
+) -> list[LocatedFinding]:
+    """Judge the fixture's files in a folder; return the findings of its rule.
+
+    Args:
+        fixture: What is judged.
+        folder: An empty one, or one that held the same files in another state.
+        state: Of such a state, which need not compose the edition again.
+    """
     if fixture.fleet:
         said = fleet_findings(fixture.fleet, request_of(fixture), folder)
         return [LocatedFinding(one, ()) for one in said if _is_of(fixture, one)]
@@ -132,7 +142,7 @@ def findings_of(fixture: RuleFixture, folder: Path) -> list[LocatedFinding]:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
     with working_in(folder), on_the_day(fixture.today):
-        judged = run(request_of(fixture))
+        judged = run(request_of(fixture), state)
     return [
         located
         for plan in judged.plans

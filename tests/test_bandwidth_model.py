@@ -20,13 +20,13 @@ from speccheck.validator.models.bus_bandwidth import (
     bandwidths,
     ranks_of_ratio,
 )
-from speccheck.validator.models.collective_setting import Setting
 from speccheck.validator.models.expectation import (
     MARGIN,
     NO_THRESHOLD_BELOW,
     OF_ALL_TO_ALL,
     Expectation,
     Floors,
+    Setting,
     expectation,
     implausible,
     share_of_peak,
@@ -176,6 +176,7 @@ def _settings_of_the_catalogue() -> Iterator[tuple[str, Setting]]:
                 yield row["id"], one
 
 
+@pytest.mark.slow
 def test_no_floor_of_ours_lies_above_its_ceiling() -> None:
     with_floor: dict[str, set[str]] = {}
     for (name, setting), size in product(_settings_of_the_catalogue(), SIZES):

@@ -22,14 +22,15 @@ from speccheck.validator.sources.joining.grouping import group
 RULES = {rule.name: rule for rule in built_in_rules()}
 PLAIN = {"nodes", "gpus_per_node"}
 FAILING = [
-    path
-    for path in all_fixtures()
-    if path.name.startswith(("fail_", "unknown_")) and set(load(path).context) <= PLAIN
+    path for path in all_fixtures() if path.name.startswith(("fail_", "unknown_"))
 ]
 
 
 def _plans(path: Path, folder: Path) -> Iterator[PlanEvidence]:
+    """Return what a fixture has of plans; none where its context says more of a job."""
     fixture = load(path)
+    if not set(fixture.context) <= PLAIN:
+        return
     read = []
     for name, text in fixture.files.items():
         target = folder / name

@@ -11,14 +11,13 @@ from compile_edition import main as compile_editions
 from edition_folders import clause, reasons, write
 from json_schemas import edition_diff_schema
 from speccheck.validator.cli.main import main as speccheck
-from speccheck.validator.editions.edition import Edition, Raise, load_edition
-from speccheck.validator.editions.lifecycle import Tombstone
+from speccheck.validator.editions.difference import differences
+from speccheck.validator.editions.edition import Edition, Raise, Tombstone, load_edition
 from speccheck.validator.editions.report_by_edition import (
     OtherwiseReport,
     ReportByEdition,
     by_edition,
 )
-from speccheck.validator.editions.versioning import differences
 
 
 def ran(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -264,6 +263,7 @@ def test_odd_plans_are_no_traceback() -> None:
     assert {row.change for row in found.findings} == {"not_judged"}
 
 
+@pytest.mark.slow
 def test_a_real_report_is_laid_over(
     tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,9 +10,9 @@ from edition_folders import SCHEMAS, base
 from freeze import CannotFreeze, freeze
 from freeze import main as freeze_main
 from speccheck.validator.cli.main import main as speccheck
-from speccheck.validator.editions.certifying import may_certify
+from speccheck.validator.editions.compose import may_certify
 from speccheck.validator.editions.edition import editions, load_edition
-from speccheck.validator.editions.frozen import FROZEN, frozen_editions
+from speccheck.validator.editions.source import FROZEN, frozen_editions
 
 DAY = "2026-11-22"
 
@@ -45,6 +45,7 @@ def approved(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_an_edition_is_frozen_with_hash_and_day(approved: Path) -> None:
     found = freeze("1.0", DAY, approved)
     edition = load_edition(str(approved / "1.0"))
@@ -69,6 +70,7 @@ def test_a_frozen_edition_compiles_to_nothing_else(
     assert (approved / "1.0/compiled.json").read_bytes() == kept
 
 
+@pytest.mark.slow
 def test_what_extends_a_frozen_edition_is_held_to_its_hash(
     approved: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -83,6 +85,7 @@ def test_what_extends_a_frozen_edition_is_held_to_its_hash(
     )
 
 
+@pytest.mark.slow
 def test_only_an_approved_and_compiled_edition_is_frozen(tmp_path: Path) -> None:
     folder = base(tmp_path)
     with pytest.raises(CannotFreeze, match="no such edition"):
@@ -142,7 +145,7 @@ def test_an_approved_edition_of_other_content_certifies_nothing(
 ) -> None:
     frozen = {"1.0": freeze("1.0", DAY, approved)}
     monkeypatch.setattr(
-        "speccheck.validator.editions.certifying.frozen_editions", lambda: frozen
+        "speccheck.validator.editions.compose.frozen_editions", lambda: frozen
     )
     edition = load_edition(str(approved / "1.0"))
     assert may_certify(edition) == (

@@ -382,6 +382,7 @@ def test_whatever_variables_say_nothing_breaks() -> None:
         assert all(one.isprintable() for one in found.unknown.values())
 
 
+@pytest.mark.slow
 def test_probe_writes_how_it_was_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

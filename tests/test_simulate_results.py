@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import pytest
 
 from json_schemas import SCHEMAS
 from speccheck.validator.cli.main import main
@@ -84,6 +85,7 @@ def test_what_goes_wrong_with_lines(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_fleet_reads_them(tmp_path: Path) -> None:
     out = tmp_path / "results.jsonl"
     simulate("--nodes", 60, "--out", out, "--faults", EXAMPLE)

@@ -75,6 +75,7 @@ def test_a_damaged_log_is_read_as_far_as_it_goes(format_id: str) -> None:
             assert event.written.is_known
 
 
+@pytest.mark.slow
 def test_too_many_series_are_refused_in_a_line(tmp_path: Path) -> None:
     path = tmp_path / "many.jsonl"
     record = ", ".join(f'"m{one}": 1' for one in range(2000))

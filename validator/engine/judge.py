@@ -5,7 +5,7 @@ from types import UnionType
 from typing import Protocol
 
 from speccheck.validator.editions.compose import ComposedEdition, JudgedClause
-from speccheck.validator.editions.number import OwnNumber
+from speccheck.validator.editions.edition import OwnNumber
 from speccheck.validator.engine.applicability import (
     APPLIES,
     Applicability,

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from speccheck.validator.editions.edition import Clause, Edition
-from speccheck.validator.editions.number import (
+from speccheck.validator.editions.edition import (
+    Clause,
+    Edition,
     Number,
     NumberValue,
     OwnNumber,

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from speccheck.validator.certification.evidence_file import KINDS, Kit
+from speccheck.validator.certification.kit import KINDS, Kit
 from speccheck.validator.certification.manifest import Difference, Missing
-from speccheck.validator.certification.needs import Asked
-from speccheck.validator.certification.review import Review
+from speccheck.validator.certification.needs import Asked, Review
 from speccheck.validator.report.style import counted, printable, wrap
 
 _WIDTH = 88

@@ -12,8 +12,8 @@ from speccheck.validator.measurements.telemetry import (
     ToldLog,
     ToldMetric,
 )
-from speccheck.validator.models.durations import duration
 from speccheck.validator.models.expectation import shown_bytes
+from speccheck.validator.models.units import duration
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
 from speccheck.validator.report.telemetry_told import core_metrics, telemetry_of
 from speccheck.validator.run.run import Run

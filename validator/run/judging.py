@@ -20,7 +20,7 @@ from speccheck.validator.sources.joining.grouping import PlanFiles
 from speccheck.validator.sources.source import Source
 
 if TYPE_CHECKING:
-    from speccheck.validator.measurements.all import Measured
+    from speccheck.validator.measurements.measured import Measured
     from speccheck.validator.run.plan_dump import ShownPlan
     from speccheck.validator.run.shadow_edition import ShadowJudging
     from speccheck.validator.run.suppressions import LeftOut, Suppressions
@@ -389,7 +389,7 @@ def with_measurements(
     evidence = inputs.evidence
     if not evidence.measured:
         return judged
-    from speccheck.validator.measurements.all import measured_of  # noqa: PLC0415 - seldom
+    from speccheck.validator.measurements.measured import measured_of  # noqa: PLC0415 - seldom
 
     return judged._replace(measured=measured_of(evidence.measured, evidence))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from speccheck.validator.measurements.curves import MeasuredCurve, PlacedCurve
+from speccheck.validator.measurements.measured import MeasuredCurve, PlacedCurve
 from speccheck.validator.report.forms.html_plot import Line, plot_html
 
 _BOUNDS = (

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from speccheck.validator.measurements.all import Measured
-from speccheck.validator.measurements.curves import MeasuredCurve
+from speccheck.validator.measurements.measured import Measured, MeasuredCurve
 from speccheck.validator.models.expectation import shown_bytes
 from speccheck.validator.report.forms.html_curve import curve_html
 from speccheck.validator.report.forms.html_text import escaped, folded, row, table

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 
 from speccheck.validator.editions.compose import ComposedEdition, compose
-from speccheck.validator.editions.edition import Clause, Edition
-from speccheck.validator.editions.number import number_text
+from speccheck.validator.editions.edition import Clause, Edition, number_text
 from speccheck.validator.editions.show import (
     by_profile_text,
     conditions_text,
