@@ -17,7 +17,7 @@ import yaml
 from speccheck.validator.engine.locate import LocatedFinding
 from speccheck.validator.engine.request import Request
 from speccheck.validator.engine.rule_index import rule_entries
-from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.judging import JudgedPlan
 from speccheck.validator.run.run import run
 
 JUDGED = Path(__file__).resolve().parents[1] / "docs" / "calibration" / "judged.yaml"

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 from predictions.prediction import rows
 from speccheck.validator.catalogue.hardware import readings_of, resolve_instance
-from speccheck.validator.engine.request import Request
-from speccheck.validator.engine.selection import Selection
+from speccheck.validator.engine.request import Judging, Request, Selection
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.models.bus_bandwidth import GIGA, Collective
 from speccheck.validator.models.expectation import (
@@ -132,9 +131,10 @@ def judge_snapshot(
         path.write_text(json.dumps(document), encoding="utf-8")
         request = Request(
             arguments=(str(path),),
-            context=Context(instance=instance),
+            judging=Judging(
+                context=Context(instance=instance), selection=Selection(select=RULES)
+            ),
             use=use,
-            selection=Selection(select=RULES),
             full=True,
         )
         plans = run(request).plans

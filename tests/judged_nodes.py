@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 
 from speccheck.validator.engine.assemble import assemble
-from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.judges import Judges
+from speccheck.validator.engine.request import Judging, Request, Selection
 from speccheck.validator.engine.rule_index import rule_entries
-from speccheck.validator.engine.selection import Selection
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.node.node import KINDS, MEASURED
 from speccheck.validator.evidence.node.part import Part
 from speccheck.validator.evidence.value import Value
-from speccheck.validator.run.plan_judge import PlanJudge
 from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.documents.document import Document, SourceNode
 from speccheck.validator.sources.files import FileStatus, ReadFile
@@ -34,9 +33,11 @@ NAME = "node.json"
 
 
 @cache
-def _judge(rules: tuple[str, ...]) -> PlanJudge:
-    request = Request(arguments=(NAME,), selection=Selection(select=rules))
-    return PlanJudge(request, proposes=False)
+def _judges(rules: tuple[str, ...]) -> Judges:
+    request = Request(
+        arguments=(NAME,), judging=Judging(selection=Selection(select=rules))
+    )
+    return Judges(request)
 
 
 @cache
@@ -53,10 +54,10 @@ def findings(snapshot: Mapping[str, Any], rules: tuple[str, ...] = ()) -> list[F
         FileStatus(NAME), _source(), READER.format, "node", (READER.read(document),)
     )
     evidence = assemble([file], Context())
-    judge = _judge(rules).judge_of(
+    judge = _judges(rules).of(
         evidence.plan, scopes=evidence.scopes, measured=evidence.measured
     )
-    return judge(evidence.by_type)
+    return judge(evidence)
 
 
 def _no_nodes() -> SourceNode:

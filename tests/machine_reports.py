@@ -9,15 +9,14 @@ import pytest
 
 from speccheck.validator.cli.main import main
 from speccheck.validator.engine.locate import LocatedFinding
-from speccheck.validator.engine.request import Request
-from speccheck.validator.engine.selection import Selection
+from speccheck.validator.engine.request import Judging, Request, Selection
 from speccheck.validator.evidence.finding import Waiver
 from speccheck.validator.evidence.value import Place, Span
 from speccheck.validator.report.form import FORMS
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.summary import exit_of, summarize
 from speccheck.validator.report.told import Told
-from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.judging import JudgedPlan
 from speccheck.validator.run.run import Run, run
 from speccheck.validator.sources.context import Context
 
@@ -72,8 +71,10 @@ def judged(*arguments: str, rules: Sequence[str] = RULES, use: str = "ci") -> Ru
     """A run over files, not yet told."""
     request = Request(
         arguments=arguments,
-        context=Context(nodes=8, gpus_per_node=8),
-        selection=Selection(select=tuple(rules)),
+        judging=Judging(
+            context=Context(nodes=8, gpus_per_node=8),
+            selection=Selection(select=tuple(rules)),
+        ),
         use=use,
     )
     return run(request)

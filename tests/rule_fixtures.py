@@ -13,13 +13,18 @@ import yaml
 
 from fleet_fixtures import fleet_findings
 from speccheck.validator.engine.locate import LocatedFinding
-from speccheck.validator.engine.policy import FileIgnore, Named, Policy
-from speccheck.validator.engine.request import Request
-from speccheck.validator.engine.selection import Selection
+from speccheck.validator.engine.request import (
+    FileIgnore,
+    Judging,
+    Named,
+    Policy,
+    Request,
+    Selection,
+)
 from speccheck.validator.evidence.declaration import Declaration, EvidenceDigest
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.run.plan_judges import PlanJudges
+from speccheck.validator.run.judging import RunState
 from speccheck.validator.run.run import run
 from speccheck.validator.sources.context import Context
 
@@ -120,14 +125,14 @@ def on_the_day(today: str) -> Generator[None, None, None]:
 
 
 def findings_of(
-    fixture: RuleFixture, folder: Path, judges: PlanJudges | None = None
+    fixture: RuleFixture, folder: Path, state: RunState | None = None
 ) -> list[LocatedFinding]:
     """Judge the fixture's files in a folder; return the findings of its rule.
 
     Args:
         fixture: What is judged.
         folder: An empty one, or one that held the same files in another state.
-        judges: Of such a state, which need not compose the edition again.
+        state: Of such a state, which need not compose the edition again.
     """
     if fixture.fleet:
         said = fleet_findings(fixture.fleet, request_of(fixture), folder)
@@ -137,7 +142,7 @@ def findings_of(
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
     with working_in(folder), on_the_day(fixture.today):
-        judged = run(request_of(fixture), judges)
+        judged = run(request_of(fixture), state)
     return [
         located
         for plan in judged.plans
@@ -157,11 +162,13 @@ def request_of(fixture: RuleFixture) -> Request:
     profiles = context.pop("profile", ["ci"])
     return Request(
         arguments=tuple(fixture.files),
-        context=Context(**context),
+        judging=Judging(
+            context=Context(**context),
+            profiles=tuple(profiles[1:]),
+            selection=Selection(select=(fixture.rule, *fixture.also)),
+            policy=_policy(**fixture.policy),
+        ),
         use=profiles[0],
-        profiles=tuple(profiles[1:]),
-        selection=Selection(select=(fixture.rule, *fixture.also)),
-        policy=_policy(**fixture.policy),
         spec=fixture.spec,
         full=True,
         declaration=_declaration(**fixture.declaration)

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from speccheck.validator.engine.request import Request
-from speccheck.validator.engine.selection import Selection
+from speccheck.validator.engine.request import Judging, Request, Selection
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.run.run import run
 from speccheck.validator.sources.context import Context
@@ -81,9 +80,10 @@ def judged(
     path.write_text(json.dumps(whole), encoding="utf-8")
     request = Request(
         arguments=(str(path),),
-        context=Context(instance=instance),
+        judging=Judging(
+            context=Context(instance=instance), selection=Selection(select=(rule,))
+        ),
         use="preflight",
-        selection=Selection(select=(rule,)),
         full=True,
     )
     (plan,) = run(request).plans
@@ -150,9 +150,10 @@ def test_in_certification_the_floor_is_higher(tmp_path: Path) -> None:
     for use in ("ci", "preflight", "certify"):
         request = Request(
             arguments=(str(path),),
-            context=Context(instance=AZURE),
+            judging=Judging(
+                context=Context(instance=AZURE), selection=Selection(select=(RULE,))
+            ),
             use=use,
-            selection=Selection(select=(RULE,)),
         )
         (plan,) = run(request).plans
         outcomes[use] = plan.findings[0].finding.outcome

@@ -40,7 +40,7 @@ def values(folder: Path, name: str, text: str) -> tuple[Any, Any]:
     path.write_text(text, encoding="utf-8")
     request = Request((str(path),))
     ((_, (group,)),) = read_plans(request)
-    plan = assemble(group.files, request.context).plan
+    plan = assemble(group.files, request.judging.context).plan
     return plan.value("data.paths").value, plan.value("run.in_container").value
 
 

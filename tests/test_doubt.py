@@ -10,8 +10,9 @@ from rule_fixtures import all_fixtures, load
 from speccheck.validator.editions.compose import compose
 from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.engine.assemble import PlanEvidence, assemble
-from speccheck.validator.engine.engine import Judge
+from speccheck.validator.engine.judge import Judge
 from speccheck.validator.engine.rule_index import built_in_rules
+from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.plan import plan_evidence, with_doubts
 from speccheck.validator.evidence.value import Place, Span, Value
 from speccheck.validator.sources.context import Context
@@ -49,10 +50,10 @@ def _judge(rule: str) -> Judge:
 
 def _doubting(
     evidence: PlanEvidence, leaves: Mapping[str, Value[Any]], name: str
-) -> dict[type, object]:
+) -> Evidence:
     """The evidence of a plan of which a template still fills in one leaf."""
     stated = leaves[name]._replace(value=None, status="unknown", note="a template")
-    return {**evidence.by_type, **plan_evidence({**leaves, name: stated})[1]}
+    return evidence.with_more(plan_evidence({**leaves, name: stated})[1])
 
 
 @pytest.mark.parametrize("rule", sorted({path.parent.name for path in FAILING}))
@@ -62,7 +63,7 @@ def test_a_leaf_that_cannot_be_read_makes_no_rule_pass(
     judge = _judge(rule)
     for number, path in enumerate(one for one in FAILING if one.parent.name == rule):
         for evidence in _plans(path, tmp_path / str(number)):
-            before = {one.outcome for one in judge(evidence.by_type)}
+            before = {one.outcome for one in judge(evidence)}
             if "pass" in before or not before & {"fail", "unknown"}:
                 continue
             leaves = {leaf.name: leaf for leaf in evidence.plan.told()}

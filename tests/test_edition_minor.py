@@ -8,8 +8,8 @@ import pytest
 from rule_fixtures import load, of_files, on_the_day, request_of
 from speccheck.validator.editions.difference import weight_between
 from speccheck.validator.editions.edition import editions, load_edition
-from speccheck.validator.engine.selection import Selection
-from speccheck.validator.rule.clause_outcome import by_clause
+from speccheck.validator.engine.request import Selection
+from speccheck.validator.rule import by_clause
 from speccheck.validator.run.run import run
 
 EVERY = 7  # of the rule fixtures, one in so many is judged by both editions
@@ -33,7 +33,9 @@ def outcomes(path: Path, spec: str) -> dict[tuple[int, str], str]:
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(text, encoding="utf-8")
     with on_the_day(fixture.today):
-        request = request_of(fixture)._replace(selection=Selection(), full=False)
+        request = request_of(fixture)
+        judging = request.judging._replace(selection=Selection())
+        request = request._replace(judging=judging, full=False)
         plans = run(request._replace(spec=spec)).plans
     return {
         (at, one.clause): one.outcome

@@ -6,8 +6,9 @@ import pytest
 
 from speccheck.validator.editions.compose import ComposedEdition, compose
 from speccheck.validator.editions.edition import load_edition
-from speccheck.validator.engine.engine import judge
+from speccheck.validator.engine.judge import Judge
 from speccheck.validator.evidence.environment import Environment, Variable
+from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.plan import (
     Batch,
@@ -22,28 +23,30 @@ from speccheck.validator.rule import (
     Rule,
     Verdict,
     Verdicts,
+    by_clause,
     fail,
     passed,
     rule,
 )
-from speccheck.validator.rule.clause_outcome import by_clause
 
 
 class WatchdogLimit(Numbers):
     watchdog_max: float
 
 
-def evidence_of(**leaves: object) -> Mapping[type, object]:
+def evidence_of(**leaves: object) -> Evidence:
     values = {
         name.replace("__", "."): Value(
             name.replace("__", "."), value, "stated", (Place("f", name),)
         )
         for name, value in leaves.items()
     }
-    plan = TrainingPlan(values)
-    evidence: dict[type, object] = {type(part): part for part in plan.sections()}
-    evidence[TrainingPlan] = plan
-    return evidence
+    return evidence_on(TrainingPlan(values))
+
+
+def evidence_on(plan: TrainingPlan) -> Evidence:
+    sections = {type(part): part for part in plan.sections()}
+    return Evidence({**sections, TrainingPlan: plan})
 
 
 def only(clause: str, *, use: str = "ci", size: str | None = None) -> ComposedEdition:
@@ -57,7 +60,7 @@ def findings(
     by_id: dict[str, list[Rule]] = {}
     for one in rules:
         by_id.setdefault(one.clause, []).append(one)
-    return judge(evidence_of(**leaves), judged, by_id)
+    return Judge(judged, by_id)(evidence_of(**leaves))
 
 
 def batch_rule(confidence: Confidence = "exact") -> Rule:
@@ -201,10 +204,9 @@ def test_a_conflict_is_unknown_to_every_rule_but_the_one_on_conflicts() -> None:
     leaf = Value(
         "batch.micro_batch_size", None, "conflict", (), "stated twice", ("1", "2")
     )
-    plan = TrainingPlan({leaf.name: leaf})
-    evidence: dict[type, object] = {type(part): part for part in plan.sections()}
-    evidence[TrainingPlan] = plan
-    (finding,) = judge(evidence, only("BATCH-001"), {"BATCH-001": [batch_rule()]})
+    evidence = evidence_on(TrainingPlan({leaf.name: leaf}))
+    judge = Judge(only("BATCH-001"), {"BATCH-001": [batch_rule()]})
+    (finding,) = judge(evidence)
     assert finding.outcome == "unknown"
     assert "stated twice" in finding.message
 
@@ -237,11 +239,12 @@ def test_a_rule_is_silent_on_plans_that_do_not_speak_of_its_subject(
     def always_content(cluster: Cluster) -> Verdicts:
         yield passed(str(cluster))
 
-    evidence = dict(evidence_of(cluster__nodes=2, **leaves))
-    evidence[Environment] = Environment(
+    environment = Environment(
         tuple(Variable(name, "1", Place("f", name)) for name in variables), ("f",)
     )
-    found = judge(evidence, only("BATCH-001"), {"BATCH-001": [always_content]})
+    evidence = evidence_of(cluster__nodes=2, **leaves)
+    judge = Judge(only("BATCH-001"), {"BATCH-001": [always_content]})
+    found = judge(evidence.with_more({Environment: environment}))
     assert [one.outcome for one in found] == [outcome]
 
 
@@ -264,10 +267,8 @@ def test_a_default_that_cuts_nothing_is_not_spoken_of(
 
     for status, expected in (("default", outcome), ("stated", "pass")):
         leaf = Value(name, value, "default" if status == "default" else "stated")
-        plan = TrainingPlan({name: leaf})
-        evidence: dict[type, object] = {type(one): one for one in plan.sections()}
-        evidence[TrainingPlan] = plan
-        found = judge(evidence, only("BATCH-001"), {"BATCH-001": [always_content]})
+        evidence = evidence_on(TrainingPlan({name: leaf}))
+        found = Judge(only("BATCH-001"), {"BATCH-001": [always_content]})(evidence)
         assert [one.outcome for one in found] == [expected], status
 
 

@@ -10,9 +10,8 @@ import yaml
 
 from speccheck.validator.catalogue.nccl import nccl_variables
 from speccheck.validator.engine.locate import LocatedFinding
-from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.request import Judging, Request, Selection
 from speccheck.validator.engine.rule_index import rule_entries
-from speccheck.validator.engine.selection import Selection
 from speccheck.validator.evidence.nccl_variables import Platform
 from speccheck.validator.run.run import run
 from speccheck.validator.sources.context import Context
@@ -34,8 +33,9 @@ def _judged(
         Path(name).write_text(text, encoding="utf-8")
     request = Request(
         arguments=tuple(files),
-        context=Context(**context),
-        selection=Selection(select=(*rules,)),
+        judging=Judging(
+            context=Context(**context), selection=Selection(select=(*rules,))
+        ),
     )
     return [
         located

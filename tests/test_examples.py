@@ -7,7 +7,7 @@ import pytest
 
 from speccheck.validator.cli.main import main
 from speccheck.validator.engine.request import Request
-from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.judging import JudgedPlan
 from speccheck.validator.run.run import run
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "fixtures" / "examples" / "native"

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from rule_fixtures import FIXTURES
-from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.request import Judging, Request
 from speccheck.validator.engine.rule_index import rule_entries
 from speccheck.validator.run.run import Run, run
 from speccheck.validator.sources.context import Context
@@ -25,7 +25,9 @@ def judged(trap: dict[str, Any], folder: Path) -> Run:
     for name, text in trap["files"].items():
         (folder / name).write_text(text, encoding="utf-8")
     context = Context(**trap.get("context", {}))
-    request = Request(arguments=tuple(trap["files"]), context=context, full=True)
+    request = Request(
+        arguments=tuple(trap["files"]), judging=Judging(context=context), full=True
+    )
     with working_in(folder):
         return run(request)
 

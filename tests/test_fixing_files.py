@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from speccheck.validator.cli.main import main
-from speccheck.validator.run.fixing.writing import write_all
+from speccheck.validator.run.fixing import write_all
 
 ROOT = Path(__file__).resolve().parents[1]
 OLD = "export NCCL_ASYNC_ERROR_HANDLING=1\ntorchrun --nnodes 1 train.py\n"
@@ -126,7 +126,7 @@ _WITHOUT_ROOM = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))
 from speccheck.validator.cli.main import main
-from speccheck.validator.run.fixing.writing import write_all
+from speccheck.validator.run.fixing import write_all
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -16,7 +16,7 @@ from speccheck.validator.evidence.finding import (
     to_set,
 )
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.run.fixing import fixes as mending
+from speccheck.validator.run import fixing as mending
 from speccheck.validator.run.run import run as judged
 
 HEAD = "#!/bin/bash\n#SBATCH --nodes=1\n"

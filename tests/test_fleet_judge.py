@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.judges import Judges
+from speccheck.validator.engine.request import Judging, Request
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.fleet.node_judge import NodeJudge
 from speccheck.validator.report.node_verdict import NodeVerdict
-from speccheck.validator.run.plan_judge import PlanJudge
 from speccheck.validator.simulation.healthy import healthy_node
 from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.documents.document import ReadError
 
-_REQUEST = Request((), use="preflight", context=Context(nodes=64))
+_REQUEST = Request((), use="preflight", judging=Judging(context=Context(nodes=64)))
 _OTHERS: tuple[object, ...] = (
     None,
     True,
@@ -33,8 +33,8 @@ _OTHERS: tuple[object, ...] = (
 )
 
 
-def _judge(plans: PlanJudge) -> NodeJudge:
-    return NodeJudge(plans, NodeVerdict("preflight", "error"))
+def _judge(judges: Judges) -> NodeJudge:
+    return NodeJudge(judges, NodeVerdict("preflight", "error"))
 
 
 def _told(judge: NodeJudge, node: dict[str, Any]) -> tuple[str, list[str], object]:
@@ -85,7 +85,7 @@ def test_asking_what_is_new_gives_what_asking_everything_gives(
     """Whatever differs from node to node, and in whatever type."""
     dice = random.Random(seed)  # noqa: S311 - a test
     base = healthy_node("dgx-h100")
-    plans = PlanJudge(_REQUEST, proposes=False)
+    plans = Judges(_REQUEST)
     judge = _judge(plans)
     for number in range(count):
         node = json.loads(json.dumps(base))

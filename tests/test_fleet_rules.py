@@ -11,9 +11,8 @@ import pytest
 from fleet_fixtures import go
 from slow_cases import few
 from speccheck.validator.editions.edition import load_edition
-from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.request import Judging, Request, Selection
 from speccheck.validator.engine.rule_index import rule_entries
-from speccheck.validator.engine.selection import Selection
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.fleet.attendance import Expected
 from speccheck.validator.fleet.reading import listing
@@ -81,9 +80,8 @@ def of_fleet(
             (folder / one.file).write_text(one.text, encoding="utf-8")
     request = Request(
         arguments=(),
-        context=Context(),
+        judging=Judging(context=Context(), selection=Selection(select=RULES)),
         use="preflight",
-        selection=Selection(select=RULES),
         full=True,
     )
     now = fleet.taken.timestamp() + 3600

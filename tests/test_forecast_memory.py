@@ -74,7 +74,7 @@ class Plans:
         path.write_text(yaml.safe_dump(stated), "utf-8")
         request = Request((str(path),))
         (group,) = (group for _, groups in read_plans(request) for group in groups)
-        return assemble(group.files, request.context).plan
+        return assemble(group.files, request.judging.context).plan
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from speccheck.validator.engine.request import Request
-from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.engine.request import Judging, Request
+from speccheck.validator.run.judging import JudgedPlan
 from speccheck.validator.run.run import run
 from speccheck.validator.sources.context import Context
 
@@ -34,7 +34,9 @@ def judged(folder: Path, version: str | None = None, **files: str) -> JudgedPlan
     for name, text in files.items():
         (folder / name.replace("__", ".")).write_text(text)
     (plan,) = run(
-        Request((str(folder),), context=Context(framework_version=version))
+        Request(
+            (str(folder),), judging=Judging(context=Context(framework_version=version))
+        )
     ).plans
     return plan
 

@@ -10,8 +10,7 @@ import pytest
 
 from speccheck.probes.collect import snapshot
 from speccheck.validator.cli.main import main
-from speccheck.validator.engine.request import Request
-from speccheck.validator.engine.selection import Selection
+from speccheck.validator.engine.request import Judging, Request, Selection
 from speccheck.validator.evidence.node.host import JobPath, local_path
 from speccheck.validator.run.run import run
 from speccheck.validator.simulation.healthy import Snapshot, healthy_node
@@ -238,7 +237,7 @@ def on(tmp_path: Path, node: Snapshot) -> dict[str, str]:
     path.write_text(CONFIG, encoding="utf-8")
     request = Request(
         (str(path),),
-        selection=Selection(RULES),
+        judging=Judging(selection=Selection(RULES)),
         node="node.json",
         snapshot=json.dumps(node),
     )

@@ -23,7 +23,7 @@ from rule_fixtures import (
 from slow_cases import few, first_of
 from speccheck.validator.engine.rule_index import rule_entries
 from speccheck.validator.evidence.node.node import MEASURED
-from speccheck.validator.run.plan_judges import PlanJudges
+from speccheck.validator.run.judging import RunState
 
 ODD: tuple[object, ...] = ("", -1, [], [None, None], {"status": "absent"})
 MEASURING = {one.name for one in rule_entries() if one.scope == "measurement"}
@@ -67,11 +67,9 @@ def changed(content: Content, kind: str, leaf: str, value: object) -> Content:
     return copied
 
 
-def outcome(
-    fixture: RuleFixture, folder: Path, judges: PlanJudges | None = None
-) -> str:
+def outcome(fixture: RuleFixture, folder: Path, state: RunState | None = None) -> str:
     """What the rule says in all: the worst of its findings."""
-    found = findings_of(fixture, folder, judges)
+    found = findings_of(fixture, folder, state)
     told = {one.finding.outcome for one in found if one.finding.rule}
     return next((one for one in _WORST_FIRST if one in told), "not_applicable")
 
@@ -85,13 +83,13 @@ def test_what_is_not_told_or_odd_is_no_pass(path: Path, tmp_path: Path) -> None:
     fixture = load(path)
     before = outcome(fixture, tmp_path)
     plain = RuleFixture(path, fixture.files, fixture.expect, fixture.context)
-    judges = PlanJudges(request_of(plain), proposes=False)
+    state = RunState(request_of(plain), proposes=False)
     for name, content in contents(fixture).items():
         for kind, leaf in leaves(content):
             for value in (..., *ODD):
                 text = json.dumps(changed(content, kind, leaf, value))
                 files = {**fixture.files, name: text}
-                after = outcome(replace(plain, files=files), tmp_path, judges)
+                after = outcome(replace(plain, files=files), tmp_path, state)
                 assert after != "error", (kind, leaf, value)
                 is_gone = value is ... or isinstance(value, dict)
                 if (kind, leaf) in _SAYS_SO:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nccl_logs import RELEASES, log
-from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.request import Judging, Request
 from speccheck.validator.run.run import run
 from speccheck.validator.sources.context import Context
 
@@ -17,7 +17,9 @@ def failed(folder: Path, text: str, context: Context = AZURE) -> set[str]:
     """The rules that fail on a log."""
     path = folder / "nccl.log"
     path.write_text(text, encoding="utf-8")
-    (plan,) = run(Request(arguments=(str(path),), context=context)).plans
+    (plan,) = run(
+        Request(arguments=(str(path),), judging=Judging(context=context))
+    ).plans
     found = [one.finding for one in plan.findings]
     assert not [one for one in found if one.outcome == "error"]
     return {one.rule for one in found if one.outcome == "fail"}

@@ -9,8 +9,8 @@ import pytest
 
 from nccl_logs import log
 from slow_cases import few
-from speccheck.validator.engine.request import Request
-from speccheck.validator.run.plan_judges import PlanJudges
+from speccheck.validator.engine.request import Judging, Request
+from speccheck.validator.run.judging import RunState
 from speccheck.validator.run.run import run
 from speccheck.validator.sources.capture import Capture
 from speccheck.validator.sources.context import Context
@@ -57,12 +57,12 @@ Outcomes = Callable[[dict[str, Any]], dict[str, str]]
 def judging(folder: Path, context: Context) -> Outcomes:
     """Return what gives, by rule, what it says of a snapshot."""
     path = folder / "run.json"
-    request = Request(arguments=(str(path),), context=context)
-    judges = PlanJudges(request, proposes=False)
+    request = Request(arguments=(str(path),), judging=Judging(context=context))
+    state = RunState(request, proposes=False)
 
     def outcomes(content: dict[str, Any]) -> dict[str, str]:
         path.write_text(json.dumps(content), encoding="utf-8")
-        (plan,) = run(request, judges).plans
+        (plan,) = run(request, state).plans
         return {row.finding.rule: row.finding.outcome for row in plan.findings}
 
     return outcomes

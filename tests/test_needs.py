@@ -13,7 +13,7 @@ from rule_fixtures import all_fixtures, load
 from speccheck.validator.editions.compose import compose
 from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.engine.assemble import PlanEvidence, assemble
-from speccheck.validator.engine.engine import judge
+from speccheck.validator.engine.judge import Judge
 from speccheck.validator.engine.rule_index import built_in_rules
 from speccheck.validator.evidence.plan import SECTIONS
 from speccheck.validator.rule import Rule
@@ -64,12 +64,8 @@ def test_a_rule_decides_nothing_without_what_it_needs(
         for plan in plans
         if not all(plan.plan.value(n).is_known for n in one.needs)
     ]
-    asked = {one.clause: [one._replace(needs=())]}
-    outcomes = {
-        finding.outcome
-        for plan in lacking
-        for finding in judge(plan.by_type, open_to_all, asked)
-    }
+    judge = Judge(open_to_all, {one.clause: [one._replace(needs=())]})
+    outcomes = {finding.outcome for plan in lacking for finding in judge(plan)}
     assert len(lacking) > 100
     assert outcomes <= {"unknown", "not_applicable"}
     assert "unknown" in outcomes

@@ -8,7 +8,7 @@ import pytest
 
 from speccheck.validator.cli.main import main
 from speccheck.validator.engine.assemble import assemble
-from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.request import Judging, Request
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.value import Value
@@ -36,11 +36,13 @@ def plan_on(
 ) -> tuple[TrainingPlan, Environment]:
     """The plan of a configuration on a machine, and its variables."""
     path, snapshot = written(folder, config, node)
-    request = Request(arguments=(path,), node=snapshot, context=context)
+    request = Request(
+        arguments=(path,), node=snapshot, judging=Judging(context=context)
+    )
     ((_, groups),) = read_plans(request)
     ((group),) = groups
-    evidence = assemble(group.files, request.context)
-    environment = evidence.by_type[Environment]
+    evidence = assemble(group.files, request.judging.context)
+    environment = evidence[Environment]
     assert isinstance(environment, Environment)
     return evidence.plan, environment
 
@@ -153,7 +155,7 @@ def test_a_script_sets_anew_what_was_set_on_the_machine(tmp_path: Path) -> None:
     _, snapshot = written(tmp_path, CONFIG, node)
     request = Request(arguments=(str(tmp_path / "env.sh"),), node=snapshot)
     ((_, (group,)),) = read_plans(request)
-    environment = assemble(group.files, Context()).by_type[Environment]
+    environment = assemble(group.files, Context())[Environment]
     assert isinstance(environment, Environment)
     values = {one.name: one.value for one in environment.variables}
     assert values == {"NCCL_DEBUG": "WARN", "NCCL_ALGO": "Ring"}

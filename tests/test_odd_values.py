@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from slow_cases import few
-from speccheck.validator.engine.request import Request
-from speccheck.validator.run.plan_judge import PlanJudge
+from speccheck.validator.engine.request import Judging, Request
+from speccheck.validator.run.judging import RunState, judge_plan
 from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.files import read_file
 from speccheck.validator.sources.joining.grouping import group
@@ -93,7 +93,7 @@ def changed(tree: dict[Any, Any], choose: random.Random) -> dict[Any, Any]:
 def test_no_value_breaks_a_reader_or_a_rule(seed: int, tmp_path: Path) -> None:
     choose = random.Random(seed)  # noqa: S311 - the same in every run
     context = Context(nodes=4, gpus_per_node=8, gpu="H100-80GB")
-    judge = PlanJudge(Request(arguments=(), context=context, full=True))
+    state = RunState(Request((), judging=Judging(context=context), full=True))
     readers = Readers()
     for number in range(CHANGES):
         name, tree = choose.choice(trees())
@@ -105,7 +105,7 @@ def test_no_value_breaks_a_reader_or_a_rule(seed: int, tmp_path: Path) -> None:
         for plan in group(files):
             broken = [
                 one.finding.message
-                for one in judge(plan).findings
+                for one in judge_plan(plan, state).findings
                 if one.finding.outcome == "error"
             ]
             assert broken == [], text

@@ -2,7 +2,7 @@
 
 import pytest
 
-from speccheck.validator.engine.path_pattern import matches
+from speccheck.validator.engine.paths import matches
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The search for the smallest change, on levers of bare numbers."""
 
-from speccheck.validator.changes.what_if.levers import Lever, Step
-from speccheck.validator.changes.what_if.search import (
+from speccheck.validator.changes.what_if.levers import Lever, LeverStep
+from speccheck.validator.changes.what_if.proposals import (
     FAILS,
     HOLDS,
     LACKS,
@@ -13,7 +13,7 @@ Found = tuple[tuple[str, object], ...]
 
 
 def lever(name: str, *values: int) -> Lever:
-    return Lever(tuple(Step(name, value) for value in values))
+    return Lever(tuple(LeverStep(name, value) for value in values))
 
 
 LEVERS = (lever("cheap", 2, 4), lever("middle", 2, 4, 8), lever("dear", 2, 4, 8, 16))

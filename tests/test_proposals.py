@@ -11,7 +11,7 @@ import pytest
 
 from json_schemas import schema_text
 from speccheck.validator.cli.main import main
-from speccheck.validator.run.plan_judge import MOST_SOUGHT
+from speccheck.validator.run.judging import MOST_SOUGHT
 
 LLAMA = Path(__file__).resolve().parents[1] / "fixtures" / "examples" / "llama-3-70b"
 

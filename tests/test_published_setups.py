@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from speccheck.validator.engine.assemble import assemble
-from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.request import Judging, Request
 from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.forecast.memory import memory_forecast
 from speccheck.validator.run.run import read_plans, run
@@ -31,13 +31,13 @@ def request_of(name: str, folder: Path) -> Request:
     for file, text in stated["files"].items():
         (folder / file).write_text(text, "utf-8")
     context = Context(**stated["context"])
-    return Request(tuple(stated["files"]), context=context, full=True)
+    return Request(tuple(stated["files"]), judging=Judging(context=context), full=True)
 
 
 def plan_of(request: Request) -> TrainingPlan:
     """The one plan that the files make."""
     (group,) = (group for _, groups in read_plans(request) for group in groups)
-    return assemble(group.files, request.context).plan
+    return assemble(group.files, request.judging.context).plan
 
 
 def test_every_published_setup_is_named() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from script_text import ReadScript, format_of, read_script
 from speccheck.validator.engine.request import Request
-from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.judging import JudgedPlan
 from speccheck.validator.run.run import run
 from speccheck.validator.sources.formats.hf_command_line import READER
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from reader_text import ReadText, document_of, read_text
-from speccheck.validator.engine.request import Request
-from speccheck.validator.engine.selection import Selection
+from speccheck.validator.engine.request import Judging, Request, Selection
 from speccheck.validator.evidence.plan import leaf_names
 from speccheck.validator.evidence.stated_keys import KeyedFile
 from speccheck.validator.run.run import run
@@ -236,7 +235,7 @@ def test_a_refused_value_is_an_error_of_the_report(
     (tmp_path / "config.yaml").write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     selection = Selection(("refused_value_type",))
-    (plan,) = run(Request(("config.yaml",), selection=selection)).plans
+    (plan,) = run(Request(("config.yaml",), judging=Judging(selection=selection))).plans
     found = [
         (one.finding.level, one.locations[0].line, one.finding.message)
         for one in plan.findings

@@ -69,7 +69,7 @@ def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text, encoding="utf-8")
         files.extend(read_file(str(tmp_path / name))[1])
     for order in (files, files[::-1]):
-        environment = assemble(order, Context()).by_type[Environment]
+        environment = assemble(order, Context())[Environment]
         assert isinstance(environment, Environment)
         found = {one.name: one.value for one in environment.variables}
         assert found == {"NCCL_DEBUG": "INFO", "NCCL_ALGO": "Ring", "NCCL_IB_TC": "106"}

@@ -6,8 +6,7 @@ import pytest
 
 from corpus import corpus_folder, needs_corpus
 from reader_text import ReadText, document_of, read_text
-from speccheck.validator.engine.request import Request
-from speccheck.validator.engine.selection import Selection
+from speccheck.validator.engine.request import Judging, Request, Selection
 from speccheck.validator.run.run import run
 from speccheck.validator.sources.formats.skypilot import READER, detect
 
@@ -73,7 +72,11 @@ def test_the_script_runs_with_what_skypilot_sets(tmp_path: Path) -> None:
     path = tmp_path / "task.yaml"
     path.write_text(TASK.replace("num_nodes: 4", "num_nodes: 4\nworkdirr: ."))
     # The script says nothing else than the resources: no conflict.
-    judged = run(Request((str(path),), selection=Selection(("CONF-009", "CONF-001"))))
+    judged = run(
+        Request(
+            (str(path),), judging=Judging(selection=Selection(("CONF-009", "CONF-001")))
+        )
+    )
     (plan,) = judged.plans
     assert plan.plan.value("cluster.world_size").value == 32
     failed = [one for one in plan.findings if one.finding.outcome == "fail"]

@@ -6,8 +6,7 @@ import pytest
 
 from script_text import ReadScript, format_of, read_by_all, read_script
 from speccheck.validator.catalogue.frameworks import load_framework
-from speccheck.validator.engine.request import Request
-from speccheck.validator.engine.selection import Selection
+from speccheck.validator.engine.request import Judging, Request, Selection
 from speccheck.validator.run.run import run
 from speccheck.validator.sources.formats.torchrun import READER
 from speccheck.validator.sources.launching import SWITCHES, launches
@@ -210,7 +209,7 @@ def test_options_of_accelerate_win_over_the_file_that_they_name(
         script = f"#SBATCH -N 2 --gres=gpu:8\nsrun {named} {told} train.py\n"
         Path("job.sbatch").write_text(script, encoding="utf-8")
         files = ("job.sbatch", "launch.yaml")
-        (plan,) = run(Request(files, selection=selection)).plans
+        (plan,) = run(Request(files, judging=Judging(selection=selection))).plans
         found = [one.finding for one in plan.findings]
         assert [one.message for one in found if one.outcome == "fail"] == expected
 

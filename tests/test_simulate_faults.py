@@ -366,5 +366,5 @@ def test_the_truth_does_not_come_from_the_judge() -> None:
     )
     loaded = ended.stdout.split()
     assert "speccheck.validator.simulation.faults" in loaded
-    judges = ("speccheck.rules", "speccheck.validator.engine.engine")
+    judges = ("speccheck.rules", "speccheck.validator.engine.judge")
     assert not [one for one in loaded if one.startswith(judges)]

@@ -126,8 +126,8 @@ def test_a_report_is_imported_where_it_is_asked_for(tmp_path: Path) -> None:
     assert not [one for one in loaded if one.startswith(f"{package}.report.forms.")]
     assert loaded.isdisjoint(
         {
-            f"{package}.shown_plan",
-            f"{package}.plan_view",
+            f"{package}.run.plan_dump",
+            f"{package}.run.plan_view",
             f"{package}.forecast.all",
             f"{package}.report.waived_text",
             f"{package}.report.statistics_text",
@@ -151,7 +151,7 @@ def test_a_comment_needs_no_file_of_waivers(tmp_path: Path) -> None:
     text = NATIVE.format("  # speccheck: ignore[CONF-011] resumed")
     loaded = modules(written(tmp_path, "config.yaml", text))
     assert f"{WAIVERS}.yaml_comments" in loaded
-    others = ("file", "baseline", "shell_comments", "toml_comments")
+    others = ("file", "baseline", "shell_comments")
     assert loaded.isdisjoint({f"{WAIVERS}.{one}" for one in others})
     assert loaded.isdisjoint({SHELL, "pydantic"})
 

@@ -7,8 +7,7 @@ from speccheck.validator.engine.locate import LocatedFinding
 from speccheck.validator.evidence.finding import Finding, Outcome
 from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.report.summary import exit_of, summarize
-from speccheck.validator.run.job_scale import JobScale
-from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.judging import JobScale, JudgedPlan
 from speccheck.validator.run.run import Run
 
 

@@ -15,9 +15,9 @@ from reported_fleets import healthy_fleet, kept
 from speccheck.validator.certification.certificate_model import Tailored
 from speccheck.validator.cli.main import main
 from speccheck.validator.editions.edition import load_edition
-from speccheck.validator.engine.edition_in_use import edition_of
+from speccheck.validator.engine.judges import edition_of
 from speccheck.validator.engine.request import Request
-from speccheck.validator.engine.tailoring.told import tailored
+from speccheck.validator.engine.tailoring import tailored
 
 OWN = """schema: speccheck-tailoring/1
 tailoring:

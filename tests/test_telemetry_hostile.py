@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from run_logs import EXAMPLES
+from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.measurement.telemetry import (
     Metrics,
     RunEvents,
@@ -62,7 +63,7 @@ def test_a_damaged_log_is_read_as_far_as_it_goes(format_id: str) -> None:
         node = reading.node
         assert node is not None
         parts = RunLogs, Metrics, RunEvents
-        told = measured_telemetry({one: node.several(one) for one in parts})
+        told = measured_telemetry(Evidence({one: node.several(one) for one in parts}))
         assert told is not None
         (log,) = told.logs
         assert 0 <= log.unread_lines <= log.lines, seed

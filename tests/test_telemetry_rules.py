@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from corpus import corpus_folder
-from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.request import Judging, Request
 from speccheck.validator.evidence.declaration import Declaration, EvidenceDigest
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.models.telemetry import (
@@ -22,7 +22,7 @@ from speccheck.validator.models.telemetry import (
     medians_by_window,
     percentile,
 )
-from speccheck.validator.rule.clause_outcome import by_clause
+from speccheck.validator.rule import by_clause
 from speccheck.validator.run.run import run
 from speccheck.validator.sources.context import Context
 
@@ -136,7 +136,7 @@ def judged(
     request = Request(
         arguments=tuple(files),
         use=use,
-        context=context,
+        judging=Judging(context=context),
         full=True,
         declaration=declaration if use == "certify" else None,
     )

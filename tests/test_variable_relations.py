@@ -21,9 +21,8 @@ from speccheck.validator.catalogue.nccl import nccl_relations, nccl_variables
 from speccheck.validator.changes.fixes.edit import edited
 from speccheck.validator.changes.fixes.edits import edits_of
 from speccheck.validator.engine.locate import LocatedFinding
-from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.request import Judging, Request, Selection
 from speccheck.validator.engine.rule_index import rule_entries
-from speccheck.validator.engine.selection import Selection
 from speccheck.validator.evidence.environment import Environment, Variable
 from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.value import Place, Value
@@ -72,8 +71,10 @@ def _findings(
         (folder / path).write_text(content, encoding="utf-8")
     request = Request(
         arguments=tuple(files),
-        context=Context(**row.get("context", {})),
-        selection=Selection(select=(RULES[row["kind"]],)),
+        judging=Judging(
+            context=Context(**row.get("context", {})),
+            selection=Selection(select=(RULES[row["kind"]],)),
+        ),
         full=True,
     )
     with working_in(folder):
@@ -164,8 +165,10 @@ def test_a_value_that_no_file_tells_is_no_failure(
     (tmp_path / "job.sh").write_text(text, encoding="utf-8")
     request = Request(
         arguments=("job.sh",),
-        context=Context(**row.get("context", {})),
-        selection=Selection(select=(RULES[row["kind"]],)),
+        judging=Judging(
+            context=Context(**row.get("context", {})),
+            selection=Selection(select=(RULES[row["kind"]],)),
+        ),
         full=True,
     )
     with working_in(tmp_path):

@@ -13,13 +13,12 @@ import pytest
 
 from rule_fixtures import RuleFixture, load, of_files, request_of
 from slow_cases import few, first_of
-from speccheck.validator.engine.policy import Policy
-from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.request import Policy, Request
 from speccheck.validator.engine.rule_index import rule_entries
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.report.summary import summarize
-from speccheck.validator.rule.clause_outcome import by_clause
-from speccheck.validator.run.plan_judges import PlanJudges
+from speccheck.validator.rule import by_clause
+from speccheck.validator.run.judging import RunState
 from speccheck.validator.run.run import Run, run
 from speccheck.validator.run.waivers.baseline import Baseline, baseline_text
 
@@ -55,7 +54,7 @@ def test_a_waiver_silences_what_it_names_and_nothing_else(
                     file.write(comment)
             _compare(before, run(request), fixture.rule)
             if path in _FIRST:
-                ignored = request._replace(policy=Policy(inline_ignores=False))
+                ignored = _by(request, Policy(inline_ignores=False))
                 assert _told(run(ignored)) == _told(before)
             _write(fixture, tmp_path)
         _waive_by_file(before, request, fixture)
@@ -87,16 +86,20 @@ def _waive_by_file(before: Run, request: Request, fixture: RuleFixture) -> None:
         encoding="utf-8",
     )
     policy = Policy(waivers="waivers.yaml")
-    _compare(before, run(request._replace(policy=policy)), fixture.rule)
+    _compare(before, run(_by(request, policy)), fixture.rule)
 
 
 def _waive_by_baseline(before: Run, request: Request, rule: str) -> None:
     found = Baseline("baseline.json", {})
-    run(request, PlanJudges(request, baseline=found))
+    run(request, RunState(request, baseline=found))
     text = "".join(baseline_text(found.open))
     Path("baseline.json").write_text(text, encoding="utf-8")
     policy = Policy(baseline="baseline.json")
-    _compare(before, run(request._replace(policy=policy)), rule)
+    _compare(before, run(_by(request, policy)), rule)
+
+
+def _by(request: Request, policy: Policy) -> Request:
+    return request._replace(judging=request.judging._replace(policy=policy))
 
 
 def _compare(before: Run, after: Run, rule: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from speccheck.validator.changes.what_if.names import SHORT_NAMES
+from speccheck.validator.changes.what_if.assignments import SHORT_NAMES
 from speccheck.validator.cli.main import main
 from speccheck.validator.evidence.plan import leaf_names
 from what_if_plans import JOB, failures, what_if

@@ -6,7 +6,7 @@ Run `python tools/reference_pages.py`; a test holds the pages equal.
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from speccheck.validator.changes.what_if.names import names_help
+from speccheck.validator.changes.what_if.assignments import names_help
 from speccheck.validator.cli.command_table import COMMANDS
 from speccheck.validator.cli.main import EXIT_CODES, usage
 from speccheck.validator.cli.option_table import OPTIONS, Option

@@ -28,7 +28,7 @@ from speccheck.validator.certification.judging import (
 from speccheck.validator.certification.kit import EvidenceFile
 from speccheck.validator.editions.edition import Edition, UseTerms, load_edition
 from speccheck.validator.engine.assemble import assemble
-from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.request import Judging, Request
 from speccheck.validator.evidence.declaration import Declaration, EvidenceDigest
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.sources.context import Context
@@ -146,9 +146,8 @@ def request_of(order: Order, subject: Subject) -> Request:
         context = context._replace(nodes=len(subject.machines) or None)
     return Request(
         (),
-        context=context,
+        judging=Judging(context=context, profiles=order.profiles),
         use=USE,
-        profiles=order.profiles,
         spec=order.spec,
         plugins=order.plugins,
         tailoring=order.tailoring or None,
@@ -166,7 +165,7 @@ def terms_of(spec: str) -> UseTerms:
 
 
 def certify(order: Order, evidence: Evidence) -> Certification:
-    """Judge evidence and grant levels; raises what `PlanJudge` raises."""
+    """Judge evidence and grant levels; raises what `RunState` raises."""
     now = evidence.as_of
     terms = terms_of(order.spec)
     request = request_of(order, evidence.subject)._replace(

@@ -22,6 +22,7 @@ from speccheck.validator.editions.compose import ComposedEdition
 from speccheck.validator.editions.edition import Clause, Edition
 from speccheck.validator.engine.assemble import assemble
 from speccheck.validator.engine.request import Request
+from speccheck.validator.evidence.evidence import Evidence as EvidenceByKind
 from speccheck.validator.evidence.finding import ClauseLevel, Finding
 from speccheck.validator.evidence.measurement.conditions import Conditions
 from speccheck.validator.evidence.node.node import Node
@@ -36,9 +37,8 @@ from speccheck.validator.measurements.measured import (
     rates_of_parts,
 )
 from speccheck.validator.models.expectation import OF_ALL_TO_ALL, Floors
-from speccheck.validator.rule import Scope
-from speccheck.validator.rule.clause_outcome import by_clause
-from speccheck.validator.run.plan_judge import PlanJudge
+from speccheck.validator.rule import Scope, by_clause
+from speccheck.validator.run.judging import RunState, judge_plan
 from speccheck.validator.sources.files import ReadFile
 from speccheck.validator.sources.joining.grouping import PlanFiles, group
 from speccheck.validator.sources.joining.one_node import joined
@@ -149,19 +149,19 @@ class Distribution(Record):
 
 
 def samples(
-    specimen: str, by_type: Mapping[type, object], floors: Mapping[str, float]
+    specimen: str, evidence: EvidenceByKind, floors: Mapping[str, float]
 ) -> Iterator[Sample]:
     """All that evidence measured: one machine's, or what several measured together.
 
     Args:
         specimen: the machine; empty for several.
-        by_type: what they measured, and under which conditions.
+        evidence: what they measured, and under which conditions.
         floors: by collective, the share of what it can reach that fails it below.
 
     """
-    for found in rates_of_parts(by_type):
+    for found in rates_of_parts(evidence):
         yield Sample(found.title, found.unit, (), specimen, tuple(found.rates.values()))
-    for curve in measured_curves(by_type):
+    for curve in measured_curves(evidence):
         yield from _of_curve(specimen, curve, floors.get(curve.collective))
 
 
@@ -304,30 +304,31 @@ def judge_subject(request: Request, subject: Subject, now: float) -> Judgements:
         subject: what there is.
         now: seconds since 1970, for evidence that is held to an age.
 
-    Raises what `PlanJudge` raises.
+    Raises what `RunState` raises.
 
     """
-    judge = PlanJudge(request, proposes=False)
+    state = RunState(request, proposes=False)
+    judges = state.judges
     # What compares machines is asked once, of all of them.
-    of_fleets = {one.name for one in judge.entries if one.scope == "fleet"}
+    of_fleets = {one.name for one in judges.entries if one.scope == "fleet"}
 
     machines = subject.machines or (Machine("", ()),)
     by_machine = {
         machine.name: [
             _answered_for(one.finding._replace(places=()))
-            for one in judge(PlanFiles(_files(subject, machine))).findings
+            for one in judge_plan(PlanFiles(_files(subject, machine)), state).findings
             if one.finding.rule not in of_fleets
         ]
         for machine in machines
     }
-    first = assemble(_files(subject, machines[0]), request.context)
-    profiles = judge.judge_of(first.plan, (), first.scopes, first.measured).composed
+    first = assemble(_files(subject, machines[0]), request.judging.context)
+    profiles = judges.of(first.plan, (), first.scopes, first.measured).composed
     judged = [*_told_once(by_machine)]
     judged += (Judged("", one) for one in _of_fleet(request, subject, now))
     return Judgements(
-        judge.edition,
+        judges.edition,
         tuple(one.id for one in profiles.profiles),
-        {one.name: one.scope for one in judge.entries},
+        {one.name: one.scope for one in judges.entries},
         tuple(judged),
         tuple(_samples(request, subject, _floors(profiles))),
     )
@@ -410,11 +411,12 @@ def _of_files(
     if not nodes:
         return
     measured: Node = joined(nodes)
-    known = assemble(about, request.context).by_type
+    known = assemble(about, request.judging.context)
     by_type: dict[type, object] = dict(measured.by_type())
-    if Conditions in known:
-        by_type[Conditions] = known[Conditions]
-    yield from samples(name, by_type, floors)
+    conditions = known.get(Conditions)
+    if conditions is not None:
+        by_type[Conditions] = conditions
+    yield from samples(name, EvidenceByKind(by_type), floors)
 
 
 # Clocks of machines and of who judges them may differ by that much.

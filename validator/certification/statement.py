@@ -32,7 +32,7 @@ from speccheck.validator.certification.granting import (
 )
 from speccheck.validator.certification.judging import LEVELS, ClauseResult, Judged
 from speccheck.validator.engine.rule_index import rule_entries
-from speccheck.validator.engine.tailoring.told import tailored
+from speccheck.validator.engine.tailoring import tailored
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.signing.envelope import Statement
@@ -182,7 +182,7 @@ def _verifier(issue: Issue, *, plugins: bool) -> dict[str, Any]:
 
 
 def _plugins() -> Iterator[str]:
-    from speccheck.validator.engine.plugins import plugin_rules  # noqa: PLC0415 - seldom
+    from speccheck.validator.engine.rule_index import plugin_rules  # noqa: PLC0415 - seldom
 
     yield from sorted({one.name for one in plugin_rules()})
 

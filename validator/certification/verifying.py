@@ -39,11 +39,11 @@ from speccheck.validator.editions.edition import (
     UseTerms,
     load_edition,
 )
-from speccheck.validator.engine.tailoring.told import tailored
+from speccheck.validator.engine.tailoring import tailored
 from speccheck.validator.evidence.finding import Finding, Waiver
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.rule.clause_outcome import by_clause
+from speccheck.validator.rule import by_clause
 from speccheck.validator.signing.envelope import Statement
 
 _NOWHERE = Place("", "", ())

@@ -17,7 +17,7 @@ from speccheck.validator.engine.request import Request
 from speccheck.validator.report.style import counted, printable
 from speccheck.validator.report.summary import Exit, exit_of, summarize
 from speccheck.validator.report.write import write
-from speccheck.validator.run.plan_judges import PlanJudges
+from speccheck.validator.run.judging import RunState
 from speccheck.validator.run.run import Run, run
 from speccheck.validator.run.waivers.baseline import (
     Baseline,
@@ -25,7 +25,7 @@ from speccheck.validator.run.waivers.baseline import (
     baseline_text,
     load_baseline,
 )
-from speccheck.validator.run.waivers.told import Seen, fixed_entries
+from speccheck.validator.run.waivers.judged import Seen, fixed_entries
 
 FILE = "speccheck-baseline.json"
 _MOST_SHOWN = 50  # new findings
@@ -35,13 +35,13 @@ _USAGE, _NOTHING = 2, 3
 def baseline(line: CommandLine) -> int:
     """Write or shrink a baseline; returns the exit code."""
     request = files_request(with_settings(line, writes_baseline=True))
-    path = line.text("out") or request.policy.baseline or FILE
+    path = line.text("out") or request.judging.policy.baseline or FILE
     is_there = os.path.lexists(path)
-    policy = request.policy._replace(baseline=path if is_there else None)
-    request = request._replace(policy=policy)
+    policy = request.judging.policy._replace(baseline=path if is_there else None)
+    request = request._replace(judging=request.judging._replace(policy=policy))
     known = load_baseline(path) if is_there else Baseline(path, {})
-    judges = PlanJudges(request, proposes=False, baseline=known)
-    found = run(request, judges)
+    state = RunState(request, proposes=False, baseline=known)
+    found = run(request, state)
     ending = exit_of(found, summarize(found.plans), "never")
     if ending.code in {_USAGE, BUG} or not found.plans:
         return _end_without(found, ending, request)
@@ -49,7 +49,7 @@ def baseline(line: CommandLine) -> int:
         write(baseline_text(known.open), path)
         write(_first_lines(known), None)
         return 0
-    left = _left(known, found, judges)
+    left = _left(known, found, state)
     if left != known.known:
         write(baseline_text(left), path)
     write(_later_lines(known, left), None)
@@ -67,12 +67,12 @@ def _end_without(found: Run, ending: Exit, request: Request) -> int:
     return code
 
 
-def _left(baseline: Baseline, found: Run, judges: PlanJudges) -> Counter[Known]:
+def _left(baseline: Baseline, found: Run, state: RunState) -> Counter[Known]:
     """Return what is neither mended nor of a file that is gone."""
     left = baseline.known.copy()
-    for silenced in judges.silenced():
-        seen = Seen(silenced, found.plans, (file.path for file in found.files))
-        for one, count, _ in fixed_entries(silenced.silence, seen):
+    for waived in state.waived_plans():
+        seen = Seen(waived, found.plans, (file.path for file in found.files))
+        for one, count, _ in fixed_entries(waived.waivers, seen):
             left[one] = min(left[one], baseline.known[one] - count)
     for one in baseline.known:
         if not all(map(baseline.has_file, one.places)):

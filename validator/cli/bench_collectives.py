@@ -47,8 +47,7 @@ from speccheck.validator.cli.option_table import FAIL_ON
 from speccheck.validator.cli.plain import judge
 from speccheck.validator.cli.reports import outputs_of, picture_of, style_of
 from speccheck.validator.cli.request import request_of
-from speccheck.validator.engine.assemble import assemble
-from speccheck.validator.engine.expected_bandwidth import question
+from speccheck.validator.engine.assemble import assemble, unmeasured_run
 from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.measurement.collective import (
     CollectiveRun,
@@ -244,7 +243,7 @@ def _parsed(words: list[str], command: Command, world: World | None) -> CommandL
     outputs_of(line)
     picture_of(line)
     line.word("fail_on", FAIL_ON)
-    context_facts(_request(line).context)
+    context_facts(_request(line).judging.context)
     return line
 
 
@@ -438,7 +437,7 @@ def _joint(judged: int, ending: int, wrong: int) -> int:
 def bench_expect(line: CommandLine) -> int:
     """Say what is expected; returns the exit code."""
     collective = _collective(line)
-    context = request_of(line).context
+    context = request_of(line).judging.context
     sizes = _SIZES
     if told := size_of(line, "size"):
         sizes = (told,)
@@ -476,7 +475,7 @@ def _question(
     if gpus is None:
         message = "how many GPUs has a node: --instance or --gpus-per-node"
         raise UsageError(message)
-    return question(collective, context, gpus, sizes)
+    return unmeasured_run(collective, context, gpus, sizes)
 
 
 def _title(run: CollectiveRun, context: Context) -> str:

@@ -149,7 +149,7 @@ def _verified(line: CommandLine) -> Budget:
     if where not in DEVICES:
         message = f"--device {where}: must be one of {', '.join(DEVICES)}"
         raise UsageError(message)
-    context_facts(_request(line).context)
+    context_facts(_request(line).judging.context)
     outputs_of(line)
     out = line.text("out")
     folder = os.path.dirname(os.path.abspath(out)) if out is not None else "."

@@ -15,8 +15,15 @@ from speccheck.validator.report.form import FORMS
 from speccheck.validator.report.log_commands import disarmed, is_read_by_runner
 from speccheck.validator.report.style import counted, printable
 from speccheck.validator.report.write import write
-from speccheck.validator.run.fixing.fixes import Made, Mended, NotMade, mended
-from speccheck.validator.run.fixing.writing import NotWritten, refusal_of, write_all
+from speccheck.validator.run.fixing import (
+    Made,
+    Mended,
+    NotMade,
+    NotWritten,
+    mended,
+    refusal_of,
+    write_all,
+)
 from speccheck.validator.run.run import Run
 
 _STDIN = "stdin"

@@ -11,8 +11,11 @@ from speccheck.validator.cli.command_line import UsageError, parse
 from speccheck.validator.cli.settings.files import SettingsError
 from speccheck.validator.editions.compose import UnknownProfile
 from speccheck.validator.editions.edition import UnknownEdition
-from speccheck.validator.engine.policy import TailoringFault, WaiverFault
-from speccheck.validator.engine.selection import UnknownSelection
+from speccheck.validator.engine.request import (
+    TailoringFault,
+    UnknownSelection,
+    WaiverFault,
+)
 from speccheck.validator.report.style import printable
 from speccheck.validator.report.write import WriteError, write
 from speccheck.validator.run.run import NoSnapshot

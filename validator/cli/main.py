@@ -105,7 +105,7 @@ def usage() -> str:
 
 
 def _help() -> str:
-    from speccheck.validator.changes.what_if.names import names_help  # noqa: PLC0415
+    from speccheck.validator.changes.what_if.assignments import names_help  # noqa: PLC0415
     from speccheck.validator.cli.option_table import options_help  # noqa: PLC0415
     from speccheck.validator.report.form import FORMS  # noqa: PLC0415
 

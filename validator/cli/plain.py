@@ -140,7 +140,7 @@ def _judged(
     """Judge and write the reports; returns the exit code."""
     fail_on = line.word("fail_on", FAIL_ON)
     picture = picture_of(line)
-    context_facts(request.context)  # refuses unknown names before any work
+    context_facts(request.judging.context)  # refuses unknown names before any work
     forms = [FORMS[output.format] for output in outputs]
     if any(form.shows_plans for form in forms):
         request = request._replace(full=True, keeps_plans=True)

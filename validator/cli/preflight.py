@@ -50,7 +50,7 @@ from speccheck.validator.report.node_result_told import (
 )
 from speccheck.validator.report.told import Told
 from speccheck.validator.report.write import WriteError, write
-from speccheck.validator.run.plan_judges import settled
+from speccheck.validator.run.judging import settled
 from speccheck.validator.run.run import Run, read_plans
 from speccheck.validator.sources.files import ReadFile
 from speccheck.validator.sources.joining.grouping import PlanFiles
@@ -380,7 +380,7 @@ def _paths(request: Request, groups: Iterable[PlanFiles]) -> list[tuple[str, str
     """Role and path of the files and folders of the machine that the plans name."""
     found: dict[tuple[str, str], None] = {}
     for one in groups:
-        plan = assemble(one.files, settled(request, one).context).plan
+        plan = assemble(one.files, settled(request, one).judging.context).plan
         folder = plan.value("checkpoint.directory").value
         data = plan.value("data.paths").value or ()
         named = (("checkpoint", folder), *(("data", each) for each in data))

@@ -14,9 +14,14 @@ from speccheck.validator.cli.command_line import (
 from speccheck.validator.cli.settings.files import SettingsError
 from speccheck.validator.editions.compose import UnknownProfile, find_profile
 from speccheck.validator.editions.edition import load_edition
-from speccheck.validator.engine.policy import Policy
-from speccheck.validator.engine.request import Excluded, Judging, Request
-from speccheck.validator.engine.selection import Selection, told
+from speccheck.validator.engine.request import (
+    Excluded,
+    Judging,
+    Policy,
+    Request,
+    Selection,
+)
+from speccheck.validator.engine.selection import told
 from speccheck.validator.evidence.framework_keys import parse_version
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.report.style import printable

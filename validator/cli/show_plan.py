@@ -1,7 +1,6 @@
 """`speccheck plan FILE...`: the plan that the files make, and others (`--what-if`)."""
 
-from speccheck.validator.changes.what_if.assignments import assignments
-from speccheck.validator.changes.what_if.names import WhatIfError
+from speccheck.validator.changes.what_if.assignments import WhatIfError, assignments
 from speccheck.validator.cli.command_line import CommandLine, with_settings
 from speccheck.validator.cli.guarded import USAGE
 from speccheck.validator.cli.reports import outputs_of, write_forms
@@ -23,7 +22,7 @@ def show_plan(line: CommandLine) -> int:
     outputs = outputs_of(line)
     line = with_settings(line)
     request = files_request(line)
-    context_facts(request.context)  # refuses unknown names before any work
+    context_facts(request.judging.context)  # refuses unknown names before any work
     view = plan_view(request, assignments(line.texts("what_if")))
     full = line.has("full")
     forms = {

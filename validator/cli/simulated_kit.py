@@ -30,8 +30,8 @@ from speccheck.validator.node.result import SCHEMA as RESULT_SCHEMA
 from speccheck.validator.report.node_result_told import Situation
 from speccheck.validator.report.node_verdict import NodeVerdict
 from speccheck.validator.report.write import write_bytes
-from speccheck.validator.rule.clause_outcome import by_clause
-from speccheck.validator.run.plan_judge import PlanJudge
+from speccheck.validator.rule import by_clause
+from speccheck.validator.run.judging import RunState
 from speccheck.validator.simulation.fleet import BY, Fleet
 from speccheck.validator.simulation.fleet_files import SCHEMA
 from speccheck.validator.simulation.kit.builder import (
@@ -156,7 +156,7 @@ class ResultTeller:
         """Load the edition and its rules."""
         request = Request(arguments=(), use=_USE)
         self._verdict = NodeVerdict(_USE, _FAIL_ON)
-        self._judge = NodeJudge(PlanJudge(request, proposes=False), self._word)
+        self._judge = NodeJudge(RunState(request).judges, self._word)
         edition = load_edition()
         self._edition = JudgedBy(edition.id, edition.sha256)
 

@@ -32,7 +32,7 @@ def telemetry(line: CommandLine) -> int:
     use = line.word("use", USES)
     line = with_settings(line)
     request = request_of(line, use)
-    context_facts(request.context)  # refuses unknown names before any work
+    context_facts(request.judging.context)  # refuses unknown names before any work
     found = run(request)
     _demand_logs(found, logs)
     summary = summarize(found.plans)

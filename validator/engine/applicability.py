@@ -1,34 +1,40 @@
 """Whether a clause or a rule has anything to say of a plan."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
 from speccheck.validator.editions.compose import ComposedEdition, size_class
 from speccheck.validator.editions.edition import Condition
 from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Value
 
-EvidenceByType = Mapping[type, object]
 
+class Applicability(Record):
+    """Whether a clause applies to a plan.
 
-class Gate(Record):
-    """Whether a clause applies to a plan: yes, no, or not known for want of facts."""
+    Attributes:
+        applies: whether it does, as far as is known.
+        reason: why it does not, or may not.
+        missing: the facts without which that cannot be decided.
+
+    """
 
     applies: bool
     reason: str = ""
     missing: tuple[str, ...] = ()
 
 
-OPEN = Gate(applies=True)
+APPLIES = Applicability(applies=True)
 
 
-def condition_gate(
+def _of_condition(
     condition: Condition, plan: TrainingPlan, edition: ComposedEdition
-) -> Gate:
-    """Whether one condition holds; use and size class are worked out here."""
+) -> Applicability:
+    """Return whether one condition holds; use and size class are worked out here."""
     if condition.fact == "profile.use":
         found: object = edition.use
     elif condition.fact == "cluster.size_class":
@@ -38,29 +44,57 @@ def condition_gate(
     if condition.is_stated is not None:
         holds = (found is not None) == condition.is_stated
     elif found is None:
-        return unknown_gate((condition.fact,))
+        return undecided((condition.fact,))
     else:
         holds = condition.holds(found)
-    return Gate(holds, "" if holds else f"applies only where {condition.text}")
+    return Applicability(holds, "" if holds else f"applies only where {condition.text}")
+
+
+def applicability_of(
+    conditions: tuple[str, ...],
+    plan: TrainingPlan,
+    edition: ComposedEdition,
+    known: dict[tuple[str, ...], Applicability],
+) -> Applicability:
+    """Return whether all conditions hold, and keep it in `known`.
+
+    Args:
+        conditions: by their names in the edition.
+        plan: what they are about.
+        edition: that has them.
+        known: of other clauses and of single conditions of this plan.
+
+    """
+    missing: tuple[str, ...] = ()
+    for name in conditions:
+        found = known.get((name,))
+        if found is None:
+            found = _of_condition(edition.conditions[name], plan, edition)
+            known[(name,)] = found
+        if not found.applies and not found.missing:
+            break
+        missing += found.missing
+    else:
+        found = undecided(missing) if missing else APPLIES
+    known[conditions] = found
+    return found
 
 
 @lru_cache(maxsize=256)
-def unknown_gate(missing: tuple[str, ...]) -> Gate:
-    """The gate of a condition that cannot be told."""
+def undecided(missing: tuple[str, ...]) -> Applicability:
+    """Return the applicability that hangs on facts which are missing."""
     reason = f"whether it applies needs {', '.join(missing)}"
-    return Gate(applies=False, reason=reason, missing=missing)
+    return Applicability(applies=False, reason=reason, missing=missing)
 
 
-class Spoken:
-    """What a plan says anything of: its leaves, and the variables that it sets."""
+class Mentioned:
+    """What a plan mentions: its leaves, and the variables that it sets."""
 
     __slots__ = ("_names", "_variables")
 
-    def __init__(self, plan: TrainingPlan, environment: object) -> None:
+    def __init__(self, plan: TrainingPlan, environment: Environment | None) -> None:
         """Look through the plan once: rules are many."""
-        variables = (
-            environment.variables if isinstance(environment, Environment) else ()
-        )
+        variables = () if environment is None else environment.variables
         self._variables = [one.name for one in variables]
         self._names = {
             leaf.name
@@ -70,7 +104,7 @@ class Spoken:
         self._names.update(self._variables)
 
     def has_any(self, names: Iterable[str]) -> bool:
-        """Whether it speaks of one of these; `NCCL_IB_*` is any of that kind."""
+        """Return whether it mentions one of these; `NCCL_IB_*` is any of that kind."""
         for name in names:
             if name in self._names:
                 return True
@@ -94,14 +128,13 @@ def _is_bare(leaf: Value[Any]) -> bool:
     return is_of_groups and type(leaf.value) is int and leaf.value <= 1
 
 
-def lacking(evidence: EvidenceByType, names: Iterable[str]) -> Value[Any] | None:
-    """The first of these leaves that is not known; None where all are."""
+def lacking(evidence: Evidence, names: Iterable[str]) -> Value[Any] | None:
+    """Return the first of these leaves that is not known; None where all are."""
     plan = evidence[TrainingPlan]
-    if isinstance(plan, TrainingPlan):
-        for name in names:
-            leaf = plan.value(name)
-            if not leaf.is_known:
-                return leaf
+    for name in names:
+        leaf = plan.value(name)
+        if not leaf.is_known:
+            return leaf
     return None
 
 

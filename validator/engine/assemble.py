@@ -1,18 +1,19 @@
 """From the readings of one plan's files to the evidence that rules see."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from speccheck.validator.catalogue.nccl import nccl_relations, nccl_variables
 from speccheck.validator.evidence.environment import Environment, Variable
+from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.evidence.plan import Cluster, TrainingPlan, plan_evidence
-from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import Conflicts, KeyedFile, StatedKeys
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.rule import OF_FILES, Scope
 from speccheck.validator.sources.context import Context, context_facts
-from speccheck.validator.sources.files import ReadFile, with_reasons
+from speccheck.validator.sources.files import ReadFile, read_file, with_reasons
 from speccheck.validator.sources.joining.merge import Leaves, derive, merge
 from speccheck.validator.sources.package_versions import (
     NCCL,
@@ -24,7 +25,10 @@ from speccheck.validator.sources.package_versions import (
 from speccheck.validator.sources.reader import Fact, Reading
 
 if TYPE_CHECKING:
+    from speccheck.validator.evidence.measurement.collective import CollectiveRun
+    from speccheck.validator.evidence.measurement.conditions import Conditions
     from speccheck.validator.evidence.node.node import Node
+
 
 # Of these a job may take less than the node has; its image brings its own library.
 _SHARED_OUT = {
@@ -39,22 +43,37 @@ _LIVE = ("node", "measurement")
 _TOLD_BY_LOGS = frozenset({"run_logs", "metrics", "run_events"})
 
 
-class PlanEvidence(Record):
-    """All evidence of one plan, and the files it comes from.
+class PlanEvidence(Evidence):
+    """All evidence of one plan, and the files that it comes from.
 
-    scopes: of the rules that can judge it.
-    measured: the kinds of measurements at hand.
+    Attributes:
+        files: all of the plan.
+        plan: its leaves.
+        scopes: of the rules that can judge it.
+        measured: the kinds of measurements at hand.
+
     """
 
-    files: tuple[ReadFile, ...]
-    plan: TrainingPlan
-    by_type: Mapping[type, object]
-    scopes: tuple[Scope, ...] = OF_FILES
-    measured: tuple[str, ...] = ()
+    __slots__ = ("files", "measured", "plan", "scopes")
 
-    def and_also(self, found: object) -> "PlanEvidence":
-        """The same with one more kind of evidence, that stands in no file."""
-        return self._replace(by_type={**self.by_type, type(found): found})
+    def __init__(
+        self,
+        by_kind: Mapping[type, Any],
+        files: tuple[ReadFile, ...],
+        scopes: tuple[Scope, ...] = OF_FILES,
+        measured: tuple[str, ...] = (),
+    ) -> None:
+        """Take what is known of the plan of these files."""
+        super().__init__(by_kind)
+        self.files = files
+        self.plan = self[TrainingPlan]
+        self.scopes = scopes
+        self.measured = measured
+
+    def and_also(self, stated: object) -> "PlanEvidence":
+        """Return the same with one more kind of evidence, which is in no file."""
+        by_kind = {**self.by_kind, type(stated): stated}
+        return PlanEvidence(by_kind, self.files, self.scopes, self.measured)
 
 
 def assemble(files: Sequence[ReadFile], context: Context) -> PlanEvidence:
@@ -91,7 +110,7 @@ def evidence_of(files: Sequence[ReadFile], merged: Leaves) -> PlanEvidence:
     if environment.variables:
         _add_related(by_type, environment, plan)
     scopes, measured = _add_node(by_type, files, plan)
-    return PlanEvidence(tuple(files), plan, by_type, scopes, measured)
+    return PlanEvidence(by_type, tuple(files), scopes, measured)
 
 
 def _add_node(
@@ -104,14 +123,12 @@ def _add_node(
     nodes = [one.node for file in files for one in file.readings if one.node]
     if not nodes:
         return OF_FILES, ()
-    from speccheck.validator.catalogue.nodes import (  # noqa: PLC0415 - seldom  # noqa: PLC0415 - seldom
+    from speccheck.validator.catalogue.nodes import (  # noqa: PLC0415 - seldom
         gpu_profiles,
         instance_profile,
         xid_catalogue,
     )
-    from speccheck.validator.evidence.node.fault_codes import (  # noqa: PLC0415 - seldom
-        XidCatalogue,
-    )
+    from speccheck.validator.evidence.node.fault_codes import XidCatalogue  # noqa: PLC0415 - seldom
     from speccheck.validator.evidence.node.profile import (  # noqa: PLC0415 - seldom
         GpuProfiles,
         InstanceProfile,
@@ -138,15 +155,9 @@ def _add_node(
 
 def _add_dictionary(by_type: dict[type, object], *, has_series: bool) -> None:
     """What metrics mean: only logs of runs have some."""
-    from speccheck.validator.catalogue.metrics import (  # noqa: PLC0415
-        metric_dictionary,
-    )
-    from speccheck.validator.evidence.measurement.telemetry import (  # noqa: PLC0415
-        MetricDictionary,
-    )
-    from speccheck.validator.evidence.plan import (  # noqa: PLC0415 - seldom
-        LogsAtHand,
-    )
+    from speccheck.validator.catalogue.metrics import metric_dictionary  # noqa: PLC0415
+    from speccheck.validator.evidence.measurement.telemetry import MetricDictionary  # noqa: PLC0415
+    from speccheck.validator.evidence.plan import LogsAtHand  # noqa: PLC0415 - seldom
 
     by_type[MetricDictionary] = metric_dictionary()
     if has_series:
@@ -155,9 +166,7 @@ def _add_dictionary(by_type: dict[type, object], *, has_series: bool) -> None:
 
 def add_conditions(by_type: dict[type, Any], node: "Node") -> None:
     """Add what is known of the machines that something was measured on."""
-    from speccheck.validator.catalogue.hardware import (  # noqa: PLC0415
-        published_bandwidth,
-    )
+    from speccheck.validator.catalogue.hardware import published_bandwidth  # noqa: PLC0415
     from speccheck.validator.evidence.measurement.collective import (  # noqa: PLC0415
         Communicators,
         VariablesInForce,
@@ -216,7 +225,7 @@ def _facts(files: Sequence[ReadFile]) -> Iterator[Fact]:
 def _keyed(
     readings: Sequence[Reading], leaves: dict[str, Value[Any]], versions: Versions
 ) -> tuple[KeyedFile, ...]:
-    """The keys of the files, each with the release of its own framework.
+    """Return the keys of the files, each with the release of its own framework.
 
     Adds the releases of the main framework and of NCCL to the leaves. What the command
     line or a file states as such wins over the releases of packages.
@@ -275,9 +284,7 @@ def _set_where_taken(files: Sequence[ReadFile]) -> set[str]:
     nodes = [one.node for file in files for one in file.readings if one.node]
     if not nodes:
         return set()
-    from speccheck.validator.evidence.node.host import (  # noqa: PLC0415 - seldom
-        NodeVariables,
-    )
+    from speccheck.validator.evidence.node.host import NodeVariables  # noqa: PLC0415 - seldom
 
     return {
         one.name.value or ""
@@ -288,7 +295,7 @@ def _set_where_taken(files: Sequence[ReadFile]) -> set[str]:
 
 
 def _keeps(file: ReadFile, variable: Variable) -> bool:
-    """Whether a script leaves a variable as it was set before: `X=${X:-y}`."""
+    """Return whether a script leaves a variable as it was set before: `X=${X:-y}`."""
     name, place = variable.name, variable.place
     if variable.raw in {f"${name}", f"${{{name}}}"}:
         return True
@@ -312,3 +319,36 @@ def _carries_environment(file: ReadFile) -> bool:
     return file.source.language == "shell" or any(
         reading.variables or reading.scripts for reading in file.readings
     )
+
+
+def unmeasured_run(
+    collective: str, context: Context, gpus: int, sizes: tuple[int, ...]
+) -> "tuple[CollectiveRun, Conditions]":
+    """Return a run of a collective that nobody made, and what is known of machines.
+
+    Args:
+        collective: all_reduce, ...
+        context: type and number of machines.
+        gpus: of each.
+        sizes: of messages, in bytes.
+
+    """
+    from speccheck.validator.evidence.measurement.collective import (  # noqa: PLC0415
+        CollectiveRuns,
+    )
+    from speccheck.validator.evidence.measurement.conditions import (  # noqa: PLC0415
+        Conditions,
+    )
+
+    nodes = context.nodes or 1
+    run = {
+        "collective": collective,
+        "backend": "nccl",
+        "ranks": gpus * nodes,
+        "nodes": nodes,
+        "size_bytes": list(sizes),
+    }
+    text = json.dumps({"schema": "speccheck-snapshot/1", "collective_runs": [run]})
+    _, files = read_file("what is expected", text=text)
+    evidence = assemble(files, context)
+    return evidence[CollectiveRuns].each()[0], evidence[Conditions]

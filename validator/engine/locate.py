@@ -41,7 +41,7 @@ class LocatedFinding(Record):
 
 
 def sources_of(files: Iterable[ReadFile]) -> dict[str, Source]:
-    """The files of a plan and those that they inherit from, by name."""
+    """Return the files of a plan and those that they inherit from, by name."""
     return {
         source.name: source for file in files for source in (*file.parents, file.source)
     }
@@ -61,7 +61,7 @@ def located(finding: Finding, sources: dict[str, Source]) -> LocatedFinding:
 
 
 def _looked_into(path: str) -> Source | None:
-    """A file that is no part of the plan, read for its pins: requirements."""
+    """Return a file that is no part of the plan, read for its pins: requirements."""
     try:
         return Source(path, read_text(path), "shell")
     except ReadError:
@@ -69,7 +69,7 @@ def _looked_into(path: str) -> Source | None:
 
 
 def locate(place: Place, sources: dict[str, Source]) -> Location:
-    """The position of a place, and the line it stands on."""
+    """Return the position of a place, and the line it stands on."""
     source = sources.get(place.file)
     if source is None and place.span is not None:
         source = _looked_into(place.file)

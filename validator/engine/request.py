@@ -1,20 +1,118 @@
-"""What a run is asked for."""
+"""What a run reads and how it judges: the command line and settings, as values."""
 
+import os
 from typing import TYPE_CHECKING, Protocol
 
-from speccheck.validator.engine.policy import Policy
-from speccheck.validator.engine.selection import Selection
+from speccheck.validator.evidence.finding import Level
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.sources.context import Context
+from speccheck.validator.evidence.value import Place
+from speccheck.validator.sources.context import COMMAND_LINE, Context
 
 if TYPE_CHECKING:
     from speccheck.validator.evidence.declaration import Declaration
 
 
-class Judging(Record):
-    """What of a request settings may say otherwise for each plan.
+class WaiverFault(Exception):  # noqa: N818 - a usage error with its own message
+    """A file of waivers or a baseline that cannot be used; one line says why."""
 
-    settings: the files that say so, the closest first.
+
+class TailoringFault(Exception):  # noqa: N818 - a usage error with its own message
+    """A file of own numbers that cannot be used; one line says why, and where."""
+
+
+class Named(Record):
+    """A clause, area or rule that the settings name, and where they do."""
+
+    name: str
+    place: Place
+
+
+class RaisedLevel(Record):
+    """A clause, area or rule whose failures weigh at least so much."""
+
+    name: str
+    level: Level
+    place: Place
+
+
+class FileIgnore(Record):
+    """Clauses, areas and rules whose failures are waived in some files.
+
+    folder: of the settings file; the pattern is relative to it (paths.py).
+    """
+
+    pattern: str
+    folder: str
+    names: tuple[str, ...]
+    place: Place
+
+
+class Policy(Record):
+    """What the owners of a project have settled.
+
+    mandatory: judged always, and waived by nothing. waivers, baseline: their files.
+    inline_ignores: whether comments beside settings may waive failures.
+    """
+
+    mandatory: tuple[Named, ...] = ()
+    levels: tuple[RaisedLevel, ...] = ()
+    file_ignores: tuple[FileIgnore, ...] = ()
+    waivers: str | None = None
+    baseline: str | None = None
+    inline_ignores: bool = True
+
+
+class UnknownSelection(Exception):  # noqa: N818 - a usage error with its own message
+    """A clause, area or rule is named that does not exist."""
+
+
+class Selection(Record):
+    """Names of clauses (COMM-001), areas (COMM, communication) and rules.
+
+    Attributes:
+        select: the only ones to judge by; empty for all that the profile asks for.
+        ignore: not judged.
+        extend_select: judged beside what is selected, or what the profile asks for.
+        mandatory: judged in any case.
+        places: option, name and place of names that settings give.
+
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    mandatory: tuple[Named, ...] = ()
+    places: tuple[tuple[str, str, Place], ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all is judged that the profile asks for."""
+        return not (self.select or self.ignore or self.extend_select or self.mandatory)
+
+    def place_of(self, option: str, name: str) -> Place:
+        """Return where a name is given."""
+        for by, given, place in self.places:
+            if (by, given) == (option, name):
+                return place
+        return Place(COMMAND_LINE, f"--{option}")
+
+
+def own_files(policy: Policy, *others: str | None) -> frozenset[str]:
+    """The files of waivers, as paths are written in a run: they configure nothing."""
+    paths = (policy.waivers, policy.baseline, *others)
+    return frozenset(os.path.normpath(path) for path in paths if path is not None)
+
+
+class Judging(Record):
+    """How plans are judged: what settings may say otherwise for each of them.
+
+    Attributes:
+        context: what is known of the job beside its files.
+        profiles: beside the ones that fit the job.
+        selection: clauses and rules.
+        policy: waivers, levels and locks.
+        settings: the files that say so, the closest first.
+
     """
 
     context: Context = Context()
@@ -25,21 +123,25 @@ class Judging(Record):
 
 
 class ForFiles(Protocol):
-    """What settings say of plans, each of some files: the one it is about first."""
+    """How settings ask to judge plans, each of some files: the main file first."""
 
     def __call__(self, paths: tuple[str, ...], /) -> Judging:
-        """How the plan of these files is judged."""
+        """Return how the plan of these files is judged."""
         ...
 
     def reason(self, paths: tuple[str, ...], /) -> str:
-        """Which settings were taken, where these files lie under several."""
+        """Return which settings were taken, where the files lie under several."""
         ...
 
 
 class Excluded(Record):
-    """A pattern of paths that are not searched (path_pattern.py).
+    """A pattern of paths that are not searched.
 
-    folder: that the pattern is relative to. told: where the pattern stands.
+    Attributes:
+        pattern: as `engine/paths.py` reads it.
+        folder: that the pattern is relative to.
+        told: where the pattern stands.
+
     """
 
     pattern: str
@@ -48,53 +150,57 @@ class Excluded(Record):
 
 
 class Request(Record):
-    """What the user asked for.
+    """What a run reads, and how it judges it.
 
-    settings: the settings files that give values, the closest first. for_files: what
-    those of each plan say; None where nothing differs.
+    Attributes:
+        arguments: files and folders.
+        judging: of plans for which no settings say otherwise.
+        use: ci, preflight or certify.
+        spec: the edition to judge by.
+        warned: a shadow edition, whose failures are warnings alone.
+        tailoring: a file of own numbers.
+        format: of all files, instead of what they look like.
+        stdin_name: what standard input is called.
+        skip_unknown: whether named files of no known format are passed over.
+        full: what holds is reported as well, with its places.
+        keeps_plans: a report shows the values of plans, not findings alone.
+        each: each file is a plan of its own.
+        by_folder: the files of a folder are one plan.
+        plugins: whether readers and rules of installed packages count.
+        edits: fixes are worked out as edits, for a report that shows them.
+        node: a snapshot with which each plan is judged.
+        snapshot: its text, where it was just taken and is no file.
+        excluded: paths that are not searched.
+        force_exclude: the same holds for named files.
+        is_isolated: no settings file was looked for.
+        for_files: what settings say of each plan; None where nothing differs.
+        declaration: of a judgement for a certificate.
+
     """
 
     arguments: tuple[str, ...]
-    context: Context = Context()
+    judging: Judging = Judging()
     use: str = "ci"
-    profiles: tuple[str, ...] = ()
     spec: str = "1.0"
-    warned: str | None = None  # a second edition, whose failures are warnings alone
-    tailoring: str | None = None  # a file of own numbers
-    selection: Selection = Selection()
-    policy: Policy = Policy()
-    settings: tuple[str, ...] = ()
+    warned: str | None = None
+    tailoring: str | None = None
     format: str | None = None
     stdin_name: str | None = None
     skip_unknown: bool = False
-    full: bool = False  # what holds is reported as well, with its places
-    keeps_plans: bool = False  # a report shows the values of plans, not findings alone
+    full: bool = False
+    keeps_plans: bool = False
     each: bool = False
     by_folder: bool = False
     plugins: bool = False
-    edits: bool = False  # fixes are worked out as edits, for a report that tells them
-    node: str | None = None  # a snapshot with which each plan is judged
-    snapshot: str | None = None  # its text, where it was just taken and is no file
+    edits: bool = False
+    node: str | None = None
+    snapshot: str | None = None
     excluded: tuple[Excluded, ...] = ()
-    force_exclude: bool = False  # named files that are excluded are left out as well
-    is_isolated: bool = False  # no settings file was looked for
+    force_exclude: bool = False
+    is_isolated: bool = False
     for_files: ForFiles | None = None
-    declaration: "Declaration | None" = None  # of a judgement for a certificate
+    declaration: "Declaration | None" = None
 
-    @property
-    def judging(self) -> Judging:
-        """What of it may differ from plan to plan."""
-        return Judging(
-            self.context, self.profiles, self.selection, self.policy, self.settings
-        )
-
-    def judging_by(self, other: Judging) -> "Request":
-        """The same for a plan that settings ask to be judged so."""
-        return self._replace(
-            context=other.context,
-            profiles=other.profiles,
-            selection=other.selection,
-            policy=other.policy,
-            settings=other.settings,
-            for_files=None,
-        )
+    def judging_by(self, judging: Judging) -> "Request":
+        """Return the same for a plan that settings ask to be judged so."""
+        return self._replace(judging=judging, for_files=None)

@@ -3,7 +3,12 @@
 `rules/index.json` says which clause each rule judges and for which plans, so that a
 run imports only the rules that apply: two thirds of them for most files. It is
 generated, and the folders count, not the index: a rule that is not in it is imported to
-be asked.
+be looked at.
+
+Rules and readers of installed packages are looked for only when the user asks. A
+package names them in its metadata: `speccheck.sources` for a reader (or a module with a
+`READER`), `speccheck.rules` for a package whose modules each hold one rule, as those of
+speccheck do.
 """
 
 import json
@@ -14,11 +19,15 @@ from functools import cache
 from importlib import import_module
 from importlib.machinery import SourceFileLoader
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import speccheck.rules
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.rule import Confidence, Rule, Scope
+from speccheck.validator.sources.reader import AnyReader, PluginFault
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 _FOLDER = os.path.dirname(speccheck.rules.__file__)
 INDEX = os.path.join(_FOLDER, "index.json")
@@ -50,6 +59,10 @@ class RuleEntry(Record):
         return found
 
 
+# A rule before and after its module is imported.
+ListedRule = RuleEntry | Rule
+
+
 class StaleIndex(Exception):  # noqa: N818 - says what is wrong with a generated file
     """The index says of a rule what the rule does not say of itself."""
 
@@ -64,7 +77,7 @@ class RulesByClause(Mapping[str, Sequence[RuleEntry]]):
             self._entries.setdefault(entry.clause, []).append(entry)
 
     def __getitem__(self, clause: str) -> Sequence[RuleEntry]:
-        """The rules of a clause."""
+        """Return the rules of a clause."""
         return self._entries[clause]
 
     def __iter__(self) -> Iterator[str]:
@@ -76,7 +89,7 @@ class RulesByClause(Mapping[str, Sequence[RuleEntry]]):
 
 @cache
 def rule_entries() -> tuple[RuleEntry, ...]:
-    """All rules that come with speccheck, ordered by area and name."""
+    """Return all rules that come with speccheck, ordered by area and name."""
     known = _index()
     return tuple(
         known.get(name) or entry_of(_rule(area, name)) for area, name in _modules()
@@ -84,12 +97,12 @@ def rule_entries() -> tuple[RuleEntry, ...]:
 
 
 def built_in_rules() -> list[Rule]:
-    """All rules that come with speccheck, imported, ordered by area and name."""
+    """Return all rules that come with speccheck, imported, ordered by area and name."""
     return [_rule(area, name) for area, name in _modules()]
 
 
 def index_text() -> str:
-    """What `rules/index.json` must hold."""
+    """Return what `rules/index.json` must hold."""
     entries = [entry_of(rule) for rule in built_in_rules()]
     content: dict[str, list[object]] = {}
     for one in entries:
@@ -105,7 +118,7 @@ def index_text() -> str:
 
 
 def entry_of(rule: Rule, area: str = "", module: str = "") -> RuleEntry:
-    """What the index says of a rule; area and module: of one from a plugin."""
+    """Return what the index says of a rule; area and module: of one from a plugin."""
     return RuleEntry(
         area or rule.area,
         rule.name,
@@ -162,7 +175,7 @@ def _rule(area: str, name: str) -> Rule:
 
 
 def imported_rule(entry: RuleEntry) -> Rule:
-    """The rule of an entry; raises what its import raises."""
+    """Return the rule of an entry; raises what its import raises."""
     if not entry.module:
         return _rule(entry.area, entry.name)
     found = getattr(import_module(entry.module), entry.name)
@@ -170,3 +183,66 @@ def imported_rule(entry: RuleEntry) -> Rule:
         message = f"{entry.module}.{entry.name} is no rule"
         raise TypeError(message)
     return found
+
+
+SOURCES = "speccheck.sources"
+RULES = "speccheck.rules"
+
+
+def plugin_readers() -> list[AnyReader]:
+    """The readers of installed packages; raises PluginFault, naming the package."""
+    found: list[AnyReader] = []
+    for point in _points(SOURCES):
+        loaded = _loaded(point)
+        reader = getattr(loaded, "READER", loaded)
+        if not isinstance(reader, AnyReader):
+            message = f"{_point_name(point)} holds no READER"
+            raise PluginFault(message)
+        found.append(reader)
+    return found
+
+
+def plugin_rules() -> list[RuleEntry]:
+    """The rules of installed packages; raises PluginFault, naming the package."""
+    return [entry for point in _points(RULES) for entry in _rules_of(point)]
+
+
+def _rules_of(point: "EntryPoint") -> Iterator[RuleEntry]:
+    package = _loaded(point)
+    folders = getattr(package, "__path__", None)
+    if folders is None:
+        message = f"{_point_name(point)} is no package with a rule in each file"
+        raise PluginFault(message)
+    for folder in folders:
+        for file in sorted(os.listdir(folder)):
+            if not file.endswith(".py") or file.startswith("_"):
+                continue
+            name = file[:-3]
+            module = f"{point.value}.{name}"
+            entry = RuleEntry(point.name, name, "", module=module)
+            try:
+                rule = imported_rule(entry)
+            except Exception as error:  # a plugin may raise anything when imported
+                message = (
+                    f"{_point_name(point)}: {name} holds no rule of that name: {error}"
+                )
+                raise PluginFault(message) from error
+            yield entry_of(rule, point.name, module)
+
+
+def _points(group: str) -> "list[EntryPoint]":
+    from importlib.metadata import entry_points  # noqa: PLC0415 - 10 ms, and seldom
+
+    return sorted(entry_points(group=group), key=lambda point: point.name)
+
+
+def _loaded(point: "EntryPoint") -> object:
+    try:
+        return point.load()
+    except Exception as error:  # a plugin may raise anything when imported
+        message = f"{_point_name(point)} does not load: {error}"
+        raise PluginFault(message) from error
+
+
+def _point_name(point: "EntryPoint") -> str:
+    return f"plugin {point.name} ({point.group} = {point.value})"

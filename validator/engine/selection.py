@@ -4,15 +4,78 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from speccheck.validator.editions.compose import ComposedEdition, JudgedClause
 from speccheck.validator.editions.edition import Edition
-from speccheck.validator.engine.policy import Named
-from speccheck.validator.engine.rule_index import RuleEntry
+from speccheck.validator.engine.request import (
+    Judging,
+    Named,
+    Policy,
+    RaisedLevel,
+    Selection,
+    UnknownSelection,
+)
+from speccheck.validator.engine.rule_index import ListedRule, RuleEntry
+from speccheck.validator.evidence.finding import ClauseLevel, Level
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.sources.context import COMMAND_LINE
+from speccheck.validator.rule import Confidence
+
+RANKS: dict[Level, int] = {"info": 0, "warning": 1, "error": 2}
+_LEVELS: dict[ClauseLevel, Level] = {
+    "must": "error",
+    "should": "warning",
+    "may": "info",
+}
+_MAY_BE_ERRORS = ("exact", "lower_bound")
 
 
-class UnknownSelection(Exception):  # noqa: N818 - a usage error with its own message
-    """A clause, area or rule is asked for that does not exist."""
+def weight(level: ClauseLevel, confidence: Confidence) -> Level:
+    """Return what a failure weighs by the edition: advice is no error."""
+    found = _LEVELS[level]
+    if found == "error" and confidence not in _MAY_BE_ERRORS:
+        return "warning"
+    return found
+
+
+def weight_of(judged: JudgedClause, rule: ListedRule | None) -> Level:
+    """Return what a failure weighs: by the edition, or more where settings raise it."""
+    found = weight(judged.level, "exact" if rule is None else rule.confidence)
+    for name, level in judged.raised_to:
+        is_meant = not name or (rule is not None and rule.name == name)
+        if is_meant and RANKS[level] > RANKS[found]:
+            found = level
+    return found
+
+
+def with_levels(
+    edition: ComposedEdition, levels: Sequence[RaisedLevel], rules: Sequence[RuleEntry]
+) -> ComposedEdition:
+    """The edition with the levels to which settings raise clauses, areas and rules."""
+    if not levels:
+        return edition
+    by_clause: dict[str, list[RuleEntry]] = {}
+    for rule in rules:
+        by_clause.setdefault(rule.clause, []).append(rule)
+    clauses = tuple(
+        one._replace(
+            raised_to=tuple(_raises(one, levels, by_clause.get(one.clause.id, ())))
+        )
+        for one in edition.clauses
+    )
+    return edition._replace(clauses=clauses)
+
+
+def _raises(
+    judged: JudgedClause, levels: Sequence[RaisedLevel], rules: Sequence[RuleEntry]
+) -> list[tuple[str, Level]]:
+    """By the name of a rule, or of the whole clause: the empty one."""
+    found: list[tuple[str, Level]] = []
+    of_clause = {judged.clause.id.lower(), judged.clause.area.lower()}
+    for raised in levels:
+        name = raised.name.lower()
+        if name in of_clause:
+            found.append(("", raised.level))
+        named = [one.name for one in rules if name in {one.name, one.area}]
+        found.extend((one, raised.level) for one in named)
+    return found
 
 
 class _Names(Record):
@@ -24,11 +87,11 @@ class _Names(Record):
     wants_all: bool
 
     def want(self, names: set[str]) -> bool:
-        """Whether what bears these names is selected by one of them."""
+        """Return whether what bears these names is selected by one of them."""
         return not self.wanted.isdisjoint(names)
 
     def keep(self, names: set[str]) -> bool:
-        """Whether a rule of these names is left."""
+        """Return whether a rule of these names is left."""
         if not self.locked.isdisjoint(names):
             return True
         if not self.ignored.isdisjoint(names):
@@ -44,116 +107,111 @@ class _OfRules(Record):
     in_locked_areas: set[str]
 
 
-class Selection(Record):
-    """Names of clauses (COMM-001), areas (COMM, communication) and rules.
+def verified(
+    judging: Judging, edition: Edition, rules: Sequence[RuleEntry]
+) -> tuple[str, ...]:
+    """Verify the names that a request gives; return a warning for each in vain.
 
-    extend_select: judged beside what is selected, or beside what the profile asks for.
-    mandatory: judged whatever else is said. places: option, name and place of names
-    that settings give.
+    Raises UnknownSelection for a name that asks for something to be judged, or to weigh
+    more, and stands for nothing. What is ignored may have gone.
     """
+    policy, selection = judging.policy, judging.selection
+    if selection.is_empty and not (policy.levels or policy.file_ignores):
+        return ()
+    known = known_names(edition, rules)
+    warnings = [*_verified_selection(selection, edition, rules, known)]
+    for raised in policy.levels:
+        _verify_level(raised, edition, rules, known)
+    return (*warnings, *_ignored_in_vain(policy, known, edition))
 
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    extend_select: tuple[str, ...] = ()
-    mandatory: tuple[Named, ...] = ()
-    places: tuple[tuple[str, str, Place], ...] = ()
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether all is judged that the profile asks for."""
-        return not (self.select or self.ignore or self.extend_select or self.mandatory)
+def _verified_selection(
+    selection: Selection,
+    edition: Edition,
+    rules: Sequence[RuleEntry],
+    known: Mapping[str, str],
+) -> Iterator[str]:
+    wanted = [
+        *(("select", name) for name in selection.select),
+        *(("extend-select", name) for name in selection.extend_select),
+    ]
+    for option, name in wanted:
+        if name.lower() not in known:
+            raise unknown(_stated(selection, option, name), name, known, edition)
+    for lock in selection.mandatory:
+        if lock.name.lower() not in known:
+            stated = f"{told(lock.place)}: mandatory"
+            raise unknown(stated, lock.name, known, edition)
+    for name in dict.fromkeys(selection.ignore):
+        stated = _stated(selection, "ignore", name)
+        kept_by = _lock_on(selection, name, edition, rules)
+        if kept_by is not None:
+            by = told(kept_by.place)
+            yield f"{stated} {name} has no effect: mandatory by {by}"
+        elif name.lower() not in known:
+            yield in_vain(stated, name, known, edition)
 
-    def verify(self, edition: Edition, rules: Sequence[RuleEntry]) -> Iterator[str]:
-        """What is said in vain, a warning each.
 
-        Raises UnknownSelection for a name that selects nothing, or that is mandatory:
-        both ask for something to be judged. What is ignored may have gone.
-        """
-        if self.is_empty:
-            return
-        known = known_names(edition, rules)
-        wanted = [
-            *(("select", name) for name in self.select),
-            *(("extend-select", name) for name in self.extend_select),
-        ]
-        for option, name in wanted:
-            if name.lower() not in known:
-                said = self._said(option, name)
-                raise unknown(said, name, known, edition)
-        for one in self.mandatory:
-            if one.name.lower() not in known:
-                said = f"{told(one.place)}: mandatory"
-                raise unknown(said, one.name, known, edition)
-        for name in dict.fromkeys(self.ignore):
-            said = self._said("ignore", name)
-            lock = self._lock_on(name, edition, rules)
-            if lock is not None:
-                yield f"{said} {name} has no effect: mandatory by {told(lock.place)}"
-            elif name.lower() not in known:
-                yield in_vain(said, name, known, edition)
+def _stated(selection: Selection, option: str, name: str) -> str:
+    """Return how a name is given: by an option, or at a line of settings."""
+    place = selection.place_of(option, name)
+    return f"{told(place)}: {option}" if place.span else place.key
 
-    def _lock_on(
-        self, name: str, edition: Edition, rules: Sequence[RuleEntry]
-    ) -> Named | None:
-        """A lock that keeps what a name would switch off, where all of it is kept."""
-        if not self.mandatory:
-            return None
-        meant = [names_of_rule(rule) for rule in rules]
-        meant += (
-            {one.id.lower(), one.area.lower()} for one in edition.clauses.values()
-        )
-        locks = [
-            next((lock for lock in self.mandatory if lock.name.lower() in names), None)
-            for names in meant
-            if name.lower() in names
-        ]
-        return locks[0] if locks and all(locks) else None
 
-    def rules(self, rules: Sequence[RuleEntry]) -> list[RuleEntry]:
-        """The rules that are left."""
-        if self.is_empty:
-            return list(rules)
-        names = self._in_small_letters()
-        return [rule for rule in rules if names.keep(names_of_rule(rule))]
+def _lock_on(
+    selection: Selection, name: str, edition: Edition, rules: Sequence[RuleEntry]
+) -> Named | None:
+    """Return a lock that keeps what a name would switch off, where it keeps it all."""
+    if not selection.mandatory:
+        return None
+    meant = [names_of_rule(rule) for rule in rules]
+    meant += (
+        {clause.id.lower(), clause.area.lower()} for clause in edition.clauses.values()
+    )
+    locks = [
+        next((lock for lock in selection.mandatory if lock.name.lower() in names), None)
+        for names in meant
+        if name.lower() in names
+    ]
+    return locks[0] if locks and all(locks) else None
 
-    def narrow(
-        self, edition: ComposedEdition, rules: Sequence[RuleEntry]
-    ) -> ComposedEdition:
-        """The edition with only the clauses selected that are left."""
-        if self.is_empty:
-            return edition
-        names = self._in_small_letters()
-        kept = self.rules(rules)
-        of_rules = _OfRules(
-            {one.clause for one in kept if names.want(names_of_rule(one))},
-            {one.clause for one in kept if one.name in names.locked},
-            {one.clause for one in kept if one.area in names.locked},
-        )
-        return edition.selecting(lambda one: _keeps_clause(one, names, of_rules))
 
-    def _in_small_letters(self) -> "_Names":
-        wanted = {name.lower() for name in (*self.select, *self.extend_select)}
-        return _Names(
-            locked={lock.name.lower() for lock in self.mandatory},
-            ignored={name.lower() for name in self.ignore},
-            wanted=wanted,
-            wants_all=not self.select,
-        )
+def selected_rules(selection: Selection, rules: Sequence[RuleEntry]) -> list[RuleEntry]:
+    """Return the rules that a selection keeps."""
+    if selection.is_empty:
+        return list(rules)
+    names = _lower_case(selection)
+    return [rule for rule in rules if names.keep(names_of_rule(rule))]
 
-    def place_of(self, option: str, name: str) -> Place:
-        """Where a name is given."""
-        for by, one, place in self.places:
-            if (by, one) == (option, name):
-                return place
-        return Place(COMMAND_LINE, f"--{option}")
 
-    def _said(self, option: str, name: str) -> str:
-        place = self.place_of(option, name)
-        return f"{told(place)}: {option}" if place.span else place.key
+def narrowed(
+    selection: Selection, edition: ComposedEdition, rules: Sequence[RuleEntry]
+) -> ComposedEdition:
+    """Return the edition in which only the clauses that are kept are selected."""
+    if selection.is_empty:
+        return edition
+    names = _lower_case(selection)
+    kept = selected_rules(selection, rules)
+    of_rules = _OfRules(
+        {rule.clause for rule in kept if names.want(names_of_rule(rule))},
+        {rule.clause for rule in kept if rule.name in names.locked},
+        {rule.clause for rule in kept if rule.area in names.locked},
+    )
+    return edition.selecting(lambda judged: _keeps_clause(judged, names, of_rules))
+
+
+def _lower_case(selection: Selection) -> _Names:
+    wanted = {name.lower() for name in (*selection.select, *selection.extend_select)}
+    return _Names(
+        locked={lock.name.lower() for lock in selection.mandatory},
+        ignored={name.lower() for name in selection.ignore},
+        wanted=wanted,
+        wants_all=not selection.select,
+    )
 
 
 def known_names(edition: Edition, rules: Sequence[RuleEntry]) -> dict[str, str]:
-    """What clauses, areas and rules are called, by the same in small letters."""
+    """Return what clauses, areas and rules are called, by the same in small letters."""
     known = {name.lower(): name for rule in rules for name in (rule.name, rule.area)}
     for clause in edition.clauses.values():
         known[clause.id.lower()] = clause.id
@@ -174,7 +232,7 @@ def unknown(
 
 
 def in_vain(said: str, name: str, known: Mapping[str, str], edition: Edition) -> str:
-    """The warning for a name that nothing has."""
+    """Return the warning for a name that nothing has."""
     return f"{said} {name} has no effect: {_no_such(name, known, edition)}"
 
 
@@ -209,3 +267,53 @@ def _keeps_clause(judged: JudgedClause, names: _Names, of_rules: _OfRules) -> bo
     if names.wants_all and judged.is_selected:
         return True
     return name in of_rules.wanted or names.want(of_it)
+
+
+def _ignored_in_vain(
+    policy: Policy, known: Mapping[str, str], edition: Edition
+) -> Iterator[str]:
+    locks = {lock.name.lower(): lock for lock in reversed(policy.mandatory)}
+    for one in policy.file_ignores:
+        said = f"{told(one.place)}: per-file-ignores"
+        for name in one.names:
+            lock = locks.get(name.lower())
+            if lock is not None:
+                yield f"{said} {name} has no effect: mandatory by {told(lock.place)}"
+            elif name.lower() not in known:
+                yield in_vain(said, name, known, edition)
+
+
+def _verify_level(
+    raised: RaisedLevel,
+    edition: Edition,
+    rules: Sequence[RuleEntry],
+    known: Mapping[str, str],
+) -> None:
+    """Levels only ever rise: raise UnknownSelection for one below all that it is of."""
+    said = f"{told(raised.place)}: levels"
+    if raised.name.lower() not in known:
+        raise unknown(said, raised.name, known, edition)
+    weights = _weights(raised.name.lower(), edition, rules)
+    if weights and all(RANKS[one] > RANKS[raised.level] for one in weights):
+        least = min(weights, key=RANKS.__getitem__)
+        message = (
+            f'{said} {raised.name} = "{raised.level}": a failure weighs {least} '
+            "already, and a level is only ever raised: to silence one, write a waiver "
+            "with its reason"
+        )
+        raise UnknownSelection(message)
+
+
+def _weights(name: str, edition: Edition, rules: Sequence[RuleEntry]) -> list[Level]:
+    """Return what failures of all that bears a name weigh by the edition."""
+    found: list[Level] = [
+        weight(clause.level, "exact")
+        for clause in edition.clauses.values()
+        if name in {clause.id.lower(), clause.area.lower()}
+    ]
+    of_rules: list[Level] = [
+        weight(edition.clauses[rule.clause].level, rule.confidence)
+        for rule in rules
+        if name in names_of_rule(rule) and rule.clause in edition.clauses
+    ]
+    return found or of_rules

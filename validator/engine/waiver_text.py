@@ -1,12 +1,51 @@
 """What a waiver says, in a comment or an entry: names, reason, last day."""
 
+import os
 import re
+import time
 from collections.abc import Iterable, Mapping
 
-from speccheck.validator.engine.dates import is_date
+from speccheck.validator.engine.request import WaiverFault
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
+
+VARIABLE = "SOURCE_DATE_EPOCH"
+_LAST = 253_402_300_799  # of the year 9999
+
+
+def today() -> str:
+    """The date of now in UTC; raises WaiverFault for a fixed one that is no date."""
+    text = os.environ.get(VARIABLE)
+    seconds = time.time() if not text else -1
+    if text and len(text) < len(str(_LAST)) + 1 and text.isdecimal():
+        seconds = int(text)
+    if not 0 <= seconds <= _LAST:
+        message = f"{VARIABLE}={text}"[:60]
+        message += ": must be whole seconds since 1970-01-01 UTC"
+        raise WaiverFault(message)
+    return time.strftime("%Y-%m-%d", time.gmtime(seconds))
+
+
+def is_date(text: str) -> bool:
+    """Return whether a text of four, two and two digits is a date."""
+    from datetime import date  # noqa: PLC0415 - 2 ms, and few waivers have a last day
+
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def days_left(until: str, now: str) -> int | None:
+    """The days up to and without the last one; None where there is no last day."""
+    if not until:
+        return None
+    from datetime import date  # noqa: PLC0415 - as above
+
+    return (date.fromisoformat(until) - date.fromisoformat(now)).days
+
 
 LINE = "ignore"
 FILE = "ignore-file"
@@ -23,7 +62,7 @@ _DATE = lazy_pattern(r"\d{4}-\d\d-\d\d")
 _CLAUSE = lazy_pattern(r"[A-Za-z]{2,5}-\d{3}")
 
 
-class Written(Record):
+class WrittenWaiver(Record):
     """A waiver as it is written.
 
     names: rules and clauses that there are, in small letters. faults: what cannot be
@@ -51,7 +90,7 @@ class KnownNames(Record):
     withdrawn: Mapping[str, str] = {}
 
     def fault(self, name: str) -> str:
-        """What is wrong with a name; empty for a rule or a clause."""
+        """Return what is wrong with a name; empty for a rule or a clause."""
         small = name.lower()
         if small in self.rules or small in self.clauses:
             return ""
@@ -61,9 +100,7 @@ class KnownNames(Record):
             return f"{name} is an area: name its rules or clauses one by one"
         if small in self.withdrawn:
             return f"{name} is {self.withdrawn[small]}"
-        from speccheck.validator.evidence.spelling import (  # noqa: PLC0415 - rare
-            nearest,
-        )
+        from speccheck.validator.evidence.spelling import nearest  # noqa: PLC0415 - rare
 
         close = nearest(small, [*self.rules, *self.clauses])
         if close is None:
@@ -72,7 +109,7 @@ class KnownNames(Record):
         return f"no rule or clause {name}: did you mean {shown}?"
 
 
-def read_comment(text: str, known: KnownNames) -> Written | None:
+def read_comment(text: str, known: KnownNames) -> WrittenWaiver | None:
     """What follows `speccheck:` in a comment; None for words that are no waiver."""
     found = _WORD.fullmatch(text.strip())
     if found is None:
@@ -89,7 +126,7 @@ def read_comment(text: str, known: KnownNames) -> Written | None:
     names, wrong = _names((listed or "").split(","), known)
     fields, reason, unknown = _fields(rest)
     until, undated = _until(fields.get("until", ""))
-    return Written(
+    return WrittenWaiver(
         names,
         reason,
         until,
@@ -101,7 +138,7 @@ def read_comment(text: str, known: KnownNames) -> Written | None:
 
 
 def date_fault(text: str) -> str:
-    """What is wrong with a last day; empty for a date."""
+    """Return what is wrong with a last day; empty for a date."""
     if _DATE.fullmatch(text) and is_date(text):
         return ""
     shown = hidden(text[:40])
@@ -113,7 +150,7 @@ def kept(text: str) -> str:
     return hidden(" ".join(text[: 2 * _LONGEST].split()))[:_LONGEST]
 
 
-def _misspelt(word: str, listed: str | None, rest: str) -> Written | None:
+def _misspelt(word: str, listed: str | None, rest: str) -> WrittenWaiver | None:
     from speccheck.validator.evidence.spelling import nearest  # noqa: PLC0415 - rare
 
     meant = nearest(word.lower(), (LINE, FILE), share=0.5)
@@ -123,7 +160,7 @@ def _misspelt(word: str, listed: str | None, rest: str) -> Written | None:
         return None
     meant = meant or LINE
     fault = f"no directive {word[:40]}: did you mean {meant}[...]?"
-    return Written(faults=(fault,))
+    return WrittenWaiver(faults=(fault,))
 
 
 def _names(

@@ -12,7 +12,9 @@ from operator import itemgetter
 from typing import Any
 
 from speccheck.validator.engine.assemble import PlanEvidence, add_conditions, assemble
-from speccheck.validator.engine.engine import Question
+from speccheck.validator.engine.judge import RuleCall
+from speccheck.validator.engine.judges import Judges
+from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.measurement.conditions import Conditions
 from speccheck.validator.evidence.node.node import ALL, KINDS, MEASURED, SINGLES, Node
@@ -26,7 +28,6 @@ from speccheck.validator.fleet.shared_values import (
     shared_profile,
 )
 from speccheck.validator.rule import OF_FILES
-from speccheck.validator.run.plan_judge import PlanJudge
 from speccheck.validator.sources.files import FileStatus, ReadFile
 from speccheck.validator.sources.formats.snapshot import (
     FORMAT,
@@ -372,7 +373,7 @@ class JudgedNode(Record):
 class _Answer(Record):
     """What a rule says of a node, piece by piece."""
 
-    question: Question
+    call: RuleCall
     pieces: tuple[tuple[Finding, ...], ...]
     rest: tuple[Finding, ...]
 
@@ -380,7 +381,7 @@ class _Answer(Record):
     def findings(self) -> list[Finding]:
         found = [one for piece in self.pieces for one in piece]
         found += self.rest
-        return self.question.counting(found or self.question.rule.silent)
+        return self.call.counting(found or self.call.rule.silent)
 
 
 class _NodeJudgeKind:
@@ -406,7 +407,7 @@ class _NodeJudgeKind:
         if self._of_job is None:
             self._of_job = {
                 kind: found
-                for kind, found in self.evidence.by_type.items()
+                for kind, found in self.evidence.by_kind.items()
                 if kind not in ALL and kind is not Conditions
             }
         return self._of_job
@@ -430,22 +431,22 @@ class NodeJudge:
     """Judges nodes as parts of one job, or by themselves."""
 
     def __init__(
-        self, judge: PlanJudge, verdict_of: VerdictOf, job: Sequence[ReadFile] = ()
+        self, judges: Judges, verdict_of: VerdictOf, job: Sequence[ReadFile] = ()
     ) -> None:
         """Begin.
 
         Args:
-            judge: by the settings of the run.
+            judges: by the settings of the run.
             verdict_of: what findings of a node come to, in one word.
             job: the files of the job that is to run on the nodes.
 
         """
-        self._judge = judge
+        self._judges = judges
         self._verdict_of = verdict_of
         self._job = tuple(job)
         self._kinds: dict[tuple[object, ...], dict[object, _NodeJudgeKind]] = {}
         self._count = 0
-        self._of_job = of_job(judge)
+        self._of_job = of_job(judges)
 
     def __call__(self, content: Content) -> JudgedNode:
         """Judge a node by the content of its snapshot; raises ReadError for none."""
@@ -482,15 +483,15 @@ class NodeJudge:
         facts = _facts(reading)
         kind = _NodeJudgeKind(content, facts)
         evidence = kind.evidence = assemble(
-            (*self._job, _file(reading)), self._judge.request.context
+            (*self._job, _file(reading)), self._judges.request.judging.context
         )
         kind.read_first = frozenset(reads)
-        judge = self._judge.judge_of(
+        judge = self._judges.of(
             evidence.plan, scopes=evidence.scopes, measured=evidence.measured
         )
-        kind.found, questions = judge.questions(evidence.by_type)
-        for question in questions:
-            kind.answers.append(_asked(kind, question, reads))
+        kind.found, calls = judge.calls(evidence)
+        for call in calls:
+            kind.answers.append(_asked(kind, call, reads))
         kind.watch()
         findings = kind.found + [o for one in kind.answers for o in one.findings]
         kind.judged = self._judged(findings, kind.profile)
@@ -560,7 +561,7 @@ class _Asking:
         self._kind = kind
         self._content = content
         self._may_know = may_know
-        self._evidence: dict[bool, tuple[NodeEvidence, set[KeyPath]]] = {}
+        self._evidence: dict[bool, tuple[Evidence, set[KeyPath]]] = {}
 
     def answer(self, number: int, pieces: set[int]) -> _Answer:
         """The answer of a rule; the same object where nothing else is said."""
@@ -578,30 +579,28 @@ class _Asking:
                 return known
         is_learning = self._may_know and passing.is_learning
         evidence, reads = self._of(is_learning=is_learning)
-        question = known.question
-        asked = question.rule.asked(evidence, question.under)
+        call = known.call
+        asked = call.rule.bind(evidence, call.context)
         if isinstance(asked, list):
-            return _Answer(question, (tuple(asked),), ())
+            return _Answer(call, (tuple(asked),), ())
         is_whole = _WHOLE in pieces or asked.pieces != len(known.pieces)
         if is_whole:
-            found = [
-                tuple(question.rule.piece(asked, one)) for one in range(asked.pieces)
-            ]
-            return _Answer(question, tuple(found), tuple(question.rule.rest(asked)))
+            found = [tuple(asked.judge_piece(one)) for one in range(asked.pieces)]
+            return _Answer(call, tuple(found), tuple(asked.rest()))
         answers = list(known.pieces)
         is_new = False
         first = set(reads)
         for piece in pieces:
             reads.clear()
-            if _has_passed(answers[piece]) and question.rule.passes(asked, piece):
+            if _has_passed(answers[piece]) and asked.passes(piece):
                 if is_learning:
                     passing.learn(self._content, first | reads, piece)
                 continue
-            answers[piece] = tuple(question.rule.piece(asked, piece))
+            answers[piece] = tuple(asked.judge_piece(piece))
             is_new = True
         return known._replace(pieces=tuple(answers)) if is_new else known
 
-    def _of(self, *, is_learning: bool) -> tuple[NodeEvidence, set[KeyPath]]:
+    def _of(self, *, is_learning: bool) -> tuple[Evidence, set[KeyPath]]:
         """The evidence on the node, and where it is noted what is read of it."""
         found = self._evidence.get(is_learning)
         if found is None:
@@ -612,31 +611,31 @@ class _Asking:
                 reads if is_learning else None,
                 self._kind.frames,
             )
-            found = NodeEvidence(self._kind.of_job, node), reads
+            found = Evidence(NodeEvidence(self._kind.of_job, node)), reads
             self._evidence[is_learning] = found
         found[1].clear()
         return found
 
 
-def _asked(kind: _NodeJudgeKind, question: Question, reads: set[KeyPath]) -> _Answer:
+def _asked(kind: _NodeJudgeKind, call: RuleCall, reads: set[KeyPath]) -> _Answer:
     """Ask a rule about a whole node, and note who reads what."""
     number = len(kind.answers)
     reads.clear()
-    asked = question.rule.asked(kind.evidence.by_type, question.under)
+    asked = call.rule.bind(kind.evidence, call.context)
     parts = None if isinstance(asked, list) else asked.parts
     kind.passing.append(Passing("" if parts is None else parts.part.kind))
     if isinstance(asked, list):
         _note(kind, reads, number, _WHOLE)
-        return _Answer(question, (tuple(asked),), ())
+        return _Answer(call, (tuple(asked),), ())
     count = asked.pieces
-    rest = question.rule.rest(asked)
+    rest = asked.rest()
     _note(kind, reads, number, _WHOLE)
     pieces: list[tuple[Finding, ...]] = []
     for piece in range(count):
         reads.clear()
-        pieces.append(tuple(question.rule.piece(asked, piece)))
+        pieces.append(tuple(asked.judge_piece(piece)))
         _note(kind, reads, number, piece)
-    return _Answer(question, tuple(pieces), tuple(rest))
+    return _Answer(call, tuple(pieces), tuple(rest))
 
 
 def _note(kind: _NodeJudgeKind, reads: set[KeyPath], answer: int, piece: int) -> None:
@@ -644,9 +643,9 @@ def _note(kind: _NodeJudgeKind, reads: set[KeyPath], answer: int, piece: int) ->
         kind.readers.setdefault(path, set()).add((answer, piece))
 
 
-def of_job(judge: PlanJudge) -> Callable[[Finding], bool]:
+def of_job(judges: Judges) -> Callable[[Finding], bool]:
     """Tells findings for which the files of the job are to blame, and no node."""
-    rules = {one.name for one in judge.entries if one.scope in OF_FILES}
+    rules = {one.name for one in judges.entries if one.scope in OF_FILES}
 
     def is_of_job(finding: Finding) -> bool:
         if not finding.rule:  # whether a clause applies depends on the plan alone

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from speccheck.validator.editions.edition import Edition
 from speccheck.validator.engine.applicability import plan_size_class
 from speccheck.validator.engine.assemble import assemble
+from speccheck.validator.engine.judges import OF_FLEETS
 from speccheck.validator.engine.request import Request
-from speccheck.validator.engine.scopes import OF_FLEETS
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.fleet import Fleet, FleetNode, Unread
 from speccheck.validator.evidence.measurement.collective import (
@@ -25,7 +25,7 @@ from speccheck.validator.fleet.reading import Chunk, Listing, Report, reports
 from speccheck.validator.fleet.shard import CounterStore, FoundOnNodes, Portion, told_by
 from speccheck.validator.node.host_names import natural
 from speccheck.validator.rule import OF_FILES
-from speccheck.validator.run.plan_judge import PlanJudge
+from speccheck.validator.run.judging import RunState
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.files import ReadFile
 from speccheck.validator.sources.formats.snapshot import SCHEMA, node_of
@@ -86,8 +86,8 @@ class _Worker:
     """Judges chunk after chunk; what was judged once is known for the next."""
 
     def __init__(self, work: Work) -> None:
-        judge = PlanJudge(work.request, proposes=False)
-        self._judge = NodeJudge(judge, work.verdict_of, work.job)
+        judges = RunState(work.request).judges
+        self._judge = NodeJudge(judges, work.verdict_of, work.job)
         self.counts = work.counts
 
     def add(
@@ -262,9 +262,11 @@ def judge_fleet(
         now: seconds since 1970.
         cores: to judge on; 0 for all that there are.
 
-    Raises what `PlanJudge` raises.
+    Raises what `RunState` raises.
     """
-    stated = assemble(work.job, work.request.context).plan.value("cluster.nodes")
+    stated = assemble(work.job, work.request.judging.context).plan.value(
+        "cluster.nodes"
+    )
     job_nodes = stated.value if work.job else None
     work = _sized(work, found, expected)
     portion = judged(work, found.chunks, found.snapshots, cores)
@@ -278,12 +280,12 @@ def judge_fleet(
         runs=_runs(portion.runs),
         started=_judged_at(portion.nodes, now),
     )
-    judge = PlanJudge(work.request, proposes=False)
-    evidence = assemble(work.job, work.request.context)
-    by_type: dict[type, object] = {**evidence.by_type, Fleet: fleet}
-    of_fleet = judge.judge_of(evidence.plan, scopes=OF_FLEETS)(by_type)
+    judges = RunState(work.request).judges
+    evidence = assemble(work.job, work.request.judging.context)
+    judge = judges.of(evidence.plan, scopes=OF_FLEETS)
+    of_fleet = judge(evidence.and_also(fleet))
     return FleetRun(
-        edition=judge.edition,
+        edition=judges.edition,
         use=work.request.use,
         plan=evidence.plan,
         fleet=fleet,
@@ -292,14 +294,14 @@ def judge_fleet(
         of_fleet=tuple(map(without_secrets, of_fleet)),
         listing=found,
         own=own,
-        warnings=judge.warnings,
+        warnings=judges.warnings,
         counters=portion.counters or CounterStore(),
         with_variables=_with_variables(portion),
         jobs=tuple(sorted({one.job for one in portion.told if one.job})),
         job=work.job,
         job_nodes=job_nodes,
         of_job=frozenset(portion.of_job - {""}),
-        job_rules=frozenset(o.name for o in judge.entries if o.scope in OF_FILES),
+        job_rules=frozenset(o.name for o in judges.entries if o.scope in OF_FILES),
     )
 
 
@@ -319,14 +321,16 @@ def _sized(work: Work, found: Listing, expected: Expected) -> Work:
 
     Every node is judged as one of so many: what is asked of a job depends on its size.
     """
-    context = work.request.context
+    context = work.request.judging.context
     stated = assemble(work.job, context).plan.value("cluster.nodes")
     if stated.is_known:
         return work
     count = expected.number or _told_first(found) or found.snapshots
     if not count:
         return work
-    request = work.request._replace(context=context._replace(nodes=count))
+    request = work.request._replace(
+        judging=work.request.judging._replace(context=context._replace(nodes=count))
+    )
     return work._replace(request=request)
 
 

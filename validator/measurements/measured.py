@@ -1,9 +1,10 @@
 """All that was measured of one plan, as reports show it."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from statistics import median
 from typing import TYPE_CHECKING
 
+from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.measurement.collective import (
     CollectiveRun,
     CollectiveRuns,
@@ -85,15 +86,15 @@ class MeasuredCurve(Record):
         return self.placed[0].curve
 
 
-def measured_curves(by_type: Mapping[type, object]) -> tuple[MeasuredCurve, ...]:
+def measured_curves(evidence: Evidence) -> tuple[MeasuredCurve, ...]:
     """The curves of all collectives that were measured, in the order of their runs."""
-    found = by_type.get(CollectiveRuns)
-    if not isinstance(found, CollectiveRuns):
+    found = evidence.get(CollectiveRuns)
+    if found is None:
         return ()
     groups: dict[_Key, list[CollectiveRun]] = {}
     for run in found.shown:
         groups.setdefault(_key(run), []).append(run)
-    about = by_type.get(Conditions)
+    about = evidence.get(Conditions)
     return tuple(_measured(runs, about) for runs in groups.values())
 
 
@@ -112,7 +113,7 @@ def _key(run: CollectiveRun) -> _Key:
     return tuple(one.value for one in leaves)
 
 
-def _measured(runs: list[CollectiveRun], about: object) -> MeasuredCurve:
+def _measured(runs: list[CollectiveRun], about: Conditions | None) -> MeasuredCurve:
     first = runs[0]
     placed = sorted(_placed(runs), key=_peak_of, reverse=True)
     sizes = [one.size_bytes for one in placed[0].curve.points]
@@ -127,10 +128,8 @@ def _measured(runs: list[CollectiveRun], about: object) -> MeasuredCurve:
         unfinished=next(filter(None, map(_unfinished, runs)), ""),
         files=tuple(dict.fromkeys(_files(runs))),
         placed=tuple(placed),
-        held_to=bounds_of(first, about, sizes)
-        if isinstance(about, Conditions)
-        else Bounds(),
-        path=_path(first, about) if isinstance(about, Conditions) else "",
+        held_to=bounds_of(first, about, sizes) if about else Bounds(),
+        path=_path(first, about) if about else "",
     )
 
 
@@ -200,10 +199,10 @@ class MeasuredPath(Record):
     words: tuple[str, ...]
 
 
-def measured_paths(by_type: Mapping[type, object]) -> tuple[MeasuredPath, ...]:
+def measured_paths(evidence: Evidence) -> tuple[MeasuredPath, ...]:
     """The ways of all communicators that connect several ranks."""
-    found = by_type.get(Communicators)
-    if not isinstance(found, Communicators):
+    found = evidence.get(Communicators)
+    if found is None:
         return ()
     groups: dict[tuple[object, ...], list[Communicator]] = {}
     for one in found.shown:
@@ -275,21 +274,21 @@ class MeasuredRates(Record):
     slowest: str
 
 
-def measured_rates(by_type: Mapping[type, object]) -> tuple[MeasuredRates, ...]:
+def measured_rates(evidence: Evidence) -> tuple[MeasuredRates, ...]:
     """The spans of all copies, products and transfers, in the order measured."""
-    return tuple(map(_span, rates_of_parts(by_type)))
+    return tuple(map(_span, rates_of_parts(evidence)))
 
 
-def rates_of_parts(by_type: Mapping[type, object]) -> Iterator[RatesOfParts]:
+def rates_of_parts(evidence: Evidence) -> Iterator[RatesOfParts]:
     """All copies, products and transfers part by part, in the order measured."""
     found: list[RatesOfParts] = []
-    copies, products = by_type.get(CopyTests), by_type.get(MatrixProducts)
-    transfers = by_type.get(RdmaTransfers)
-    if isinstance(copies, CopyTests):
+    copies, products = evidence.get(CopyTests), evidence.get(MatrixProducts)
+    transfers = evidence.get(RdmaTransfers)
+    if copies is not None:
         found += _copies(copies)
-    if isinstance(products, MatrixProducts):
+    if products is not None:
         found += _products(products)
-    if isinstance(transfers, RdmaTransfers):
+    if transfers is not None:
         found += _transfers(transfers)
     return (one for one in found if one.rates)
 
@@ -392,20 +391,20 @@ class Measured(Record):
     telemetry: "MeasuredTelemetry | None" = None
 
 
-def measured_of(kinds: tuple[str, ...], by_type: Mapping[type, object]) -> Measured:
+def measured_of(kinds: tuple[str, ...], evidence: Evidence) -> Measured:
     """What the evidence of a plan tells of its measurements, of which it has some."""
     return Measured(
         kinds,
-        measured_curves(by_type),
-        measured_rates(by_type),
-        measured_paths(by_type),
-        _telemetry(by_type) if "run_logs" in kinds else None,
+        measured_curves(evidence),
+        measured_rates(evidence),
+        measured_paths(evidence),
+        _telemetry(evidence) if "run_logs" in kinds else None,
     )
 
 
-def _telemetry(by_type: Mapping[type, object]) -> "MeasuredTelemetry | None":
+def _telemetry(evidence: Evidence) -> "MeasuredTelemetry | None":
     from speccheck.validator.measurements.telemetry import (  # noqa: PLC0415 - logs of runs
         measured_telemetry,
     )
 
-    return measured_telemetry(by_type)
+    return measured_telemetry(evidence)

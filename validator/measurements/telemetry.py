@@ -4,11 +4,12 @@ Intervals are counted outside the windows in which a run evaluates or saves, as 
 events declare them; the series of one metric, of all nodes and GPUs, are told together.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import ceil
 
 from speccheck.validator.catalogue.metrics import metric_dictionary
+from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.measurement.telemetry import (
     Metric,
     MetricEntry,
@@ -111,14 +112,13 @@ class MeasuredTelemetry(Record):
         )
 
 
-def measured_telemetry(by_type: Mapping[type, object]) -> MeasuredTelemetry | None:
+def measured_telemetry(evidence: Evidence) -> MeasuredTelemetry | None:
     """The logs of a plan; None without any."""
-    logs, metrics = by_type.get(RunLogs), by_type.get(Metrics)
-    events = by_type.get(RunEvents)
-    if not isinstance(logs, RunLogs) or not isinstance(metrics, Metrics):
+    logs, metrics = evidence.get(RunLogs), evidence.get(Metrics)
+    events = evidence.get(RunEvents)
+    if logs is None or metrics is None:
         return None
-    told = events if isinstance(events, RunEvents) else None
-    windows = _windows(told)
+    windows = _windows(events)
     known: dict[str, list[Metric]] = {}
     others: dict[str, list[Metric]] = {}
     for one in metrics.shown:
@@ -133,8 +133,8 @@ def measured_telemetry(by_type: Mapping[type, object]) -> MeasuredTelemetry | No
             for name in sorted(known, key=lambda one: order.get(one, len(order)))
         ),
         tuple(_metric(series, windows, None) for series in others.values()),
-        tuple(_events(told)),
-        tuple(_drills(told)),
+        tuple(_events(events)),
+        tuple(_drills(events)),
     )
 
 

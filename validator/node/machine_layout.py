@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeVar
 
+from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.node.gpu import Gpu, Gpus
 from speccheck.validator.evidence.node.host import (
     NVIDIA_VENDOR,
@@ -107,27 +108,27 @@ def worst(marks: Iterable[Mark]) -> State:
 
 def layout_of_node(node: Node) -> MachineLayout | None:
     """Return the layout of a snapshot; None where it tells of no GPU and no adapter."""
-    return machine_layout(dict(node.by_type()))
+    return machine_layout(Evidence(dict(node.by_type())))
 
 
-def machine_layout(by_type: Mapping[type, object]) -> MachineLayout | None:
+def machine_layout(evidence: Evidence) -> MachineLayout | None:
     """Return the layout of the machine in the evidence; None where there is none."""
-    gpus, ports = by_type.get(Gpus), by_type.get(RdmaPorts)
-    devices, host = by_type.get(RdmaDevices), by_type.get(Host)
-    if not isinstance(gpus, Gpus) or not isinstance(ports, RdmaPorts):
+    gpus, ports = evidence.get(Gpus), evidence.get(RdmaPorts)
+    devices, host = evidence.get(RdmaDevices), evidence.get(Host)
+    if gpus is None or ports is None:
         return None
     if not (gpus.shown or ports.shown):
         return None
-    bus = _bus(by_type.get(PciDevices))
+    bus = _bus(evidence.get(PciDevices))
     addresses: dict[str, str] = {}
-    if isinstance(devices, RdmaDevices):
+    if devices is not None:
         for one in devices.shown:
             name = one.name.value or ""
             addresses[name] = (one.pci_address.value or "").lower()
     laid = [*_gpus(gpus.shown[:_MOST_GPUS], bus), *_unlisted(gpus, bus)]
     product = processor = ""
     sockets = None
-    if isinstance(host, Host):
+    if host is not None:
         product, processor = host.product.value or "", host.processor_model.value or ""
         sockets = host.sockets.value
     shown = ports.shown[:_MOST_PORTS]
@@ -148,8 +149,8 @@ def machine_layout(by_type: Mapping[type, object]) -> MachineLayout | None:
     )
 
 
-def _bus(found: object) -> dict[str, PciDevice]:
-    if not isinstance(found, PciDevices):
+def _bus(found: PciDevices | None) -> dict[str, PciDevice]:
+    if found is None:
         return {}
     return {(one.address.value or "").lower(): one for one in found.shown}
 

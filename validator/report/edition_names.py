@@ -11,7 +11,7 @@ def tailored_headline(edition: Edition) -> str:
     """`2 numbers are tailored`; empty where all are the edition's."""
     if not edition.tailoring:
         return ""
-    from speccheck.validator.engine.tailoring.told import headline  # noqa: PLC0415 - seldom
+    from speccheck.validator.engine.tailoring import headline  # noqa: PLC0415 - seldom
 
     return headline(edition)
 
@@ -47,7 +47,7 @@ def tailored_told(edition: Edition, *, full: bool) -> list[str]:
     """A line for each own number; mostly nothing."""
     if not edition.tailoring:
         return []
-    from speccheck.validator.engine.tailoring.told import (  # noqa: PLC0415 - seldom
+    from speccheck.validator.engine.tailoring import (  # noqa: PLC0415 - seldom
         tailored_lines,
     )
 
@@ -58,7 +58,7 @@ def tailoring_of(edition: Edition) -> list[dict[str, str | int | float | bool | 
     """Own numbers as reports of programs list them; empty for none."""
     if not edition.tailoring:
         return []
-    from speccheck.validator.engine.tailoring.told import (  # noqa: PLC0415 - seldom
+    from speccheck.validator.engine.tailoring import (  # noqa: PLC0415 - seldom
         tailoring_data,
     )
 

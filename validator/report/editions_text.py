@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from speccheck.validator.engine.edition_in_use import SecondEdition
-from speccheck.validator.engine.tailoring.told import tailored_lines
+from speccheck.validator.engine.tailoring import tailored_lines
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.report.style import counted
+from speccheck.validator.run.judging import SecondEdition
 from speccheck.validator.run.run import Run
 
 _MOST_LINES = 10

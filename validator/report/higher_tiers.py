@@ -6,7 +6,7 @@ from speccheck.validator.editions.edition import Edition
 from speccheck.validator.evidence.measurement.cost import COSTS, MEASUREMENTS
 from speccheck.validator.evidence.node.node import MEASURED
 from speccheck.validator.node.host_names import fold
-from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.judging import JudgedPlan
 
 
 def higher_tiers(

@@ -18,7 +18,7 @@ from speccheck.validator.report.style import Style
 from speccheck.validator.report.subjects import with_numbers
 from speccheck.validator.report.summary import Summary, summarize
 from speccheck.validator.report.told import Told
-from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.judging import JudgedPlan
 from speccheck.validator.run.run import Run
 from speccheck.validator.sources.files import FileStatus
 

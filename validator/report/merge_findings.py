@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from speccheck.validator.engine.locate import Location
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.judging import JudgedPlan
 
 if TYPE_CHECKING:
     from speccheck.validator.evidence.finding import Proposal

@@ -15,7 +15,7 @@ from speccheck.validator.node.result import (
     Scalar,
 )
 from speccheck.validator.report.told import Told
-from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.judging import JudgedPlan
 
 
 class Situation(Record):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from speccheck.validator.engine.locate import LocatedFinding, Location
-from speccheck.validator.engine.repository import project_root
+from speccheck.validator.engine.paths import project_root
 from speccheck.validator.evidence.finding import Finding, Level, Waiver
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
@@ -17,7 +17,7 @@ from speccheck.validator.report.subjects import with_numbers
 from speccheck.validator.report.summary import is_bad_input
 from speccheck.validator.report.told import Told
 from speccheck.validator.run.identity import identified, seen_from
-from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.judging import JudgedPlan
 from speccheck.validator.run.run import Run
 from speccheck.validator.sources.context import COMMAND_LINE
 from speccheck.validator.sources.files import FileStatus

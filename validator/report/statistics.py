@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.judging import JudgedPlan
 
 _LEVELS = ("error", "warning", "info")
 # What else may come of a rule; failures count by their level.

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from speccheck.validator.report.statistics import RuleCounts, rule_counts
 from speccheck.validator.report.style import Style, counted
-from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.judging import JudgedPlan
 
 _COLUMNS = {
     "error": "errors",

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.style import counted
-from speccheck.validator.rule.clause_outcome import by_clause
-from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.rule import by_clause
+from speccheck.validator.run.judging import JudgedPlan
 from speccheck.validator.run.run import Run
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """The shape of `speccheck-tailoring/1`, for its JSON Schema.
 
 Reading a file does not import this module
-(validator/engine/tailoring/own_numbers.py): a test
+(validator/engine/tailoring.py): a test
 holds both to the same.
 """
 

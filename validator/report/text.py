@@ -13,7 +13,7 @@ from speccheck.validator.report.subjects import folded_subjects
 from speccheck.validator.report.summary import LEVELS, Exit, Summary, has_unlisted_gpus
 from speccheck.validator.report.told import Told
 from speccheck.validator.report.unknowns import unknown_lines
-from speccheck.validator.run.plan_judge import MOST_SOUGHT, JudgedPlan
+from speccheck.validator.run.judging import MOST_SOUGHT, JudgedPlan
 from speccheck.validator.run.run import Run
 
 _MOST_GROUPS = 10

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from speccheck.validator.report.style import Style, counted, wrap
-from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.judging import JudgedPlan
 from speccheck.validator.sources.context import FLAGS
 
 _SCALE = "--nodes and --gpus-per-node"

@@ -7,7 +7,7 @@ from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.report.merge_findings import Shown, waived_findings
 from speccheck.validator.report.style import Style, printable, wrap
 from speccheck.validator.report.subjects import folded_subjects
-from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.judging import JudgedPlan
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 _MOST_LINES = 10

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from speccheck.validator.changes.what_if.comparison import FindingChange
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.value import Value
@@ -13,7 +12,7 @@ from speccheck.validator.report.quantities import best, in_words
 from speccheck.validator.report.style import Style, printable, wrap
 from speccheck.validator.report.summary import Exit, exit_of, summarize
 from speccheck.validator.report.written import written
-from speccheck.validator.run.plan_view import ShownChange, ViewedPlan
+from speccheck.validator.run.plan_view import FindingChange, ShownChange, ViewedPlan
 from speccheck.validator.run.run import Run
 
 _NAME, _VALUES = 38, 20

@@ -8,17 +8,16 @@ one of several parts of a node, such as `Gpu`, judges each of them by itself.
 
 import types
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
-from speccheck.validator.evidence.finding import Action, Fix
+from speccheck.validator.evidence.finding import Action, Finding, Fix, Outcome
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place, Value
 
-Outcome = Literal["pass", "fail", "unknown", "not_applicable", "error"]
 Confidence = Literal["exact", "calibrated", "lower_bound", "advisory"]
 # node: what a machine is, by a snapshot. environment: variables, of files or of a node.
 # measurement: what was measured under load, or told by the log of a run. waiver: what
-# came of waivers, after all plans. fleet: all nodes of a job beside each other.
+# waivers have covered, after all plans. fleet: all nodes of a job beside each other.
 Scope = Literal["plan", "node", "environment", "measurement", "waiver", "fleet"]
 OF_FILES: tuple[Scope, ...] = ("plan", "environment")
 _OF_THE_ENVIRONMENT = {"Environment", "NcclVariables", "RelatedVariables"}
@@ -63,44 +62,6 @@ class Numbers:
         self.__dict__.update(numbers)
 
 
-class ListedRule(Protocol):
-    """What is known of a rule before its module is imported."""
-
-    @property
-    def name(self) -> str:
-        """The name of the module."""
-        ...
-
-    @property
-    def confidence(self) -> Confidence:
-        """How sure a failure is."""
-        ...
-
-    @property
-    def frameworks(self) -> tuple[str, ...]:
-        """The only frameworks whose plans the rule judges; empty for all."""
-        ...
-
-    @property
-    def about(self) -> tuple[str, ...]:
-        """Leaves and variables of which a plan must speak; empty for any plan."""
-        ...
-
-    @property
-    def scope(self) -> Scope:
-        """What it judges: it is silent where nothing of that kind was read."""
-        ...
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Leaves without which no plan can be judged."""
-        ...
-
-    def load(self) -> "Rule":
-        """The rule itself."""
-        ...
-
-
 class Rule(Record):
     """A rule as the engine sees it."""
 
@@ -119,7 +80,7 @@ class Rule(Record):
     needs: tuple[str, ...] = ()  # it is undecided on a plan that lacks one
 
     def load(self) -> "Rule":
-        """The rule itself: it is imported."""
+        """Return the rule itself: it is imported."""
         return self
 
 
@@ -142,7 +103,7 @@ def rule(
         about: names of leaves (`section.field`) and of environment variables, that end
             in `*` for all that begin so: the rule does not apply to a plan that speaks
             of none of them, and is not even imported for it.
-        needs: names of leaves that it asks for first, whatever a plan is like: a plan
+        needs: names of leaves that it needs first of any plan: a plan
             that lacks one is undecided, and the rule is not imported for it either.
 
     """
@@ -209,10 +170,10 @@ def fail(  # noqa: PLR0913 - what a verdict may tell, each by its name
     fix: Fix | None = None,
     hosts: tuple[str, ...] = (),
 ) -> Verdict:
-    """The clause does not hold; `at` names all places, the one to change first.
+    """Return the clause does not hold; `at` names all places, the one to change first.
 
     action: what is to be done with a machine. fix: edits that mend it. hosts: the
-    nodes of a fleet that are to blame; none where that cannot be told.
+    nodes of a fleet that are to blame; none where that is not known.
     """
     return Verdict(
         "fail",
@@ -236,7 +197,7 @@ def passed(
     measured: str | float | None = None,
     required: str | float | None = None,
 ) -> Verdict:
-    """The clause holds for this subject, on evidence that was seen."""
+    """Return the clause holds for this subject, on evidence that was seen."""
     return Verdict("pass", message, places_of(at), measured, required)
 
 
@@ -254,7 +215,7 @@ def unknown(
 
 
 def places_of(where: Where) -> tuple[Place, ...]:
-    """All places of a place, a value, or several of them, each once."""
+    """Return all places of a place, a value, or several of them, each once."""
     if isinstance(where, Place):
         return (where,)
     if isinstance(where, Value):
@@ -278,3 +239,48 @@ def notes(where: Where) -> str:
         return ""
     texts = (notes(one) for one in _several(where))
     return "; ".join(dict.fromkeys(text for text in texts if text))
+
+
+class ClauseOutcome(Record):
+    """One clause with what all its rules say together: an outcome, or waived."""
+
+    clause: str
+    clause_level: str
+    outcome: str
+
+
+_WAIVED = "waived"
+_RANKS = {
+    "error": 0,
+    "fail": 1,
+    "unknown": 2,
+    _WAIVED: 3,
+    "pass": 4,
+    "not_applicable": 5,
+}
+
+
+def by_clause(findings: Iterable[Finding]) -> list[ClauseOutcome]:
+    """Return the outcome of each clause: the worst of its findings; unknown beats pass.
+
+    A must that only advice speaks against is in doubt: it neither holds nor fails. A
+    waived failure hides none that is not waived, and nothing that is not known.
+    """
+    worst: dict[str, tuple[str, Finding]] = {}
+    for finding in findings:
+        outcome: str = finding.outcome
+        if outcome == "fail":
+            outcome = _WAIVED if finding.waiver else _weighed(finding)
+        known = worst.get(finding.clause)
+        if known is None or _RANKS[outcome] < _RANKS[known[0]]:
+            worst[finding.clause] = outcome, finding
+    return [
+        ClauseOutcome(one.clause, one.clause_level, outcome)
+        for outcome, one in worst.values()
+    ]
+
+
+def _weighed(failed: Finding) -> Outcome:
+    """What a failure counts as: one that is only advice leaves a must in doubt."""
+    is_doubt = failed.clause_level == "must" and failed.level != "error"
+    return "unknown" if is_doubt else "fail"

@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Iterator
 
 from speccheck.validator.engine.locate import LocatedFinding, Location
-from speccheck.validator.engine.repository import path_within
+from speccheck.validator.engine.paths import path_within
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.judging import JudgedPlan
 
 
 class Identity(Record):
@@ -34,7 +34,7 @@ class Identity(Record):
 def identified(
     plan: JudgedPlan, root: str
 ) -> Iterator[tuple[LocatedFinding, Identity]]:
-    """The failed and broken findings of a plan, each with its identity."""
+    """Yield the failed and broken findings of a plan, each with its identity."""
     turns: dict[Identity, int] = {}
     for located in plan.findings:
         if located.finding.outcome not in {"fail", "error"}:
@@ -60,6 +60,6 @@ def seen_from(path: str, root: str) -> str:
 
 
 def written_at(location: Location) -> str:
-    """What a file says at a place, without secrets; empty without a position."""
+    """Return what a file says at a place, without secrets; empty without a position."""
     start = location.column - 1
     return location.text[start : start + location.length] if location.line else ""

@@ -50,7 +50,7 @@ class ShownPlan(Record):
 
 
 def shown_plan(group: PlanFiles, evidence: PlanEvidence) -> ShownPlan:
-    """All leaves, variables and forecasts of a plan."""
+    """Return all leaves, variables and forecasts of a plan."""
     sources = sources_of(group.files)
     leaves = (evidence.plan.value(name) for name in leaf_names())
     return ShownPlan(
@@ -70,21 +70,18 @@ def _machine(evidence: PlanEvidence) -> "MachineLayout | None":
         machine_layout,
     )
 
-    return machine_layout(evidence.by_type)
+    return machine_layout(evidence)
 
 
 def shown_leaf(leaf: Value[Any], sources: dict[str, Source]) -> ShownLeaf:
-    """A leaf with the positions of its places."""
+    """Return a leaf with the positions of its places."""
     return ShownLeaf(leaf, tuple(locate(place, sources) for place in leaf.places))
 
 
 def _variables(evidence: PlanEvidence, group: PlanFiles) -> Iterator[ShownVariable]:
     """The variables that the plan's files set; values of unknown ones stay hidden."""
     sources = sources_of(group.files)
-    environment = evidence.by_type[Environment]
-    known = evidence.by_type[NcclVariables]
-    if not isinstance(environment, Environment) or not isinstance(known, NcclVariables):
-        return
+    environment, known = evidence[Environment], evidence[NcclVariables]
     for one in _sorted(environment.variables):
         is_known = known.lookup(one.name) is not None
         location = locate(one.place, sources)

@@ -3,12 +3,15 @@
 from collections.abc import Callable, Iterator
 
 from speccheck.validator.editions.edition import Edition
-from speccheck.validator.engine.edition_in_use import SecondEdition
-from speccheck.validator.engine.policy import own_files
-from speccheck.validator.engine.request import Excluded, Request
+from speccheck.validator.engine.request import Excluded, Request, own_files
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.run.plan_judge import JudgedPlan
-from speccheck.validator.run.plan_judges import PlanJudges, names_of
+from speccheck.validator.run.judging import (
+    JudgedPlan,
+    RunState,
+    SecondEdition,
+    judge_plan,
+    names_of,
+)
 from speccheck.validator.sources.files import (
     FileStatus,
     ReadFile,
@@ -24,13 +27,24 @@ from speccheck.validator.sources.joining.grouping import (
 )
 from speccheck.validator.sources.registry import Readers
 
+# No file has so long a name: what matches it matches all that lies in the folder.
+_ANY_NAME = "\0" * 300
+
 
 class Run(Record):
-    """What came of it.
+    """The outcome of a run.
 
-    unsought: plans for whose failures no change was sought. warnings: what settings and
-    command line say in vain. settings: the files that hold for all of it, the closest
-    first. is_isolated: settings were not read. second: an edition that only warns.
+    Attributes:
+        edition: that counts.
+        use: ci, preflight or certify.
+        files: all that were looked at.
+        plans: those that the files make, judged.
+        unsought: plans for whose failures no change was sought.
+        warnings: what settings and command line say in vain.
+        settings: the files that hold for all of it, the closest first.
+        is_isolated: settings were not read.
+        second: a shadow edition, which only warns.
+
     """
 
     edition: Edition
@@ -45,10 +59,10 @@ class Run(Record):
 
 
 def all_readers(request: Request) -> Readers:
-    """The readers of the run; raises PluginFault."""
+    """Return the readers of the run; raises PluginFault."""
     if not request.plugins:
         return Readers()
-    from speccheck.validator.engine.plugins import plugin_readers  # noqa: PLC0415 - seldom
+    from speccheck.validator.engine.rule_index import plugin_readers  # noqa: PLC0415 - seldom
 
     return Readers(plugin_readers())
 
@@ -61,7 +75,7 @@ def read_all(
     files: list[ReadFile] = []
     batch: tuple[str, ...] | None = None
     excluded = _exclusion(request)
-    own = own_files(request.policy, request.tailoring)
+    own = own_files(request.judging.policy, request.tailoring)
     for path, named in find_files(request.arguments, excluded):
         if path in own and not named:
             continue
@@ -87,13 +101,28 @@ def read_all(
     yield statuses, files
 
 
-def _exclusion(request: Request) -> "Callable[[str], Excluded | None] | None":
-    """What leaves files out, where anything does."""
+def _exclusion(request: Request) -> Callable[[str], Excluded | None] | None:
+    """Return what tells by which pattern a file or folder is excluded, if by any.
+
+    A pattern means what it matches and, of a folder, all that lies in it.
+    """
     if not request.excluded:
         return None
-    from speccheck.validator.run.excluded import exclusion_of  # noqa: PLC0415 - seldom
+    from speccheck.validator.engine.paths import matches, path_within  # noqa: PLC0415 - seldom
 
-    return exclusion_of(request.excluded)
+    def excluded_by(path: str) -> Excluded | None:
+        for excluded in request.excluded:
+            inside = path_within(path, excluded.folder)
+            if inside is None:
+                continue
+            parts = inside.split("/")
+            names = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
+            names.append(f"{inside}/{_ANY_NAME}")
+            if any(matches(excluded.pattern, name) for name in names):
+                return excluded
+        return None
+
+    return excluded_by
 
 
 class NoSnapshot(Exception):  # noqa: N818 - a usage error with its own message
@@ -154,21 +183,21 @@ def _read_plans(
 
 
 def _with_reason(request: Request, group: PlanFiles) -> PlanFiles:
-    """A plan that says whose settings count, where its files have several."""
+    """Return a plan that says whose settings count, where its files have several."""
     if request.for_files is None or len(group.files) == 1:
         return group
     reason = request.for_files.reason(names_of(group))
     return group._replace(reasons=(*group.reasons, reason)) if reason else group
 
 
-def run(request: Request, judges: PlanJudges | None = None) -> Run:
-    """Read, group, judge, by judges of the request where there are some.
+def run(request: Request, state: RunState | None = None) -> Run:
+    """Read, group and judge files, by a state of the request where there is one.
 
     Raises UnknownName, UnknownFormat, UnknownProfile, UnknownEdition, UnknownSelection
     or PluginFault for names that nobody knows and plugins that hold nothing, and
     WaiverFault for files of waivers.
     """
-    judges = judges or PlanJudges(request)
+    state = state or RunState(request)
     statuses: dict[str, FileStatus] = {}
     plans: list[JudgedPlan] = []
     for found, groups in read_plans(request):
@@ -177,21 +206,21 @@ def run(request: Request, judges: PlanJudges | None = None) -> Run:
             if not status.followed or status.path not in statuses:
                 statuses[status.path] = status
         while groups:
-            plans.append(judges(groups.pop(0)))
-    for silenced in judges.silenced():
-        from speccheck.validator.run.waivers.told import (  # noqa: PLC0415 - seldom
+            plans.append(judge_plan(groups.pop(0), state))
+    for waived in state.waived_plans():
+        from speccheck.validator.run.waivers.judged import (  # noqa: PLC0415 - seldom
             with_waivers_judged,
         )
 
-        plans = with_waivers_judged(silenced, plans, statuses)
+        plans = with_waivers_judged(waived, plans, statuses)
     return Run(
-        judges.edition,
+        state.judges.edition,
         request.use,
         tuple(statuses.values()),
         tuple(plans),
-        judges.unsought,
-        judges.warnings,
-        request.settings,
+        state.unsought,
+        state.warnings,
+        request.judging.settings,
         request.is_isolated,
-        judges.second,
+        None if state.shadow is None else state.shadow.summary,
     )

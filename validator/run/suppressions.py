@@ -1,12 +1,13 @@
 """What would be judged, had nobody switched it off: silence is never hidden."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from speccheck.validator.editions.compose import ComposedEdition
-from speccheck.validator.engine.applicability import EvidenceByType
-from speccheck.validator.engine.engine import Judge
+from speccheck.validator.engine.judge import Judge
+from speccheck.validator.engine.judges import Judges
+from speccheck.validator.engine.request import Selection
 from speccheck.validator.engine.rule_index import RuleEntry
-from speccheck.validator.engine.selection import Selection, names_of_rule, told
+from speccheck.validator.engine.selection import names_of_rule, told
+from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.finding import ClauseLevel
 from speccheck.validator.evidence.record import Record
 
@@ -22,19 +23,16 @@ class LeftOut(Record):
     by: str
 
 
-class Silences:
+class Suppressions:
     """The clauses and rules that a selection leaves out of an edition."""
 
-    def __init__(
-        self,
-        selection: Selection,
-        before: ComposedEdition,
-        after: ComposedEdition,
-        rules: Sequence[RuleEntry],
-        selected: Sequence[RuleEntry],
-    ) -> None:
+    def __init__(self, judges: Judges, judge: Judge) -> None:
         """Compare what would be judged without the selection with what is."""
-        kept = {one.name for one in selected}
+        selection = judges.request.judging.selection
+        before, scopes = judges.unselected[judge]
+        after = judge.composed
+        rules = [rule for rule in judges.entries if rule.scope in scopes]
+        kept = {rule.name for rule in judges.selected}
         still = {one.clause.id for one in after.clauses if one.is_selected}
         by_clause: dict[str, list[RuleEntry]] = {}
         for rule in rules:
@@ -63,8 +61,8 @@ class Silences:
         )
         self._judge = Judge(concerned, {})
 
-    def __call__(self, evidence: EvidenceByType) -> tuple[LeftOut, ...]:
-        """What is left out of what applies, or may apply, to a plan."""
+    def __call__(self, evidence: Evidence) -> tuple[LeftOut, ...]:
+        """Return what is suppressed of what applies, or may apply, to a plan."""
         return tuple(
             one
             for finding in self._judge(evidence)
@@ -74,7 +72,7 @@ class Silences:
 
 
 def _by(selection: Selection, names: set[str]) -> str:
-    """Who left out what bears these names: a line of settings, or an option."""
+    """Return who suppressed what bears these names: a line of settings, an option."""
     for name in selection.ignore:
         if name.lower() in names:
             return told(selection.place_of("ignore", name))
@@ -90,7 +88,7 @@ class SwitchedOff(Record):
 
 
 def switched_off(left_out: Iterable[LeftOut]) -> tuple[SwitchedOff, ...]:
-    """What was left out of some plans, each once, by who said so."""
+    """Return what was suppressed in some plans, each once, by who did it."""
     found: dict[str, SwitchedOff] = {}
     for one in dict.fromkeys(left_out):
         empty = SwitchedOff(one.by, {"must": [], "should": [], "may": []}, [])

@@ -2,27 +2,92 @@
 
 from collections.abc import Iterable, Mapping
 
-from speccheck.validator.changes.fixes.document_edits import document_edits, verify
 from speccheck.validator.changes.fixes.edit import (
     CannotEdit,
     Edit,
     Edits,
+    KeyChange,
+    after,
     crosses,
     edited,
+    is_same,
     line_end,
     line_start,
+    step_of,
 )
-from speccheck.validator.changes.fixes.line_edits import (
+from speccheck.validator.changes.fixes.shell import (
     demand_same_lines,
     directive_edits,
     is_directive,
     is_line_file,
     line_edits,
 )
-from speccheck.validator.changes.fixes.step import Step, after, step_of
-from speccheck.validator.evidence.finding import Change, Fix
-from speccheck.validator.sources.documents.document import Document
+from speccheck.validator.evidence.finding import (
+    Change,
+    Finding,
+    Fix,
+    PlacedEdit,
+    Proposal,
+    Setting,
+)
+from speccheck.validator.evidence.secrets import hidden
+from speccheck.validator.sources.documents.document import (
+    Document,
+    LineTable,
+    ReadError,
+)
 from speccheck.validator.sources.reader import Source
+
+
+def document_edits(document: Document, step: KeyChange) -> Edits:
+    """Return the edits of a step in a document, in its language; raises CannotEdit."""
+    if document.language == "json":
+        from speccheck.validator.changes.fixes.json_toml import (  # noqa: PLC0415 - one of 4
+            json_edits,
+        )
+
+        return json_edits(document, step)
+    if document.language == "toml":
+        from speccheck.validator.changes.fixes.json_toml import (  # noqa: PLC0415 - one of 4
+            toml_edits,
+        )
+
+        return toml_edits(document, step)
+    from speccheck.validator.changes.fixes.yaml import (  # noqa: PLC0415 - one of 4
+        yaml_edits,
+    )
+
+    return yaml_edits(document.name, document.text, document.index, step)
+
+
+def verify(
+    source: Source, edits: Edits, steps: Mapping[int, Iterable[KeyChange]]
+) -> None:
+    """Read the edited text: it holds what it held, but for the steps.
+
+    Args:
+        source: the file as it is.
+        edits: of its text.
+        steps: what they do, by the number of the document.
+
+    Raises:
+        CannotEdit: the edited text says anything else.
+    """
+    try:
+        new = Source(source.name, edited(source.text, edits), source.language)
+        found = {document.index: document.data for document in new.documents}
+    except ReadError as error:
+        message = f"the edited text could not be read: {error.problem}"
+        raise CannotEdit(message) from error
+    wanted: dict[int, object] = {}
+    for document in source.documents:
+        wanted[document.index] = document.data
+        for step in steps.get(document.index, ()):
+            wanted[document.index] = after(wanted[document.index], step)
+    if not is_same(found, wanted):
+        message = "the edited text would say more or less than is wanted"
+        raise CannotEdit(message)
+
 
 FileEdits = dict[str, Edits]
 """The edits of each file, by its name."""
@@ -32,7 +97,7 @@ _KINDS = ("set", "add", "remove", "rename")
 
 
 def edits_of(fix: Fix, sources: Mapping[str, Source]) -> FileEdits:
-    """The edits of all changes of a fix: all of them, or none.
+    """Return the edits of all changes of a fix: all of them, or none.
 
     Args:
         fix: what to change.
@@ -100,7 +165,7 @@ def _as_one(old: str, new: str) -> Edit:
 
 
 def _of_change(source: Source, change: Change) -> Edits:
-    """The edits of one change, verified."""
+    """Return the edits of one change, verified."""
     if change.place.span is not None:
         if change.place.path:
             return _without_repetition(source, change)
@@ -117,9 +182,9 @@ def _of_change(source: Source, change: Change) -> Edits:
 def _without_repetition(source: Source, change: Change) -> Edits:
     """Remove the line of a key that stands there again, where it has one to itself.
 
-    Two of one path are told apart by position. What is read stays the same.
+    Two of one path differ by position. What is read stays the same.
     """
-    from speccheck.validator.changes.fixes.shell_edits import (  # noqa: PLC0415 - seldom
+    from speccheck.validator.changes.fixes.shell import (  # noqa: PLC0415 - seldom
         offset_of,
     )
 
@@ -142,7 +207,7 @@ def _document(source: Source, change: Change) -> Document:
     raise CannotEdit(message)
 
 
-def _demand_once(document: Document, step: Step) -> None:
+def _demand_once(document: Document, step: KeyChange) -> None:
     """A key that stands there twice would come back when one of them goes."""
     is_kept = step.kind in {"set", "add", "add_entry"}
     if not is_kept and any(one.path == step.path for one in document.duplicates):
@@ -151,8 +216,8 @@ def _demand_once(document: Document, step: Step) -> None:
 
 
 def _of_script(source: Source, change: Change) -> Edits:
-    """The edits of a change at a position, in a script or in a line."""
-    from speccheck.validator.changes.fixes.shell_edits import (  # noqa: PLC0415 - one of 4
+    """Return the edits of a change at a position, in a script or in a line."""
+    from speccheck.validator.changes.fixes.shell import (  # noqa: PLC0415 - one of 4
         offset_of,
         script_edits,
     )
@@ -163,7 +228,7 @@ def _of_script(source: Source, change: Change) -> Edits:
         raise CannotEdit(message)
     text = source.text
     if source.language != "shell":
-        from speccheck.validator.changes.fixes.embedded_edits import (  # noqa: PLC0415 - seldom
+        from speccheck.validator.changes.fixes.embedded import (  # noqa: PLC0415 - seldom
             embedded_edits,
         )
 
@@ -177,3 +242,58 @@ def _of_script(source: Source, change: Change) -> Edits:
         demand_same_lines(text, edits, change)
         return edits
     return script_edits(text, (0, len(text)), offset_of(text, span), change)
+
+
+def placed_edits(
+    finding: Finding, sources: Mapping[str, Source]
+) -> tuple[PlacedEdit, ...]:
+    """Return the edits of the fix of a finding; none where no edit can make it.
+
+    Args:
+        finding: what fails.
+        sources: the files by name.
+    """
+    if finding.fix is None or finding.waiver is not None:
+        return ()
+    try:
+        found = edits_of(finding.fix, sources)
+    except CannotEdit:
+        return ()
+    placed: list[PlacedEdit] = []
+    for file, edits in found.items():
+        lines = LineTable(sources[file].text)
+        placed += [
+            PlacedEdit(file, *lines.place(one.start), *lines.place(one.end), one.text)
+            for one in sorted(edits)
+        ]
+    # Of a text with stars in place of a credential nobody could make an edit.
+    is_shown = all(hidden(one.text) == one.text for one in placed)
+    return tuple(placed) if is_shown else ()
+
+
+def proposed_fix(proposal: Proposal) -> Fix | None:
+    """The fix; None where not all keys stand in files and hold the values as they are.
+
+    It is never safe: batches and memory are what a model learns by.
+    """
+    if not proposal.verified or not proposal.settings:
+        return None
+    changes: list[Change] = []
+    for setting in proposal.settings:
+        found = _changes(setting)
+        if not found:
+            return None
+        changes += found
+    says = ", ".join(
+        f"{one.keys[0].key} {one.before} -> {one.after}" for one in proposal.settings
+    )
+    return Fix(says, tuple(changes), is_safe=False)
+
+
+def _changes(setting: Setting) -> list[Change]:
+    value = setting.after
+    if not isinstance(value, str | int | float) or setting.before is None:
+        return []
+    if not all(key.file and (key.path or key.span) for key in setting.keys):
+        return []
+    return [Change("set", key, value) for key in setting.keys]

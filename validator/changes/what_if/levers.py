@@ -40,7 +40,7 @@ _PIPELINE_FRAMEWORKS = _TENSOR_FRAMEWORKS - {"nemo-automodel"}
 _SELECTIVE_FRAMEWORKS = _PIPELINE_FRAMEWORKS - {"gpt-neox"}
 
 
-class Step(Record):
+class LeverStep(Record):
     """One value to try: a leaf, and what the framework wants beside it."""
 
     leaf: str
@@ -54,7 +54,7 @@ class Lever(Record):
     Of a lever that is pulled for memory or a pipeline, each also does more.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[LeverStep, ...]
 
 
 def memory_levers(plan: TrainingPlan) -> Iterator[Lever]:
@@ -90,15 +90,15 @@ def batch_levers(plan: TrainingPlan) -> Iterator[Lever]:
         for name in (MICRO, STEPS, GLOBAL)
         if plan.value(name).status == "stated"
     }
-    rows: dict[str, list[Step]] = {}
+    rows: dict[str, list[LeverStep]] = {}
     for leaf, value in _fitting_batches(plan, stated):
         beside = tuple(row for row in stated.items() if row[0] != leaf)
-        rows.setdefault(leaf, []).append(Step(leaf, value, beside))
+        rows.setdefault(leaf, []).append(LeverStep(leaf, value, beside))
     for found in rows.values():
         yield Lever(tuple(found))
 
 
-def _lever(steps: Iterator[Step]) -> Iterator[Lever]:
+def _lever(steps: Iterator[LeverStep]) -> Iterator[Lever]:
     found = tuple(steps)
     if found:
         yield Lever(found)
@@ -133,17 +133,17 @@ def _fitting_batches(
 
 
 def _is_settable(plan: TrainingPlan, name: str, having: frozenset[str]) -> bool:
-    """Whether a file sets it, or the framework has a key for it."""
+    """Return whether a file sets it, or the framework has a key for it."""
     return bool(plan.value(name).places) or plan.value("run.framework").value in having
 
 
 def _count(plan: TrainingPlan, name: str) -> int:
-    """A whole number from 1 on; 0 where the leaf holds none."""
+    """Return a whole number from 1 on; 0 where the leaf holds none."""
     found = plan.value(name).value
     return found if isinstance(found, int) and found > 0 else 0
 
 
-def _recomputation(plan: TrainingPlan) -> Iterator[Step]:
+def _recomputation(plan: TrainingPlan) -> Iterator[LeverStep]:
     mode = plan.value("memory.recompute_mode").value
     framework = plan.value("run.framework").value
     if mode not in _MODES:
@@ -159,20 +159,20 @@ def _recomputation(plan: TrainingPlan) -> Iterator[Step]:
                 "memory.recompute_layers": 1,
             }
             beside = {n: v for n, v in beside.items() if not plan.value(n).is_known}
-        yield Step("memory.recompute_mode", wanted, tuple(beside.items()))
+        yield LeverStep("memory.recompute_mode", wanted, tuple(beside.items()))
 
 
-def _micro_batch(plan: TrainingPlan) -> Iterator[Step]:
-    return (Step(MICRO, micro) for micro in _halves(_count(plan, MICRO)))
+def _micro_batch(plan: TrainingPlan) -> Iterator[LeverStep]:
+    return (LeverStep(MICRO, micro) for micro in _halves(_count(plan, MICRO)))
 
 
-def _sharding(plan: TrainingPlan) -> Iterator[Step]:
+def _sharding(plan: TrainingPlan) -> Iterator[LeverStep]:
     engine = plan.value("parallelism.engine").or_else("")
     stage = plan.value(_STAGE).value
     if engine == "megatron":
         distributed = plan.value("optimizer.is_distributed")
         if distributed.value is False and not stage:
-            yield Step(distributed.name, value=True)
+            yield LeverStep(distributed.name, value=True)
         return
     if stage is None or stage < 0:
         return
@@ -181,55 +181,57 @@ def _sharding(plan: TrainingPlan) -> Iterator[Step]:
         groups = (("parallelism.shard_size", -1), ("parallelism.replicate_size", 1))
     first = _WEIGHT_STAGE if engine.startswith(("fsdp", "ddp")) else stage + 1
     for wanted in range(max(first, stage + 1), _MOST_STAGE + 1):
-        yield Step(_STAGE, wanted, groups)
+        yield LeverStep(_STAGE, wanted, groups)
 
 
 def _domain(plan: TrainingPlan) -> int:
-    """The GPUs that tensor parallelism may span."""
+    """Return the GPUs that tensor parallelism may span."""
     domain = _count(plan, "cluster.nvlink_domain_size")
     return domain or _count(plan, "cluster.gpus_per_node") or _USUAL_DOMAIN
 
 
-def _degree(plan: TrainingPlan, name: str, most: int, whole: int) -> Iterator[Step]:
+def _degree(
+    plan: TrainingPlan, name: str, most: int, whole: int
+) -> Iterator[LeverStep]:
     """Larger degrees that divide what they cut; whole: 0 where it is not known."""
     degree = _count(plan, name)
     for factor in _DOUBLINGS if degree else ():
         if degree * factor <= most and whole % (degree * factor) == 0:
-            yield Step(name, degree * factor)
+            yield LeverStep(name, degree * factor)
 
 
-def _offload(plan: TrainingPlan) -> Iterator[Step]:
+def _offload(plan: TrainingPlan) -> Iterator[LeverStep]:
     """To the host, where it is known how much that holds."""
     leaf = plan.value("memory.optimizer_offload_device")
     if plan.value("parallelism.engine").value != "deepspeed":
         return
     is_off = leaf.or_else("none") == "none"
     if is_off and plan.value("cluster.host_memory_bytes").is_known:
-        yield Step(leaf.name, "cpu")
+        yield LeverStep(leaf.name, "cpu")
 
 
-def _nodes(plan: TrainingPlan) -> Iterator[Step]:
+def _nodes(plan: TrainingPlan) -> Iterator[LeverStep]:
     nodes = _count(plan, "cluster.nodes")
     for factor in _DOUBLINGS if nodes else ():
-        yield Step("cluster.nodes", nodes * factor)
+        yield LeverStep("cluster.nodes", nodes * factor)
 
 
-def _virtual_stages(plan: TrainingPlan) -> Iterator[Step]:
+def _virtual_stages(plan: TrainingPlan) -> Iterator[LeverStep]:
     chunk = plan.value("parallelism.layers_per_virtual_stage")
     if chunk.is_known or not _is_settable(plan, _VIRTUAL, frozenset({"native"})):
         return
     chunks = _count(plan, _VIRTUAL) or 1
     for factor in _DOUBLINGS[:2]:
-        yield Step(_VIRTUAL, chunks * factor)
+        yield LeverStep(_VIRTUAL, chunks * factor)
 
 
-def _fewer_stages(plan: TrainingPlan) -> Iterator[Step]:
+def _fewer_stages(plan: TrainingPlan) -> Iterator[LeverStep]:
     sizes = _halves(_count(plan, _PIPELINE))
-    return (Step(_PIPELINE, stages) for stages in sizes if stages > 1)
+    return (LeverStep(_PIPELINE, stages) for stages in sizes if stages > 1)
 
 
 def _halves(size: int) -> Iterator[int]:
-    """Half of a number, half of that, as long as they are whole."""
+    """Yield half of a number, half of that, as long as they are whole."""
     for _ in range(_HALVINGS):
         if size < 1 or size % 2:
             return
@@ -237,8 +239,8 @@ def _halves(size: int) -> Iterator[int]:
         yield size
 
 
-def _larger_batches(plan: TrainingPlan) -> Iterator[Step]:
+def _larger_batches(plan: TrainingPlan) -> Iterator[LeverStep]:
     total = _count(plan, GLOBAL)
     if total and plan.value(GLOBAL).status == "stated":
         for factor in _DOUBLINGS:
-            yield Step(GLOBAL, total * factor)
+            yield LeverStep(GLOBAL, total * factor)

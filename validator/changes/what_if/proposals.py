@@ -4,7 +4,9 @@ Each candidate is worked into the plan as `--what-if` does it and judged again. 
 printed was judged to hold; what cannot be judged for want of facts is called that.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any, Generic, TypeVar
 
 from speccheck.validator.changes.what_if.assignments import FLAG, Assignment, set_leaf
 from speccheck.validator.changes.what_if.levers import (
@@ -12,30 +14,187 @@ from speccheck.validator.changes.what_if.levers import (
     MICRO,
     STEPS,
     Lever,
+    LeverStep,
     batch_levers,
     memory_levers,
     pipeline_levers,
 )
 from speccheck.validator.changes.what_if.overrides import overridden
-from speccheck.validator.changes.what_if.own_keys import own_keys
-from speccheck.validator.changes.what_if.search import (
-    FAILS,
-    HOLDS,
-    LACKS,
-    Candidate,
-    Search,
-)
 from speccheck.validator.engine.assemble import PlanEvidence, evidence_of, merged_leaves
-from speccheck.validator.engine.engine import Judge
+from speccheck.validator.engine.judge import Judge
 from speccheck.validator.engine.locate import sources_of
 from speccheck.validator.evidence.finding import Finding, Proposal, Setting
 from speccheck.validator.evidence.plan import TrainingPlan, leaf_names, plan_evidence
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.evidence.value import Place, Value
-from speccheck.validator.sources.context import Context
+from speccheck.validator.sources.context import COMMAND_LINE, Context
 from speccheck.validator.sources.joining.grouping import PlanFiles
 from speccheck.validator.sources.joining.merge import Leaves, derive
+from speccheck.validator.sources.reader import Source
+
+_NOT_SET = " is not set: "
+_AFTER_KEY = "= \t\"'"
+
+
+def own_keys(
+    leaf: Value[Any], stated: StatedKeys, sources: Mapping[str, Source]
+) -> tuple[Place, ...]:
+    """The places to change, all of them; none where one of them is no such key."""
+    if leaf.status == "default" and not leaf.places:
+        return tuple(_of_default(leaf))
+    found = tuple(_key(place, leaf.value, stated, sources) for place in leaf.places)
+    if leaf.status not in {"stated", "default"}:
+        return ()
+    known = tuple(place for place in found if place is not None)
+    return known if len(known) == len(found) else ()
+
+
+def _of_default(leaf: Value[Any]) -> Iterator[Place]:
+    """Yield the key that a default's note names: `fsdp_degree is not set: 1 in ...`."""
+    key, is_key, rest = leaf.note.partition(_NOT_SET)
+    value = rest.partition(" in ")[0].rstrip(".")
+    if is_key and " " not in key and _is_same(value, leaf.value):
+        yield Place("", key)
+
+
+def _key(
+    place: Place, value: object, stated: StatedKeys, sources: Mapping[str, Source]
+) -> Place | None:
+    if place.file == COMMAND_LINE:
+        return place if place.key.startswith("--") else None
+    if place.span is not None:
+        return place if _line_says(place, value, sources.get(place.file)) else None
+    for file in stated.files:
+        if file.file == place.file:
+            for key in file.keys:
+                at = key.place
+                if at.path == place.path and at.document == place.document:
+                    return place if _is_same(key.value, value) else None
+    return None
+
+
+def _line_says(place: Place, value: object, source: Source | None) -> bool:
+    """Return whether a line of a script holds the key and, after it, the value."""
+    if source is None or place.span is None:
+        return False
+    lines = source.text.split("\n")[place.span.line - 1 : place.span.line + 1]
+    _, found, rest = " ".join(lines).partition(place.key)
+    words = rest.lstrip(_AFTER_KEY).replace('"', " ").replace("'", " ").split()
+    return bool(found and words) and _is_same(words[0], value)
+
+
+def _is_same(written: object, value: object) -> bool:
+    if isinstance(written, bool) or isinstance(value, bool):
+        return written is value or str(written).lower() == str(value).lower()
+    return str(written) == str(value)
+
+
+Candidate = tuple[LeverStep, ...]
+Found = TypeVar("Found")
+
+# What a glance says: FAILS, LACKS facts to be judged, or HOLDS.
+FAILS, LACKS, HOLDS = range(3)
+
+_MOST_TRIES = 400
+_MOST_FOUND = 2
+_COST_OF_VERIFYING = 4  # glances; it judges by all rules
+
+
+class Search(Generic[Found]):
+    """Tries candidates, none of them twice, and no more than a fixed number of them."""
+
+    def __init__(
+        self,
+        glance: Callable[[Candidate], int],
+        verified: Callable[[Candidate], Found | None],
+        is_clean: Callable[[Found], bool],
+    ) -> None:
+        """Take the two ways to judge a candidate.
+
+        Args:
+            glance: what the rules in question say of it, quickly.
+            verified: what comes of it by all rules; None for nothing of use.
+            is_clean: whether nothing else fails then; of the others the first is kept
+                as `second`, and no larger change is looked for.
+
+        """
+        self._glance = glance
+        self._verified = verified
+        self._is_clean = is_clean
+        self.second: Found | None = None
+        self._known: dict[Candidate, int] = {}
+        self.tries = 0
+
+    def combined(self, levers: Sequence[Lever], most: int) -> list[Found]:
+        """One lever before two, then by the order of the levers; cheap ones first.
+
+        Where facts are missing even at the end of all levers, candidates that lack
+        them are all that there is to find.
+        """
+        if not levers:
+            return []
+        wanted = self._says(_ends(levers))
+        for count in range(1, most + 1 if wanted > FAILS else 1):
+            found: list[Found] = []
+            for chosen in combinations(levers, count):
+                one = self._least((), chosen, wanted)
+                if one is not None:
+                    found.append(one)
+                if len(found) == _MOST_FOUND:
+                    break
+            if found or self.second is not None:
+                return found
+        return []
+
+    def single(self, levers: Sequence[Lever]) -> list[Found]:
+        """Return the first step of each lever that does."""
+        found: list[Found] = []
+        for lever in levers:
+            tried = (self._tried((step,), HOLDS) for step in lever.steps)
+            one = next((one for one in tried if one is not None), None)
+            if one is not None and len(found) < _MOST_FOUND:
+                found.append(one)
+        return found
+
+    def _least(
+        self, pulled: Candidate, still: Sequence[Lever], wanted: int
+    ) -> Found | None:
+        """Return the candidate that pulls the dearest lever least, then the next."""
+        if self._says((*_ends(still), *pulled)) < wanted:
+            return None
+        if not still:
+            return self._tried(pulled, wanted)
+        for step in still[-1].steps:
+            found = self._least((step, *pulled), still[:-1], wanted)
+            if found is not None:
+                return found
+        return None
+
+    def _tried(self, candidate: Candidate, wanted: int) -> Found | None:
+        if self._says(candidate) < wanted or self.tries >= _MOST_TRIES:
+            return None
+        self.tries += _COST_OF_VERIFYING
+        found = self._verified(candidate)
+        if found is None or self._is_clean(found):
+            return found
+        if self.second is None:
+            self.second = found
+        return None
+
+    def _says(self, candidate: Candidate) -> int:
+        known = self._known.get(candidate)
+        if known is None:
+            if self.tries >= _MOST_TRIES:
+                return FAILS
+            self.tries += 1
+            known = self._known[candidate] = self._glance(candidate)
+        return known
+
+
+def _ends(levers: Sequence[Lever]) -> Candidate:
+    return tuple(lever.steps[-1] for lever in levers)
+
 
 _DATA = "parallelism.data_parallel_size"
 
@@ -104,7 +263,7 @@ class _Mending:
         self.evidence = evidence
         self.merged = merged
         self.subject = _SUBJECTS[failed.clause]
-        before = judge_of(evidence.plan, ())(evidence.by_type)
+        before = judge_of(evidence.plan, ())(evidence)
         self._failed_before = {
             (one.clause, one.rule): one.level for one in before if one.outcome == "fail"
         }
@@ -126,7 +285,7 @@ class _Mending:
         return self._outcome(self._said(self._leaves(candidate)))
 
     def _outcome(self, said: Sequence[Finding]) -> int:
-        """Whether all that applies holds, or lacks facts alone."""
+        """Return whether all that applies holds, or lacks facts alone."""
         if not any(self._is_same_rule(one) for one in said):
             return FAILS
         if all(one.outcome == "pass" for one in said):
@@ -141,13 +300,13 @@ class _Mending:
         return (finding.clause, finding.rule) == (self.failed.clause, self.failed.rule)
 
     def _verified(self, candidate: Candidate) -> Proposal | None:
-        """What comes of a candidate by all rules: nothing where it is at fault.
+        """Return what comes of a candidate by all rules: nothing where it is at fault.
 
-        A larger job may have to meet what a small one need not: that is told.
+        A larger job may have to meet what a small one need not: that is listed.
         """
         leaves = self._leaves(candidate)
         changed = evidence_of(self.group.files, leaves)
-        new = self._new_failures(self.judge_of(changed.plan, ())(changed.by_type))
+        new = self._new_failures(self.judge_of(changed.plan, ())(changed))
         errors = [one for one in new if "error" in {one.level, one.outcome}]
         if any(one.rule in self._held or _is_own(one) for one in errors):
             return None
@@ -172,12 +331,12 @@ class _Mending:
     def _said(self, leaves: Leaves) -> list[Finding]:
         """What the clauses of the subject say of other leaves, all else being equal."""
         plan, of_plan = plan_evidence(derive(leaves))
-        by_type = {**self.evidence.by_type, **of_plan}
-        found = self.judge_of(plan, self.subject.clauses)(by_type)
+        evidence = self.evidence.with_more(of_plan)
+        found = self.judge_of(plan, self.subject.clauses)(evidence)
         return [one for one in found if one.outcome != "not_applicable"]
 
     def _new_failures(self, findings: Iterable[Finding]) -> list[Finding]:
-        """What fails that did not fail before, or only as less than an error."""
+        """Return what fails that did not fail before, or only as less than an error."""
         known = self._failed_before
         return [
             one
@@ -189,9 +348,9 @@ class _Mending:
     def _settings(
         self, candidate: Candidate, after: TrainingPlan
     ) -> tuple[Setting, ...]:
-        """What is tried, and the statements of files that it makes untrue.
+        """Return what is tried, and the statements of files that it makes untrue.
 
-        A value that the plan only reads out of keys that are named already is left out.
+        No value that the plan only reads out of keys which are named already is listed.
         """
         before = self.evidence.plan
         tried = [step.leaf for step in candidate]
@@ -214,10 +373,8 @@ class _Mending:
         )
 
     def _setting(self, before: Value[object], after: Value[object]) -> Setting:
-        stated = self.evidence.by_type[StatedKeys]
-        keys: tuple[Place, ...] = ()
-        if isinstance(stated, StatedKeys):
-            keys = own_keys(before, stated, sources_of(self.group.files))
+        stated = self.evidence[StatedKeys]
+        keys = own_keys(before, stated, sources_of(self.group.files))
         return Setting(before.name, before.value, after.value, keys)
 
 
@@ -238,7 +395,7 @@ def _changes(candidate: Candidate) -> list[Assignment]:
 
 
 def _because(said: Sequence[Finding], plan: TrainingPlan, *, is_verified: bool) -> str:
-    """The numbers by which it holds, or why it cannot be judged."""
+    """Return the numbers by which it holds, or why it cannot be judged."""
     if not is_verified:
         unknown = next(one for one in said if one.outcome == "unknown")
         lacking = [name for name in unknown.missing if name not in unknown.message]

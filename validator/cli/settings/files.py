@@ -8,7 +8,7 @@ import stat
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from speccheck.validator.engine.repository import MARK
+from speccheck.validator.engine.paths import MARK
 from speccheck.validator.evidence.record import Record
 
 if TYPE_CHECKING:

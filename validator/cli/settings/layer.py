@@ -18,9 +18,8 @@ from speccheck.validator.cli.settings.keys import (
     MANDATORY,
 )
 from speccheck.validator.cli.settings.load import Setting, SettingsFile
-from speccheck.validator.engine.path_pattern import matches
-from speccheck.validator.engine.policy import FileIgnore, Named, Policy, RaisedLevel
-from speccheck.validator.engine.repository import path_within
+from speccheck.validator.engine.paths import matches, path_within
+from speccheck.validator.engine.request import FileIgnore, Named, Policy, RaisedLevel
 from speccheck.validator.engine.selection import told
 from speccheck.validator.evidence.finding import Level
 from speccheck.validator.evidence.record import Record

@@ -7,7 +7,7 @@ from math import isfinite
 from statistics import median
 
 from speccheck.validator import VERSION
-from speccheck.validator.engine.tailoring.told import own_number_text
+from speccheck.validator.engine.tailoring import own_number_text
 from speccheck.validator.evidence.fleet import RATES, Samples, Shared
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden

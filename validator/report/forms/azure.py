@@ -6,7 +6,7 @@ is no command, with the totals.
 
 from collections.abc import Iterator
 
-from speccheck.validator.engine.repository import project_root
+from speccheck.validator.engine.paths import project_root
 from speccheck.validator.report.log_commands import azure_text, disarmed
 from speccheck.validator.report.problems import (
     Problem,

@@ -13,7 +13,7 @@ from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.report.style import Style, printable
 from speccheck.validator.report.subjects import with_numbers
 from speccheck.validator.report.told import Told
-from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.judging import JudgedPlan
 
 _TOLD = {"fail", "error", "unknown"}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

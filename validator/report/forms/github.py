@@ -8,7 +8,7 @@ most ten of each, and a last notice gives the totals. What is advice stands only
 from collections.abc import Iterator, Sequence
 
 from speccheck.validator.engine.locate import Location
-from speccheck.validator.engine.repository import project_root
+from speccheck.validator.engine.paths import project_root
 from speccheck.validator.report.log_commands import github_data, github_property
 from speccheck.validator.report.problems import (
     Problem,

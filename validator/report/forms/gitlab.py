@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from speccheck.validator.engine.repository import project_root
+from speccheck.validator.engine.paths import project_root
 from speccheck.validator.report.problems import (
     Problem,
     clean,

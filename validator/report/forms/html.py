@@ -33,7 +33,7 @@ from speccheck.validator.report.style import Style, counted
 from speccheck.validator.report.told import Told
 from speccheck.validator.report.topology_svg import topology_html
 from speccheck.validator.report.waived_text import sorted_waived
-from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.judging import JudgedPlan
 
 _SHEETS = ("html_topology",)
 _MOST_MACHINES = 8

@@ -17,8 +17,8 @@ from speccheck.validator.report.plan_text import short_names
 from speccheck.validator.report.style import counted
 from speccheck.validator.report.summary import summarize
 from speccheck.validator.report.written import written
+from speccheck.validator.run.judging import JudgedPlan
 from speccheck.validator.run.plan_dump import ShownPlan
-from speccheck.validator.run.plan_judge import JudgedPlan
 
 _MOST_LISTED = 300
 _COLUMNS = 4

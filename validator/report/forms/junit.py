@@ -23,7 +23,7 @@ from typing import Literal
 from xml.sax.saxutils import escape, quoteattr
 
 from speccheck.validator.engine.locate import LocatedFinding
-from speccheck.validator.engine.repository import project_root
+from speccheck.validator.engine.paths import project_root
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.edition_names import edition_names, edition_told
@@ -40,7 +40,7 @@ from speccheck.validator.report.style import Style
 from speccheck.validator.report.summary import is_unwritten
 from speccheck.validator.report.told import Told
 from speccheck.validator.run.identity import seen_from
-from speccheck.validator.run.plan_judge import JudgedPlan
+from speccheck.validator.run.judging import JudgedPlan
 
 _TOOL = "speccheck"
 _VERDICT = "the run reaches a verdict"

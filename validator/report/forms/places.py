@@ -3,7 +3,7 @@
 import os
 from urllib.parse import quote
 
-from speccheck.validator.engine.repository import path_within
+from speccheck.validator.engine.paths import path_within
 from speccheck.validator.report.problems import clean
 
 _KEPT = "/-._~"  # every other character is written as %XX, a colon too

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from speccheck.validator import VERSION
 from speccheck.validator.engine.locate import Location
-from speccheck.validator.engine.repository import project_root
+from speccheck.validator.engine.paths import project_root
 from speccheck.validator.evidence.finding import Finding, Waiver
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.edition_names import edition_told, tailoring_of

@@ -43,7 +43,7 @@ def _entries(names: Iterable[str]) -> Mapping[str, RuleEntry]:
     known = {one.name: one for one in rule_entries()}
     wanted = list(names)
     if any(name not in known for name in wanted):
-        from speccheck.validator.engine.plugins import plugin_rules  # noqa: PLC0415 - seldom
+        from speccheck.validator.engine.rule_index import plugin_rules  # noqa: PLC0415 - seldom
 
         known.update({one.name: one for one in plugin_rules()})
     return {name: known[name] for name in wanted if name in known}

@@ -1,34 +1,157 @@
 """Silences failures: which waiver covers which finding, and what may not be silenced.
 
-Findings stay failures. What came of each waiver is kept for the rules that judge
+Findings stay failures. What each waiver covers is kept for the rules that judge
 waivers (told.py), after all plans.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from speccheck.validator.editions.edition import Edition
-from speccheck.validator.engine.dates import days_left, today
 from speccheck.validator.engine.locate import LocatedFinding, Location
-from speccheck.validator.engine.policy import FileIgnore, own_files
-from speccheck.validator.engine.request import Request
+from speccheck.validator.engine.paths import matches, path_within
+from speccheck.validator.engine.request import FileIgnore, Policy, own_files
 from speccheck.validator.engine.rule_index import RuleEntry
-from speccheck.validator.engine.waiver_text import KnownNames, Written, read_comment
-from speccheck.validator.evidence.finding import Waiver, may_hold_waivers
+from speccheck.validator.engine.waiver_text import (
+    KnownNames,
+    WrittenWaiver,
+    days_left,
+    read_comment,
+    today,
+)
+from speccheck.validator.evidence.evidence import Evidence
+from speccheck.validator.evidence.finding import Finding, Waiver, may_hold_waivers
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place, Span
-from speccheck.validator.run.waivers.comment import (
+from speccheck.validator.run.waivers.comments import (
+    MOST_COMMENTS,
     Comment,
     comments_of,
     comments_of_script,
 )
-from speccheck.validator.run.waivers.entry import Entry, InFiles, InLines, PlanFacts
-from speccheck.validator.run.waivers.scan import MOST_COMMENTS
 from speccheck.validator.sources.files import ReadFile
 from speccheck.validator.sources.reader import Source
 
 if TYPE_CHECKING:
     from speccheck.validator.run.waivers.baseline import Baseline, Known
+
+
+class PlanFacts(Record):
+    """What waivers ask of a plan: its files, also inherited ones, and its machine."""
+
+    files: frozenset[str]
+    host: str = ""
+
+    def places(self, found: LocatedFinding) -> list[Location]:
+        """Return the places of a finding in these files: an option has none there."""
+        return [place for place in found.locations if place.file in self.files]
+
+
+class InLines(Record):
+    """The lines of a file that a comment means; both 0: none, -1: all of them."""
+
+    file: str
+    first: int
+    last: int
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the whole file is meant."""
+        return self.first < 0
+
+    def covers(self, found: LocatedFinding, plan: PlanFacts) -> bool:
+        """Return whether one of the places of a finding lies here."""
+        places = plan.places(found)
+        if not places:
+            return self.is_file and self.file in plan.files
+        return any(map(self._holds, places))
+
+    def _holds(self, place: Location) -> bool:
+        if place.file != self.file:
+            return False
+        return self.is_file or 0 < self.first <= place.line <= self.last
+
+    def concerns(self, plan: PlanFacts) -> bool:
+        """Return whether its file is one of a plan."""
+        return self.file in plan.files
+
+
+class InFiles(Record):
+    """Patterns, all of which must fit; an empty tuple fits anything.
+
+    folder: that patterns of files are relative to. hosts: names of machines.
+    """
+
+    folder: str
+    files: tuple[str, ...] = ()
+    hosts: frozenset[str] | None = None
+    host_patterns: tuple[str, ...] = ()
+    subjects: tuple[str, ...] = ()
+
+    @property
+    def is_of_nodes(self) -> bool:
+        """Whether it names machines."""
+        return self.hosts is not None
+
+    def covers(self, found: LocatedFinding, plan: PlanFacts) -> bool:
+        """Whether one of the files of a finding, its machine and its part are meant."""
+        if not self._has_host(plan.host):
+            return False
+        subject = found.finding.subject.lower()
+        if self.subjects and not any(_fits(one, subject) for one in self.subjects):
+            return False
+        files = {place.file for place in plan.places(found)} or plan.files
+        return not self.files or any(map(self.has_file, files))
+
+    def concerns(self, plan: PlanFacts) -> bool:
+        """Return whether a file of a plan and its machine are meant."""
+        if not self._has_host(plan.host):
+            return False
+        return not self.files or any(map(self.has_file, plan.files))
+
+    def has_file(self, path: str) -> bool:
+        """Return whether a pattern means a file."""
+        inside = path_within(path, self.folder)
+        return inside is not None and any(matches(one, inside) for one in self.files)
+
+    def _has_host(self, host: str) -> bool:
+        if self.hosts is None:
+            return True
+        small = host.lower()
+        return bool(small) and (
+            small in self.hosts or any(_fits(one, small) for one in self.host_patterns)
+        )
+
+
+def _fits(pattern: str, name: str) -> bool:
+    return matches(pattern.replace("/", "?"), name.replace("/", "?"))
+
+
+Scope = InLines | InFiles
+
+
+class Entry(Record):
+    """A waiver, what it names and what it covers.
+
+    title: what messages call it. areas: whether its names may be areas, too. faults:
+    what cannot be understood of it. days_left: up to its last day.
+    """
+
+    waiver: Waiver
+    title: str
+    names: tuple[str, ...]
+    scope: Scope
+    faults: tuple[str, ...] = ()
+    days_left: int | None = None
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether it may silence anything: for a reason, and not any more."""
+        is_over = self.days_left is not None and self.days_left < 0
+        has_date_fault = any("until=" in one for one in self.faults)
+        return bool(self.waiver.reason) and not is_over and not has_date_fault
+
 
 _NO_COMMENTS = (
     "comments in JSON waive nothing: write an entry of a waivers file and name it with "
@@ -40,19 +163,12 @@ _NO_LINES = (0, 0)
 _ALL_LINES = (-1, -1)
 
 
-class _Named(Protocol):
-    @property
-    def rule(self) -> str: ...
-    @property
-    def clause(self) -> str: ...
-
-
-class Silence:
-    """All waivers of a run, and what came of them so far."""
+class Waivers:
+    """All waivers of a run, and what each of them has covered so far."""
 
     def __init__(
         self,
-        request: Request,
+        policy: Policy,
         edition: Edition,
         rules: Sequence[RuleEntry],
         baseline: "Baseline | None" = None,
@@ -61,7 +177,6 @@ class Silence:
 
         Raises WaiverFault for what is wrong in them.
         """
-        policy = request.policy
         self.today = today()
         self.entries: list[Entry] = []
         self.used: set[int] = set()
@@ -112,9 +227,9 @@ class Silence:
         found: tuple[LocatedFinding, ...],
         files: Sequence[ReadFile],
         sources: Mapping[str, Source],
-        evidence: Mapping[type, object],
+        evidence: Evidence,
     ) -> tuple[LocatedFinding, ...]:
-        """The findings of a plan, those that a waiver covers with it."""
+        """Return the findings of a plan, those that a waiver covers with it."""
         if self._reads_comments:
             self._read_comments(files, sources)
         is_live = any(file.role in _LIVE for file in files)
@@ -154,7 +269,7 @@ class Silence:
         sources: Mapping[str, Source],
         first: str,
     ) -> Iterator[LocatedFinding]:
-        """The findings of a plan, those that the baseline lists with it."""
+        """Yield the findings of a plan, those that the baseline lists with it."""
         in_plan: Counter[Known] = Counter()
         waiver = Waiver("baseline", Place(baseline.path, ""), "in the baseline")
         for one in findings:
@@ -174,21 +289,21 @@ class Silence:
                     baseline.new.setdefault(known, []).append(one)
             yield one
 
-    def names_of(self, finding: _Named) -> tuple[str, ...]:
-        """What a waiver or a lock may call a finding: rule, clause, areas."""
+    def names_of(self, finding: Finding) -> tuple[str, ...]:
+        """Return what a waiver or a lock may call a finding: rule, clause, areas."""
         rule, clause = finding.rule.lower(), finding.clause.lower()
         area = self._areas.get(rule, "")
         names = (rule, clause, area, clause.partition("-")[0])
         return tuple(name for name in names if name)
 
-    def is_locked(self, finding: _Named) -> bool:
-        """Whether nothing may silence a finding."""
+    def is_locked(self, finding: Finding) -> bool:
+        """Return whether nothing may silence a finding."""
         if finding.clause in self._of_waivers:
             return True
         return not self._mandatory.isdisjoint(self.names_of(finding))
 
     def locked_names(self, entry: Entry) -> tuple[str, ...]:
-        """What an entry names that nothing may silence, whatever was found."""
+        """Return what an entry names that nothing may silence."""
         return tuple(one for one in entry.names if self._is_locked_name(one))
 
     def _is_locked_name(self, name: str) -> bool:
@@ -230,15 +345,15 @@ class Silence:
             if number >= MOST_COMMENTS:
                 fault = f"a file may have {MOST_COMMENTS:,} comments that waive"
                 fault += "; this one and those below have no effect"
-                self._add(self._of_comment(name, one, Written(faults=(fault,))))
+                self._add(self._of_comment(name, one, WrittenWaiver(faults=(fault,))))
                 return
             written = read_comment(one.says, self._known)
             if written is not None and one.is_foreign:
-                written = Written(faults=(_NO_COMMENTS,))
+                written = WrittenWaiver(faults=(_NO_COMMENTS,))
             if written is not None:
                 self._add(self._of_comment(name, one, written))
 
-    def _of_comment(self, name: str, one: Comment, written: Written) -> Entry:
+    def _of_comment(self, name: str, one: Comment, written: WrittenWaiver) -> Entry:
         span = Span(one.line, one.column, one.length)
         word = "ignore-file" if written.is_of_file else "ignore"
         place = Place(name, f"# speccheck: {word}", span=span)
@@ -267,12 +382,12 @@ class Silence:
         )
 
 
-def _host_of(evidence: Mapping[type, object]) -> str:
-    """What the machine of a plan calls itself; empty for none."""
+def _host_of(evidence: Evidence) -> str:
+    """Return what the machine of a plan calls itself; empty for none."""
     from speccheck.validator.evidence.node.host import Host  # noqa: PLC0415 - seldom
 
     host = evidence.get(Host)
-    return (host.name.value or "") if isinstance(host, Host) else ""
+    return (host.name.value or "") if host is not None else ""
 
 
 def _with(found: LocatedFinding, waiver: Waiver) -> LocatedFinding:

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from speccheck.validator.engine.locate import LocatedFinding, Location
-from speccheck.validator.engine.policy import WaiverFault
-from speccheck.validator.engine.repository import path_within
+from speccheck.validator.engine.paths import path_within
+from speccheck.validator.engine.request import WaiverFault
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.value import Place
@@ -72,7 +72,7 @@ class Baseline:
         return in_plan[one] <= self.known[one]
 
     def gone(self) -> Iterator[tuple[Known, int]]:
-        """What the file lists and the run has not met, with how often."""
+        """Yield what the file lists and the run has not met, with how often."""
         for one, number in self.known.items():
             if number > self.met[one] and one not in self.locked:
                 yield one, number - self.met[one]
@@ -82,7 +82,7 @@ class Baseline:
         return not place.file or os.path.exists(os.path.join(self.folder, place.file))
 
     def _file(self, place: Place, sources: Mapping[str, Source]) -> str:
-        """The file of a place; empty for the command line."""
+        """Return the file of a place; empty for the command line."""
         if place.file not in sources and not os.path.exists(place.file):
             return ""
         return seen_from(place.file, self.folder)
@@ -167,7 +167,7 @@ def _entry(row: object) -> tuple[Known, int] | None:
 
 
 def baseline_text(known: Mapping[Known, int]) -> Iterator[str]:
-    """The file, a finding a line, in an order that stays."""
+    """Yield the file, a finding a line, in an order that stays."""
     yield f'{{\n  "schema": "{SCHEMA}",\n  "findings": ['
     before = "\n    "
     for one in sorted(known, key=_order):
@@ -177,7 +177,7 @@ def baseline_text(known: Mapping[Known, int]) -> Iterator[str]:
 
 
 def seen_from(path: str, folder: str) -> str:
-    """A file as seen from a folder; as it is called if it lies elsewhere."""
+    """Return a file as seen from a folder; as it is called if it lies elsewhere."""
     return path_within(path, folder) or path.replace(os.sep, "/")
 
 
@@ -212,7 +212,7 @@ def _written(place: Place, at: Location, sources: Mapping[str, Source]) -> str:
 
 
 def _stored(value: str, key: str, *, secret: bool) -> str:
-    """A value as the file may hold it."""
+    """Return a value as the file may hold it."""
     if value and (secret or hidden(value) != value):
         return _hashed(value, hidden(key))
     if len(value) > _LONGEST_VALUE:

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
-from speccheck.validator.engine.policy import WaiverFault
+from speccheck.validator.engine.request import WaiverFault
 from speccheck.validator.engine.waiver_text import (
     MOST_NAMES,
     KnownNames,
@@ -15,7 +15,7 @@ from speccheck.validator.evidence.finding import Waiver
 from speccheck.validator.evidence.spelling import nearest
 from speccheck.validator.evidence.value import KeyPath, Place, Span, dotted
 from speccheck.validator.node.host_names import MOST_HOSTS, HostNamesError, unfold
-from speccheck.validator.run.waivers.entry import Entry, InFiles
+from speccheck.validator.run.waivers.apply import Entry, InFiles
 from speccheck.validator.sources.documents.document import Document, ReadError
 from speccheck.validator.sources.documents.reading import load_documents, read_text
 

@@ -8,7 +8,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Mapping
 
-from speccheck.validator.run.waivers.scan import Lines, Scan, marked
+from speccheck.validator.run.waivers.comments import Lines, Scan, marked
 from speccheck.validator.sources.documents.document import Extent, LineTable
 from speccheck.validator.sources.shell.interpreter import Flow
 from speccheck.validator.sources.shell.parser import Parser
@@ -38,7 +38,7 @@ class _ListeningFlow(Flow):
         self.heard_commands: list[Extent] = []
 
     def parser(self, text: str, origins: Origins | None = None) -> Parser:
-        """A parser that tells of what it skips."""
+        """Return a parser that tells of what it skips."""
         return _Listening(text, origins, self)
 
 
@@ -99,7 +99,7 @@ class _CommandLines:
         ]
 
     def following(self, line: int) -> Lines | None:
-        """The next command below a line, with the lines that continue it."""
+        """Return the next command below a line, with the lines that continue it."""
         index = bisect_right(self._said, line)
         if index == len(self._said):
             return None
@@ -107,11 +107,11 @@ class _CommandLines:
         return first, self._reach[first]
 
     def joined(self, line: int) -> Lines:
-        """The lines that backslashes join to one."""
+        """Return the lines that backslashes join to one."""
         return self._first[line], self._last[line]
 
 
 def _goes_on(line: str) -> bool:
-    """Whether a backslash joins the next line; comments end with theirs."""
+    """Return whether a backslash joins the next line; comments end with theirs."""
     bare = line.rstrip("\\")
     return (len(line) - len(bare)) % 2 == 1 and not bare.lstrip().startswith("#")

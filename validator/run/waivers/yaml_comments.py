@@ -1,10 +1,10 @@
-"""Comments in YAML, told from strings by the graph of the nodes."""
+"""Comments in YAML, distinguished from strings by the graph of the nodes."""
 
 from bisect import bisect_right
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from speccheck.validator.run.waivers.scan import MARK, MOST_COMMENTS, Lines, Scan
+from speccheck.validator.run.waivers.comments import MARK, MOST_COMMENTS, Lines, Scan
 from speccheck.validator.sources.documents.document import Extent, LineTable
 from speccheck.validator.sources.documents.yaml_document import compose
 
@@ -80,7 +80,7 @@ class _Graph:
         self._firsts = sorted(self._blocks)
 
     def block(self, line: int) -> Lines | None:
-        """The next key or item of a list below a line, with all below it."""
+        """Return the next key or item of a list below a line, with all below it."""
         index = bisect_right(self._firsts, line)
         if index == len(self._firsts):
             return None
@@ -88,7 +88,7 @@ class _Graph:
         return first, self._blocks[first]
 
     def comments(self) -> list[Extent]:
-        """The comments that hold the mark: each goes to the end of its line."""
+        """Return the comments that hold the mark: each goes to the end of its line."""
         found: list[Extent] = []
         done = -1  # the end of the last line that was looked at
         for match in MARK.finditer(self._text):
@@ -104,7 +104,7 @@ class _Graph:
         return found
 
     def _comment_start(self, position: int, end: int) -> int | None:
-        """Where the comment of a line begins; None for a line without one."""
+        """Return where the comment of a line begins; None for a line without one."""
         start = self._lines.offset(self._lines.place(position)[0])
         at = self._text.find("#", start, end)
         while at >= 0 and not self._is_comment(at):

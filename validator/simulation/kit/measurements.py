@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from speccheck.validator import VERSION
-from speccheck.validator.engine.expected_bandwidth import question
+from speccheck.validator.engine.assemble import unmeasured_run
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast.bandwidth import prospect
@@ -79,7 +79,7 @@ def _peak(job: Job, collective: Collective) -> float | None:
     """What healthy machines reach with the largest messages; None: nobody knows."""
     context = Context(nodes=job.nodes, instance=job.instance)
     try:
-        run, about = question(collective, context, job.shape.gpus, (_LARGE,))
+        run, about = unmeasured_run(collective, context, job.shape.gpus, (_LARGE,))
         found = prospect(run, about, _LARGE, None)
     except MissingEvidence:
         return None

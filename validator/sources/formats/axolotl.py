@@ -322,8 +322,8 @@ def _engine(config: Config) -> None:
         if isinstance(deepspeed, dict):
             state_deepspeed(config.sheet, deepspeed, ("deepspeed",))
     block = config.get("fsdp_config")
-    words = items(config.get("fsdp"))
-    words = [word.lower() for word in words if isinstance(word, str)]
+    given = items(config.get("fsdp"))
+    words = [word.lower() for word in given if isinstance(word, str)]
     if not words and not section(block):
         return
     stated = config.whole("fsdp_version")

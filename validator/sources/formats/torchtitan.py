@@ -397,12 +397,14 @@ def _precision(config: Config) -> None:
     elif dtype == "bf16":
         config.default(leaf, value=True, note=f"{name} is not set: bfloat16")
     sheet = config.sheet
-    for index, name in enumerate(items(config.get("model.converters"))):
+    for index, converter in enumerate(items(config.get("model.converters"))):
         at = config.at("model.converters", index)
-        if isinstance(name, str) and ("float8" in name or name.endswith("mx")):
-            derive_switch(sheet, "precision.fp8", name, at)
-            if name.endswith("mx"):
-                sheet.derive("precision.fp8_recipe", "mxfp8", name, at)
+        if isinstance(converter, str) and (
+            "float8" in converter or converter.endswith("mx")
+        ):
+            derive_switch(sheet, "precision.fp8", converter, at)
+            if converter.endswith("mx"):
+                sheet.derive("precision.fp8_recipe", "mxfp8", converter, at)
     for key in ("quantize.linear.float8.recipe_name", "float8.recipe_name"):
         recipe = config.get(key)
         if isinstance(recipe, str) and recipe:

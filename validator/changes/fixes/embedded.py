@@ -2,18 +2,22 @@
 
 from collections.abc import Iterator
 
-from speccheck.validator.changes.fixes.document_edits import document_edits, verify
 from speccheck.validator.changes.fixes.edit import (
     CannotEdit,
     Edits,
+    KeyChange,
+    at_path,
     edited,
     line_end,
     line_start,
 )
-from speccheck.validator.changes.fixes.shell_edits import offset_of, script_edits
-from speccheck.validator.changes.fixes.shell_quotes import shell_text
-from speccheck.validator.changes.fixes.shell_target import Extent
-from speccheck.validator.changes.fixes.step import Step, at_path
+from speccheck.validator.changes.fixes.edits import document_edits, verify
+from speccheck.validator.changes.fixes.shell import (
+    Extent,
+    offset_of,
+    script_edits,
+    shell_text,
+)
 from speccheck.validator.evidence.finding import Change
 from speccheck.validator.evidence.value import KeyPath, Span
 from speccheck.validator.sources.documents.document import (
@@ -26,7 +30,7 @@ from speccheck.validator.sources.reader import Source
 
 
 def embedded_edits(source: Source, span: Span, change: Change) -> Edits:
-    """The edits of a change within a text of a document; raises CannotEdit."""
+    """Return the edits of a change within a text of a document; raises CannotEdit."""
     offset = offset_of(source.text, span)
     for document in source.documents:
         for path, node in _texts(document):
@@ -56,8 +60,8 @@ def _of_script(
     return edits
 
 
-def _word(document: Document, path: KeyPath, change: Change) -> Step | None:
-    """The change in a list of words, `["--tee", "3"]` or `["--tee=3"]`."""
+def _word(document: Document, path: KeyPath, change: Change) -> KeyChange | None:
+    """Return the change in a list of words, `["--tee", "3"]` or `["--tee=3"]`."""
     index = path[-1] if path else ""
     if not isinstance(index, int):
         return None
@@ -70,17 +74,17 @@ def _word(document: Document, path: KeyPath, change: Change) -> Step | None:
         return None
     if change.kind == "set":
         value = shell_text(change.value)
-        return Step("set", path, f"{name}={value}" if is_joined else value)
+        return KeyChange("set", path, f"{name}={value}" if is_joined else value)
     if change.kind == "rename" and is_joined:
-        return Step("set", path, change.name + word[len(name) :])
+        return KeyChange("set", path, change.name + word[len(name) :])
     if change.kind == "rename":
-        return Step("set", (*path[:-1], index - 1), change.name)
+        return KeyChange("set", (*path[:-1], index - 1), change.name)
     message = "it is a word of a list"
     raise CannotEdit(message)
 
 
 def _texts(document: Document) -> Iterator[tuple[KeyPath, SourceNode]]:
-    """The paths of all texts of a document, with their nodes."""
+    """Yield the paths of all texts of a document, with their nodes."""
     waiting: list[tuple[KeyPath, object, SourceNode]] = [
         ((), document.data, document.nodes())
     ]
@@ -101,7 +105,7 @@ def _texts(document: Document) -> Iterator[tuple[KeyPath, SourceNode]]:
 
 
 def _script(text: str, extent: Extent) -> Extent:
-    """Where the script stands within a scalar."""
+    """Return where the script stands within a scalar."""
     start, end = extent
     style = text[start]
     if style == "|":
@@ -130,4 +134,4 @@ def _verify(source: Source, document: Document, path: KeyPath, edits: Edits) -> 
     if not isinstance(script, str):
         message = "the script would be no text any more"
         raise CannotEdit(message)
-    verify(source, edits, {document.index: [Step("set", path, script)]})
+    verify(source, edits, {document.index: [KeyChange("set", path, script)]})

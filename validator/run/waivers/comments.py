@@ -1,17 +1,48 @@
-"""Comments that waive findings, found in the text of a file with the lines they mean.
-
-Each language says which of the texts are comments at all: `# speccheck:` inside a
-string is none.
-"""
+"""Comments in TOML, and the keys and tables that follow them."""
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.run.waivers.scan import MARK, Scan
-from speccheck.validator.sources.documents.document import LineTable
+from speccheck.validator.sources.documents.document import (
+    LineTable,
+    SourceNode,
+    TreeNode,
+)
 from speccheck.validator.sources.reader import Source
+
+# Nobody writes more of them in one file; each may become a finding.
+MOST_COMMENTS = 1_000
+MARK = re.compile(r"#[ \t]*speccheck:")
+
+Lines = tuple[int, int]
+Block = Callable[[int], Lines | None]
+
+
+class Scan(Record):
+    """What a language says of a text.
+
+    comments: start and end of those that hold the mark, in order. block: the lines of
+    what follows a line. stretch: the lines that belong to one.
+    """
+
+    comments: Sequence[tuple[int, int]]
+    block: Block
+    stretch: Callable[[int], Lines] = lambda line: (line, line)
+
+
+def marked(text: str, comments: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the comments that hold the mark, one more than are read at most."""
+    found: list[tuple[int, int]] = []
+    for start, end in comments:
+        if MARK.search(text, start, end):
+            found.append((start, end))
+            if len(found) > MOST_COMMENTS:
+                break
+    return found
+
 
 _FOREIGN_MARK = lazy_pattern(r"(?://|/\*|#)[ \t*]*speccheck:[ \t]*[A-Za-z]")
 _JSON_TOKEN = lazy_pattern(
@@ -47,7 +78,7 @@ def comments_of(source: Source) -> Iterator[Comment]:
 
 
 def comments_of_script(script: Source, text: str) -> Iterator[Comment]:
-    """The comments of a script inside a document, with the lines of the file.
+    """Yield the comments of a script inside a document, with the lines of the file.
 
     Args:
         script: the script, as a document holds it.
@@ -83,10 +114,6 @@ def _scan(source: Source) -> Scan:
 
         return scan_yaml(source.name, source.text)
     if source.language == "toml":
-        from speccheck.validator.run.waivers.toml_comments import (  # noqa: PLC0415
-            scan_toml,
-        )
-
         return scan_toml(source)
     from speccheck.validator.run.waivers.shell_comments import scan_shell  # noqa: PLC0415
 
@@ -125,7 +152,7 @@ def _meant(text: str, lines: LineTable, scan: Scan) -> Iterator[Comment]:
 
 
 def _mark(text: str, start: int, end: int, *, is_alone: bool) -> re.Match[str] | None:
-    """The mark in a comment.
+    """Return the mark in a comment.
 
     After other words it counts only beside a setting: a line that was commented out
     takes its waiver along. A directive of Slurm is a setting.
@@ -134,3 +161,67 @@ def _mark(text: str, start: int, end: int, *, is_alone: bool) -> re.Match[str] |
     if found is None and (not is_alone or text.startswith("#SBATCH", start)):
         found = MARK.search(text, start, end)
     return found
+
+
+# No possessive quantifier of a group: until Python 3.11.4 it loses what an alternative
+# gives back (CPython issue 106052). The alternatives begin with different characters.
+_TOKEN = re.compile(
+    r"\"\"\"(?:[^\\\"]|\\.|\"(?!\"\"))*\"{3,5}|'''(?:[^']|'(?!''))*'{3,5}"
+    r"|\"(?:[^\"\\\n]|\\.)*\"?|'[^'\n]*'?|(#[^\n]*)",
+    re.DOTALL,
+)
+
+
+def scan_toml(source: Source) -> Scan:
+    """Find the comments of a file that was read before; and what follows a line."""
+    text = source.text
+    lines = LineTable(text)
+    blocks: dict[int, int] = {}
+    headers: list[int] = []
+    for document in source.documents:
+        for start, end in _extents(document.nodes(), text):
+            first = lines.place(start)[0]
+            if end < 0:
+                headers.append(first)
+            else:
+                last = lines.place(max(start, end - 1))[0]
+                blocks[first] = max(last, blocks.get(first, 0))
+    _add_tables(blocks, sorted(headers), lines.place(len(text.rstrip()))[0])
+    firsts = sorted(blocks)
+
+    def block(line: int) -> Lines | None:
+        index = bisect_right(firsts, line)
+        return None if index == len(firsts) else (firsts[index], blocks[firsts[index]])
+
+    return Scan(marked(text, _comments(text)), block)
+
+
+def _add_tables(blocks: dict[int, int], headers: list[int], end: int) -> None:
+    """Add the tables: each goes up to the next header of any kind."""
+    for index, first in enumerate(headers):
+        blocks[first] = headers[index + 1] - 1 if index + 1 < len(headers) else end
+
+
+def _extents(root: SourceNode, text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of keys and of items of lists; an end of -1 for a header."""
+    pending: list[SourceNode] = [root]
+    while pending:
+        node = pending.pop()
+        if not isinstance(node, TreeNode):
+            continue
+        pending.extend((node.children or {}).values())
+        start, end = node.value
+        if node is root:
+            continue
+        is_table = node.children is not None and text.startswith("[", start)
+        if is_table and (node.key is None or node.key[0] > start):
+            before = text[text.rfind("\n", 0, start) + 1 : start]
+            if not before.strip():
+                yield start, -1
+                continue
+        yield (start if node.key is None else node.key[0]), end
+
+
+def _comments(text: str) -> Iterator[tuple[int, int]]:
+    tokens = _TOKEN.finditer(text)
+    return (found.span(1) for found in tokens if found[1] is not None)

@@ -1,4 +1,4 @@
-"""What came of the waivers of a run, judged by rules after all plans.
+"""The waivers of a run, judged by rules after all plans.
 
 Of a waiver that silenced nothing is told only where the run can know: all that it might
 cover was judged, and all files of the folder were at hand.
@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+from speccheck.validator.engine.judges import OF_WAIVERS
 from speccheck.validator.engine.locate import LocatedFinding, Location, locate
-from speccheck.validator.engine.rule_index import RuleEntry
-from speccheck.validator.engine.scopes import OF_WAIVERS
+from speccheck.validator.engine.selection import names_of_rule
+from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.finding import (
     AppliedBaseline,
     AppliedWaiver,
@@ -21,14 +22,19 @@ from speccheck.validator.evidence.finding import (
 )
 from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.run.plan_judge import JudgedPlan, PlanJudge
-from speccheck.validator.run.plan_judges import Silenced
-from speccheck.validator.run.waivers.apply import Silence
-from speccheck.validator.run.waivers.entry import Entry, InFiles, InLines, PlanFacts
+from speccheck.validator.run.judging import JudgedPlan, WaivedPlans
+from speccheck.validator.run.waivers.apply import (
+    Entry,
+    InFiles,
+    InLines,
+    PlanFacts,
+    Waivers,
+)
 from speccheck.validator.sources.files import is_searched
 
 if TYPE_CHECKING:
-    from speccheck.validator.run.waivers.baseline import Known
+    from speccheck.validator.run.waivers.baseline import Baseline, Known
+
 
 _EXAMPLES = 3
 _NEAR = 5  # lines between a comment and the one that may have been meant
@@ -41,29 +47,27 @@ class Seen:
 
     def __init__(
         self,
-        silenced: Silenced,
+        waived: WaivedPlans,
         plans: Sequence[JudgedPlan],
         paths: Iterable[str],
     ) -> None:
         """Take a run that is over."""
-        silence, self.numbers, judge = silenced
+        waivers, self.numbers, judges = waived
         judged = (plans[number] for number in self.numbers)
         self.plans: list[tuple[PlanFacts, JudgedPlan]] = [
-            *zip(silence.plans, judged, strict=True)
+            *zip(waivers.plans, judged, strict=True)
         ]
-        self._silence = silence
-        own = [silence.baseline.path] if silence.baseline is not None else []
-        known = (*paths, *silence.own_files, *own)
+        self._waivers = waivers
+        own = [waivers.baseline.path] if waivers.baseline is not None else []
+        known = (*paths, *waivers.own_files, *own)
         self._files = {os.path.abspath(path) for path in known}
         self._folders = [
             os.path.abspath(one)
-            for one in judge.request.arguments
+            for one in judges.request.arguments
             if os.path.isdir(one)
         ]
         self._judging = {
-            name
-            for rule in judge.request.selection.rules(judge.entries)
-            for name in _names_of_rule(rule)
+            name for rule in judges.selected for name in names_of_rule(rule)
         }
         self._is_whole = cache(self._has_all_of)
 
@@ -84,7 +88,7 @@ class Seen:
         )
 
     def searched(self, folder: str) -> bool:
-        """Whether all below a folder was looked through."""
+        """Return whether all below a folder was looked through."""
         return any(
             folder == one or folder.startswith(one.rstrip(os.sep) + os.sep)
             for one in self._folders
@@ -98,12 +102,12 @@ class Seen:
             one.finding.outcome
             for index in where
             for one in self.plans[index][1].findings
-            if name in self._silence.names_of(one.finding)
+            if name in self._waivers.names_of(one.finding)
         }
         return found if _OPEN.isdisjoint(found) else None
 
     def has_judged(self, names: Iterable[str], where: Sequence[int]) -> bool:
-        """Whether each that is named was decided in these plans."""
+        """Return whether each that is named was decided in these plans."""
         for name in names:
             outcomes = self.outcomes(name, where)
             if outcomes is None or _DECIDED.isdisjoint(outcomes):
@@ -111,78 +115,71 @@ class Seen:
         return True
 
     def with_host(self, host: str) -> bool:
-        """Whether a machine was in the run."""
+        """Return whether a machine was in the run."""
         return any(facts.host.lower() == host for facts, _ in self.plans)
 
 
-def _names_of_rule(rule: RuleEntry) -> tuple[str, ...]:
-    clause = rule.clause.lower()
-    return (rule.name.lower(), clause, rule.area, clause.partition("-")[0])
-
-
 def with_waivers_judged(
-    silenced: Silenced, plans: Sequence[JudgedPlan], paths: Iterable[str]
+    waived: WaivedPlans, plans: Sequence[JudgedPlan], paths: Iterable[str]
 ) -> list[JudgedPlan]:
     """The plans of a run, with what the rules say of the waivers that concern them."""
-    silence = silenced.silence
-    seen = Seen(silenced, plans, paths)
+    waivers = waived.waivers
+    seen = Seen(waived, plans, paths)
     applied: dict[int, list[AppliedWaiver]] = {}
-    for index, entry in enumerate(silence.entries):
+    for index, entry in enumerate(waivers.entries):
         where = [
             number
             for number, (facts, _) in enumerate(seen.plans)
             if entry.scope.concerns(facts)
         ]
         if where:
-            one = _applied(silence, seen, index, where)
+            one = _applied(waivers, seen, index, where)
             applied.setdefault(seen.numbers[where[0]], []).append(one)
     baselines: dict[int, AppliedBaseline] = {}
-    if silence.baseline is not None and plans:
-        at, baseline = _applied_baseline(silence, seen)
+    if waivers.baseline is not None and plans:
+        at, baseline = _applied_baseline(waivers.baseline, waivers, seen)
         baselines[seen.numbers[at]] = baseline
     result = list(plans)
     for number in sorted({*applied, *baselines}):
         evidence = AppliedWaivers(
             tuple(applied.get(number, ())),
             (baselines[number],) if number in baselines else (),
-            silence.today,
+            waivers.today,
         )
-        found = tuple(_judged(evidence, silence, silenced.judge))
+        found = tuple(_judged(evidence, waived))
         plan = result[number]
         result[number] = plan._replace(findings=(*plan.findings, *found))
     return result
 
 
-def _judged(
-    applied: AppliedWaivers, silence: Silence, judge: PlanJudge
-) -> Iterator[LocatedFinding]:
-    """What the rules on waivers say; what does not apply is left out."""
+def _judged(applied: AppliedWaivers, waived: WaivedPlans) -> Iterator[LocatedFinding]:
+    """Yield what the rules on waivers say, where they apply."""
     plan = TrainingPlan({})
-    by_rules = judge.judge_of(plan, scopes=OF_WAIVERS)
-    for finding in by_rules({TrainingPlan: plan, AppliedWaivers: applied}):
+    judge = waived.judges.of(plan, scopes=OF_WAIVERS)
+    for finding in judge(Evidence({TrainingPlan: plan, AppliedWaivers: applied})):
         if finding.outcome != "not_applicable":
-            yield LocatedFinding(finding, _locations(finding, silence))
+            yield LocatedFinding(finding, _locations(finding, waived.waivers))
 
 
-def _locations(finding: Finding, silence: Silence) -> tuple[Location, ...]:
+def _locations(finding: Finding, waivers: Waivers) -> tuple[Location, ...]:
     if finding.outcome == "pass":
         return ()
     return tuple(
-        silence.locations.get(place) or locate(place, {}) for place in finding.places
+        waivers.locations.get(place) or locate(place, {}) for place in finding.places
     )
 
 
 def _applied(
-    silence: Silence, seen: Seen, index: int, where: Sequence[int]
+    waivers: Waivers, seen: Seen, index: int, where: Sequence[int]
 ) -> AppliedWaiver:
-    entry = silence.entries[index]
-    standing = _standing(silence, seen, index, where)
+    entry = waivers.entries[index]
+    standing = _standing(waivers, seen, index, where)
     locked = (
         *(
             name.upper() if "-" in name else name
-            for name in silence.locked_names(entry)
+            for name in waivers.locked_names(entry)
         ),
-        *silence.locked.get(index, ()),
+        *waivers.locked.get(index, ()),
     )
     return AppliedWaiver(
         entry.waiver,
@@ -192,24 +189,24 @@ def _applied(
         entry.faults,
         entry.days_left,
         tuple(dict.fromkeys(locked)),
-        _beside(silence, seen, entry, where) if standing == "idle" else 0,
+        _beside(waivers, seen, entry, where) if standing == "idle" else 0,
     )
 
 
 def _standing(
-    silence: Silence, seen: Seen, index: int, where: Sequence[int]
+    waivers: Waivers, seen: Seen, index: int, where: Sequence[int]
 ) -> Standing:
-    entry = silence.entries[index]
-    if index in silence.used:
+    entry = waivers.entries[index]
+    if index in waivers.used:
         return "used"
-    is_plain = entry.has_effect and not entry.faults and index not in silence.locked
-    if not is_plain or silence.locked_names(entry) or not _has_all(seen, entry, where):
+    is_plain = entry.has_effect and not entry.faults and index not in waivers.locked
+    if not is_plain or waivers.locked_names(entry) or not _has_all(seen, entry, where):
         return "open"
     return "idle" if seen.has_judged(entry.names, where) else "open"
 
 
 def _has_all(seen: Seen, entry: Entry, where: Sequence[int]) -> bool:
-    """Whether the run has seen all that a waiver may cover."""
+    """Return whether the run has seen all that a waiver may cover."""
     scope = entry.scope
     if isinstance(scope, InLines):
         return seen.has_whole(scope.file)
@@ -228,7 +225,7 @@ def _has_all(seen: Seen, entry: Entry, where: Sequence[int]) -> bool:
 
 
 def _is_searched(seen: Seen, scope: InFiles, pattern: str) -> bool:
-    """Whether every file that a pattern means was looked for."""
+    """Return whether every file that a pattern means was looked for."""
     if "/" not in pattern.removeprefix("./"):
         return seen.searched(scope.folder)
     parts = pattern.removeprefix("./").removeprefix("/").split("/")
@@ -243,8 +240,8 @@ def _is_searched(seen: Seen, scope: InFiles, pattern: str) -> bool:
     return seen.searched(os.path.normpath(folder))
 
 
-def _beside(silence: Silence, seen: Seen, entry: Entry, where: Sequence[int]) -> int:
-    """The nearest line on which what is named fails and is not waived."""
+def _beside(waivers: Waivers, seen: Seen, entry: Entry, where: Sequence[int]) -> int:
+    """Return the nearest line on which what is named fails and is not waived."""
     scope = entry.scope
     if not isinstance(scope, InLines) or entry.waiver.place.span is None:
         return 0
@@ -254,7 +251,7 @@ def _beside(silence: Silence, seen: Seen, entry: Entry, where: Sequence[int]) ->
         for number in where
         for one in seen.plans[number][1].findings
         if one.finding.outcome == "fail" and not one.finding.waiver
-        if not set(entry.names).isdisjoint(silence.names_of(one.finding))
+        if not set(entry.names).isdisjoint(waivers.names_of(one.finding))
         for place in one.locations
         if place.file == scope.file and place.line
     ]
@@ -262,12 +259,11 @@ def _beside(silence: Silence, seen: Seen, entry: Entry, where: Sequence[int]) ->
     return nearest if nearest and abs(nearest - stands) <= _NEAR else 0
 
 
-def _applied_baseline(silence: Silence, seen: Seen) -> tuple[int, AppliedBaseline]:
-    """The baseline, and the plan that it concerns first."""
-    baseline = silence.baseline
-    if baseline is None:
-        raise TypeError(baseline)
-    fixed = [(one, count, at) for one, count, at in fixed_entries(silence, seen)]
+def _applied_baseline(
+    baseline: "Baseline", waivers: Waivers, seen: Seen
+) -> tuple[int, AppliedBaseline]:
+    """Return the baseline, and the plan that it concerns first."""
+    fixed = [(one, count, at) for one, count, at in fixed_entries(waivers, seen)]
     first = min((at for *_, at in fixed), default=0)
     used = sum((baseline.known & baseline.met).values())
     return first, AppliedBaseline(
@@ -286,12 +282,12 @@ def _example(one: "Known") -> str:
     return f"{one.rule or one.clause} at {where}"
 
 
-def fixed_entries(silence: Silence, seen: Seen) -> Iterator[tuple["Known", int, int]]:
-    """Entries of the baseline that this run has judged and not met.
+def fixed_entries(waivers: Waivers, seen: Seen) -> Iterator[tuple["Known", int, int]]:
+    """Yield entries of the baseline that this run has judged and not met.
 
     Gives each with how often, and the first plan that holds its file.
     """
-    baseline = silence.baseline
+    baseline = waivers.baseline
     if baseline is None:
         return
     by_file: dict[str, list[int]] = {}

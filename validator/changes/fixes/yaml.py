@@ -1,5 +1,7 @@
 """Edits of YAML by the node graph: keys, values and entries, all else untouched."""
 
+import json
+import math
 from collections import Counter
 from collections.abc import Iterator
 
@@ -9,14 +11,15 @@ from speccheck.validator.changes.fixes.edit import (
     CannotEdit,
     Edit,
     Edits,
+    Extent,
+    KeyChange,
+    Listed,
     added_line,
     line_end,
     line_start,
     line_stop,
 )
-from speccheck.validator.changes.fixes.listed import Extent, Listed
-from speccheck.validator.changes.fixes.step import Step
-from speccheck.validator.changes.fixes.yaml_scalar import yaml_scalar
+from speccheck.validator.evidence.finding import Scalar
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.sources.documents.document import path_step
@@ -26,6 +29,68 @@ from speccheck.validator.sources.documents.yaml_document import (
     is_merge,
     plain_scalar,
 )
+
+# Texts that no place in a block or between brackets takes for anything else.
+_PLAIN = lazy_pattern(
+    r"-{0,2}[A-Za-z0-9_./][A-Za-z0-9_./@%+=~^-]*(?: [A-Za-z0-9_./=+-]+)*"
+)
+# Words for true and false, of which a file keeps to one pair.
+_PAIRS = (
+    *(("true", "false"), ("True", "False"), ("TRUE", "FALSE")),
+    *(("yes", "no"), ("Yes", "No"), ("YES", "NO")),
+    *(("on", "off"), ("On", "Off"), ("ON", "OFF")),
+)
+
+
+def yaml_scalar(value: Scalar, like: str = "") -> str:
+    """Return a value as it is written, in the style of another that stands there.
+
+    Args:
+        value: what a YAML 1.1 loader has to read.
+        like: the scalar that shows the quotes, or the words for true and false.
+    """
+    if isinstance(value, str):
+        return _text(value, like[:1])
+    if isinstance(value, bool):
+        pair = next((pair for pair in _PAIRS if like in pair), _PAIRS[0])
+        return pair[0] if value else pair[1]
+    if value is None:
+        return "~" if like == "~" else "null"
+    if isinstance(value, int):
+        return str(value)
+    return _respelt(value, like.strip("\"'")) or yaml_float(value)
+
+
+def _respelt(value: float, text: str) -> str:
+    """The digits that stand there, with the point and the sign that they lack."""
+    mantissa, letter, power = text.replace("E", "e").partition("e")
+    point = "" if "." in mantissa else ".0"
+    sign = "" if power[:1] in {"+", "-"} else "+"
+    respelt = f"{mantissa}{point}e{sign}{power}"
+    return respelt if letter and plain_scalar(respelt) == value else ""
+
+
+def yaml_float(value: float) -> str:
+    """A float with the point and the sign of the exponent that YAML 1.1 asks for."""
+    if not math.isfinite(value):
+        return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
+    mantissa, exponent, power = repr(value).partition("e")
+    if not exponent:
+        return mantissa
+    point = "" if "." in mantissa else ".0"
+    return f"{mantissa}{point}e{int(power):+}"
+
+
+def _text(value: str, quote: str) -> str:
+    if not value.isprintable():
+        message = "the value holds characters that only an escape could write"
+        raise CannotEdit(message)
+    if quote == "'":
+        return "'" + value.replace("'", "''") + "'"
+    if quote != '"' and _PLAIN.fullmatch(value) and plain_scalar(value) == value:
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
 
 _COMMENT = lazy_pattern(r"#[^\r\n]*")
 _PROPERTY = lazy_pattern(r"&[^\s\[\]{},]+[ \t]*")
@@ -40,8 +105,8 @@ class _Spot(Record):
     value: Node
 
 
-def yaml_edits(name: str, text: str, document: int, step: Step) -> Edits:
-    """The edits that a step asks for; raises CannotEdit."""
+def yaml_edits(name: str, text: str, document: int, step: KeyChange) -> Edits:
+    """Return the edits that a step asks for; raises CannotEdit."""
     return _Editor(text, compose(name, text)[document]).edits(step)
 
 
@@ -53,8 +118,8 @@ class _Editor:
         self.root = root
         self.references = Counter(map(id, _nodes(root)))
 
-    def edits(self, step: Step) -> Edits:
-        """The edits of one step."""
+    def edits(self, step: KeyChange) -> Edits:
+        """Return the edits of one step."""
         spots = self._spots(step)
         spot = spots[-1]
         if step.kind == "set":
@@ -67,7 +132,7 @@ class _Editor:
             return self._added(spot, step)
         return self._added_entry(spot, step)
 
-    def _spots(self, step: Step) -> list[_Spot]:
+    def _spots(self, step: KeyChange) -> list[_Spot]:
         """What the path leads through; what is changed may not stand elsewhere too."""
         node = self.root
         spots: list[_Spot] = []
@@ -84,7 +149,7 @@ class _Editor:
             raise CannotEdit(message)
         return spots
 
-    def _set(self, spot: _Spot, step: Step) -> Edit:
+    def _set(self, spot: _Spot, step: KeyChange) -> Edit:
         start, end = self._scalar(spot.value)
         old = self.text[start:end]
         written = yaml_scalar(step.value, old)
@@ -93,7 +158,7 @@ class _Editor:
         return Edit(start, end, written)
 
     def _scalar(self, node: Node) -> Extent:
-        """Where a scalar of one line stands, without its anchor."""
+        """Return where a scalar of one line stands, without its anchor."""
         if not isinstance(node, ScalarNode):
             message = "a mapping or list stands there, not one value"
             raise CannotEdit(message)
@@ -142,7 +207,7 @@ class _Editor:
         return dash, end
 
     def _end(self, node: Node) -> int:
-        """Where what a node states ends: blank lines and comments follow."""
+        """Return where what a node states ends: blank lines and comments follow."""
         if not isinstance(node, ScalarNode) and not _is_flow(node) and node.value:
             last = node.value[-1]
             return self._end(last[1] if isinstance(node, MappingNode) else last)
@@ -150,7 +215,7 @@ class _Editor:
         return max(start, start + len(self.text[start:end].rstrip()))
 
     def _stands_alone(self, start: int, end: int) -> bool:
-        """Whether nothing but a comment shares its lines."""
+        """Return whether nothing but a comment shares its lines."""
         before = self.text[line_start(self.text, start) : start]
         behind = self.text[end : line_stop(self.text, end)].removeprefix(":").lstrip()
         return not before.strip() and behind[:1] in {"", "#"}
@@ -182,7 +247,7 @@ class _Editor:
             Edit(first, line_end(self.text, end), ""),
         )
 
-    def _added(self, spot: _Spot, step: Step) -> Edits:
+    def _added(self, spot: _Spot, step: KeyChange) -> Edits:
         if spot.key is None:
             message = "an item of a list has no key"
             raise CannotEdit(message)
@@ -199,8 +264,8 @@ class _Editor:
         _, end = self._extent(spot)
         return (added_line(self.text, end, indentation + written),)
 
-    def _added_entry(self, spot: _Spot, step: Step) -> Edits:
-        """An entry of a list in the layout of the one before it."""
+    def _added_entry(self, spot: _Spot, step: KeyChange) -> Edits:
+        """Return an entry of a list in the layout of the one before it."""
         parts: list[str] = []
         start = position = spot.value.start_mark.index
         for key, value in spot.value.value:
@@ -240,7 +305,7 @@ class _Editor:
 
 
 def _is_flow(node: Node) -> bool:
-    """Whether a mapping or list stands in brackets."""
+    """Return whether a mapping or list stands in brackets."""
     return isinstance(node, MappingNode | SequenceNode) and bool(node.flow_style)
 
 
@@ -266,7 +331,7 @@ def _scalar_of(key: Node) -> object:
 
 
 def _nodes(root: Node) -> Iterator[Node]:
-    """Each node as often as something holds it; what it holds only once."""
+    """Yield each node as often as something holds it; what it holds only once."""
     seen: set[int] = set()
     waiting = [root]
     while waiting:

@@ -4,16 +4,46 @@ Patterns come from files, and files are hostile: what a pattern costs grows with
 length times that of the path, which no translation to regular expressions promises.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TypeVar
+
+MARK = ".git"  # a folder, or a file in a worktree or submodule
+
+
+@lru_cache(maxsize=1024)
+def repository_root(folder: str) -> str | None:
+    """Return the folder of the repository that holds a folder; None outside of any."""
+    here = os.path.abspath(folder)
+    while True:
+        if os.path.exists(os.path.join(here, MARK)):
+            return here
+        above = os.path.dirname(here)
+        if above == here:
+            return None
+        here = above
+
+
+def project_root() -> str:
+    """Return the repository of the current directory, or that directory."""
+    return repository_root(os.getcwd()) or os.getcwd()
+
+
+def path_within(path: str, root: str) -> str | None:
+    """A path as seen from a folder, with slashes; None for one that lies elsewhere."""
+    relative = os.path.relpath(os.path.abspath(path), root)
+    if relative == os.pardir or relative.startswith(os.pardir + os.sep):
+        return None
+    return relative.replace(os.sep, "/")
+
 
 _ANY_FOLDERS = "**"
 _T = TypeVar("_T")
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Whether a path, relative to the folder of the pattern, is meant by it.
+    """Return whether a path, relative to the folder of the pattern, is meant by it.
 
     `*` is any part of one name, `?` one character, `**` any folders. A pattern without
     a slash is a name in any folder; one that ends in a slash is all that lies there.

@@ -1,0 +1,532 @@
+"""Judges plans by one composed edition: rules give verdicts, which become findings."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import UnionType
+from typing import Protocol
+
+from speccheck.validator.editions.compose import ComposedEdition, JudgedClause
+from speccheck.validator.editions.edition import OwnNumber
+from speccheck.validator.engine.applicability import (
+    APPLIES,
+    Applicability,
+    Mentioned,
+    applicability_of,
+    lacking,
+)
+from speccheck.validator.engine.rule_index import ListedRule
+from speccheck.validator.engine.selection import weight_of
+from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.evidence import Evidence
+from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.evidence.plan import Doubts, TrainingPlan
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import MissingEvidence, Value
+from speccheck.validator.rule import Numbers, Rule, Verdict
+
+_NO_RULE = Verdict("unknown", "no rule judges this clause yet")
+_WHOLE_NODE = "node"  # subject of a rule that judges no part by itself
+
+
+class JobContext(Record):
+    """What the numbers of a clause may depend on, beside profiles."""
+
+    nodes: int | None
+    precision: str | None
+
+
+class _Part(Protocol):
+    kind: str
+    title: str
+
+
+class _Parts(Protocol):
+    """Those that are known; there may be more where their count is not."""
+
+    part: _Part
+    shown: tuple[_Part, ...]
+    count: Value[int]
+
+
+class BoundRule(Record):
+    """A rule with its arguments: what it says of one plan, or of the parts of a node.
+
+    Attributes:
+        of: the rule as it judges its clause.
+        rule: the same, imported.
+        arguments: of its function; a part is put in its place before it is judged.
+        doubts: the leaves of the plan that it takes for unstated.
+        at: the place of the part among the arguments.
+        parts: of the node, where it judges one after another.
+        by_edition: the same by the edition's own numbers, where some are tailored.
+
+    """
+
+    of: "ClauseRule"
+    rule: Rule
+    arguments: list[object]
+    doubts: Doubts | None
+    at: int = -1
+    parts: _Parts | None = None
+    by_edition: "BoundRule | list[Finding] | None" = None
+
+    @property
+    def pieces(self) -> int:
+        """How many parts it judges; 1 for all at once."""
+        return 1 if self.parts is None else len(self.parts.shown)
+
+    def judge_piece(self, number: int) -> list[Finding]:
+        """Return what the rule says of one part, or of all at once."""
+        rule, doubts = self.rule, self.doubts
+        subject = _WHOLE_NODE if rule.scope == "node" else ""
+        if self.parts is not None:
+            part = self.arguments[self.at] = self.parts.shown[number]
+            subject = part.title
+        if doubts is not None:
+            doubts.forget()
+        verdicts: list[Verdict] = []
+        found: list[Finding] | None = None
+        try:
+            verdicts.extend(rule.function(*self.arguments))
+        except MissingEvidence as missing:
+            if verdicts:
+                verdicts.append(_missing(missing))
+            else:
+                found = self.of.undecided(missing)
+        except Exception as error:  # noqa: BLE001 - one broken rule must not stop a run
+            verdicts.append(_broken(rule, error))
+        if found is None:
+            if doubts is not None and doubts.seen:
+                verdicts = _doubted(verdicts, next(iter(doubts.seen.values())))
+            judged = self.of.judged
+            found = [finding_of(judged, rule, verdict) for verdict in verdicts]
+        if subject:
+            found = [finding._replace(subject=subject) for finding in found]
+        if self.by_edition is None:
+            return found
+        from speccheck.validator.engine.tailoring import (  # noqa: PLC0415 - of few
+            beside_edition,
+        )
+
+        return beside_edition(self, found, number)
+
+    def passes(self, number: int) -> bool:
+        """Whether the rule says of one part, or of all, that it holds, and no more.
+
+        That is `judge_piece` without its findings, for callers that have no use for
+        these. Nothing passes unseen by numbers that are not the edition's.
+        """
+        if self.by_edition is not None:
+            return False
+        if self.parts is not None:
+            self.arguments[self.at] = self.parts.shown[number]
+        if self.doubts is not None:
+            self.doubts.forget()
+        try:
+            outcomes = [said.outcome for said in self.rule.function(*self.arguments)]
+        except Exception:  # noqa: BLE001 - `judge_piece` says what it is
+            return False
+        if self.doubts is not None and self.doubts.seen:
+            return False
+        return bool(outcomes) and outcomes.count("pass") == len(outcomes)
+
+    def rest(self) -> list[Finding]:
+        """Return what is said of parts that may be there, and are not known."""
+        parts = self.parts
+        if parts is None or parts.count.is_known:
+            return []
+        missing = MissingEvidence(parts.count.name, parts.count.note)
+        return self.of.undecided(missing)
+
+
+class ClauseRule:
+    """A rule of a clause, with the numbers of that clause."""
+
+    __slots__ = (
+        "_as_released",
+        "_edition",
+        "_listed",
+        "_numbers",
+        "_rule",
+        "_undecided",
+        "frameworks",
+        "judged",
+        "own_numbers",
+        "silent",
+        "triggers",
+    )
+
+    def __init__(
+        self,
+        rule: ListedRule,
+        judged: JudgedClause,
+        edition: ComposedEdition,
+        own_numbers: Mapping[str, OwnNumber],
+    ) -> None:
+        """Take the rule, its clause, and where the numbers are.
+
+        Args:
+            rule: not imported yet.
+            judged: its clause.
+            edition: with own numbers, where there are some.
+            own_numbers: of the clause, by name: what is tailored.
+
+        """
+        self._listed = rule
+        self.frameworks = rule.frameworks
+        self.triggers = rule.about
+        self.judged = judged
+        self.own_numbers = own_numbers
+        self.silent = [finding_of(judged, rule, Verdict("not_applicable", ""))]
+        self._edition = edition
+        self._rule: Rule | None = None  # until a plan comes that it judges
+        self._undecided: dict[tuple[str, str], list[Finding]] = {}
+        self._numbers: dict[JobContext, Numbers] = {}
+        self._as_released: ClauseRule | None = None
+        if own_numbers:
+            released = _as_released(edition, judged)
+            self._as_released = ClauseRule(rule, judged, released, {})
+
+    def bind(
+        self, evidence: Evidence, context: JobContext
+    ) -> "BoundRule | list[Finding]":
+        """Return the rule with its arguments, or what is said without it."""
+        needs = self._listed.needs
+        lacks = lacking(evidence, needs) if needs else None
+        if lacks is not None:
+            return self.undecided(MissingEvidence(lacks.name, lacks.note))
+        rule = self._rule
+        if rule is None:
+            rule = self._rule = self._listed.load()
+        known = evidence.by_kind
+        try:
+            try:
+                arguments = [known[kind] for kind, _ in rule.evidence]
+            except KeyError:
+                arguments = _with_gaps(rule, evidence)
+            if rule.numbers is not None:
+                arguments.insert(
+                    rule.numbers_at, self._numbers_of(rule.numbers, context)
+                )
+            bound = BoundRule(self, rule, arguments, known.get(Doubts))
+            if rule.each_at >= 0:
+                at = rule.each_at + (-1 < rule.numbers_at <= rule.each_at)
+                bound = bound._replace(at=at, parts=arguments[at])
+        except MissingEvidence as missing:
+            return self.undecided(missing)
+        except Exception as error:  # noqa: BLE001 - one broken rule must not stop a run
+            return [finding_of(self.judged, rule, _broken(rule, error))]
+        if self._as_released is None or not self.tailored(rule):
+            return bound
+        return bound._replace(by_edition=self._as_released.bind(evidence, context))
+
+    def tailored(self, rule: Rule) -> list[str]:
+        """Return the names of the own numbers that the rule reads."""
+        if rule.numbers is None:
+            return []
+        return [
+            name for name in rule.numbers.__annotations__ if name in self.own_numbers
+        ]
+
+    def undecided(self, missing: MissingEvidence) -> list[Finding]:
+        """Return the finding of a missing fact, the same for all plans that lack it."""
+        key = missing.name, missing.reason
+        found = self._undecided.get(key)
+        if found is None:
+            found = [finding_of(self.judged, self._listed, _missing(missing))]
+            self._undecided[key] = found
+        return found
+
+    def _numbers_of(self, wanted: type[Numbers], context: JobContext) -> Numbers:
+        found = self._numbers.get(context)
+        if found is not None:
+            return found
+        clause = self.judged.clause.id
+        known = self._edition.numbers(
+            clause, nodes=context.nodes, precision=context.precision
+        )
+        numbers = {name: known[name] for name in wanted.__annotations__}
+        for name, number in numbers.items():
+            if number is None and not isinstance(
+                wanted.__annotations__[name], UnionType
+            ):
+                reason = "the edition has no value for this cluster"
+                missing = f"{clause}.{name}"
+                raise MissingEvidence(missing, reason)
+        found = self._numbers[context] = wanted(**numbers)
+        return found
+
+
+class RuleCall(Record):
+    """A rule to ask of a plan and many machines.
+
+    Attributes:
+        rule: what to bind to the evidence of a machine.
+        context: of the job.
+        only_failures: what the rule says beside failures does not count.
+
+    """
+
+    rule: ClauseRule
+    context: JobContext
+    only_failures: bool
+
+    def counting(self, findings: list[Finding]) -> list[Finding]:
+        """Return the findings that count."""
+        return _failures(findings) if self.only_failures else findings
+
+
+class _Clause:
+    """A clause, with what is made once for all plans that it judges."""
+
+    __slots__ = ("closed", "judged", "rules")
+
+    def __init__(self, judged: JudgedClause) -> None:
+        self.judged = judged
+        self.rules: Sequence[ClauseRule] | None = None  # until it first applies
+        # What is said of plans to which it does not, or may not, apply.
+        self.closed: dict[Applicability, list[Finding]] = {}
+
+
+class Judge:
+    """Judges plans by one composed edition.
+
+    What does not depend on a plan is made once: numbers of clauses, and the findings of
+    clauses and rules that do not apply, most of all findings.
+    """
+
+    __slots__ = ("_clauses", "_rules", "composed")
+
+    def __init__(
+        self, edition: ComposedEdition, rules: Mapping[str, Sequence[ListedRule]]
+    ) -> None:
+        """Take the edition to judge by.
+
+        Args:
+            edition: the clauses with levels and numbers of the profiles in force.
+            rules: by clause id; a clause is looked up when it first applies.
+
+        """
+        self.composed = edition
+        self._rules = rules
+        # Clauses of which no plan changes what is said stand here as their findings.
+        self._clauses: list[_Clause | list[Finding]] = []
+        for judged in edition.clauses:
+            # Without a rule nothing is said of a clause that needs a live machine.
+            is_silent = judged.live_only and judged.clause.id not in rules
+            if not judged.is_selected or is_silent:
+                continue
+            clause = _Clause(judged)
+            if not judged.not_applicable:
+                self._clauses.append(clause)
+                continue
+            closed = self._closed(
+                clause, Applicability(applies=False, reason=judged.not_applicable)
+            )
+            last = self._clauses[-1] if self._clauses else None
+            if isinstance(last, list):
+                last += closed
+            else:
+                self._clauses.append([*closed])
+
+    def __call__(self, evidence: Evidence) -> list[Finding]:
+        """Judge one plan.
+
+        Args:
+            evidence: holds at least the TrainingPlan and its sections.
+
+        Returns:
+            Findings in the order of the clauses. One that applies and has no rule is
+            unknown; one that needs a live node can fail by files, and never pass.
+
+        """
+        context = _context(evidence[TrainingPlan])
+        findings: list[Finding] = []
+        for without_rules, rules, only_failures in self._by_clause(evidence):
+            if not rules:
+                findings += without_rules
+                continue
+            found = [*without_rules]
+            for rule in rules:
+                bound = rule.bind(evidence, context)
+                if isinstance(bound, list):
+                    found += bound
+                    continue
+                of_rule: list[Finding] = []
+                for number in range(bound.pieces):
+                    of_rule += bound.judge_piece(number)
+                found += (of_rule + bound.rest()) or rule.silent
+            findings += _failures(found) if only_failures else found
+        return findings
+
+    def calls(self, evidence: Evidence) -> tuple[list[Finding], list[RuleCall]]:
+        """Return what is said without a rule, and the rules to ask.
+
+        For callers that ask them of a plan and many machines: what a machine says
+        changes neither, as long as the plan stays the same.
+        """
+        context = _context(evidence[TrainingPlan])
+        findings: list[Finding] = []
+        calls: list[RuleCall] = []
+        for without_rules, rules, only_failures in self._by_clause(evidence):
+            findings += without_rules
+            calls += (RuleCall(rule, context, only_failures) for rule in rules)
+        return findings, calls
+
+    def _by_clause(
+        self, evidence: Evidence
+    ) -> Iterator[tuple[list[Finding], Sequence[ClauseRule], bool]]:
+        """Yield what is said of clauses without a rule, and the rules to ask.
+
+        The third item is whether only failures count of what these rules say.
+        """
+        plan = evidence[TrainingPlan]
+        framework = plan.value("run.framework").value
+        mentioned = Mentioned(plan, evidence.get(Environment))
+        known: dict[tuple[str, ...], Applicability] = {(): APPLIES}
+        for clause in self._clauses:
+            if isinstance(clause, list):
+                yield clause, (), False
+                continue
+            judged = clause.judged
+            conditions = judged.clause.applies_when
+            applicability = known.get(conditions)
+            if applicability is None:
+                applicability = applicability_of(conditions, plan, self.composed, known)
+            if not applicability.applies:
+                yield self._closed(clause, applicability), (), False
+                continue
+            if clause.rules is None:
+                clause.rules = self._clause_rules(judged)
+            if not clause.rules:
+                yield self._closed(clause, applicability), (), False
+                continue
+            silent: list[Finding] = []
+            rules: list[ClauseRule] = []
+            for rule in clause.rules:
+                if (not rule.frameworks or framework in rule.frameworks) and (
+                    not rule.triggers or mentioned.has_any(rule.triggers)
+                ):
+                    rules.append(rule)
+                else:
+                    silent += rule.silent
+            if judged.live_only:
+                silent = _failures(silent)
+            yield silent, rules, judged.live_only
+
+    def _closed(self, clause: _Clause, applicability: Applicability) -> list[Finding]:
+        """Return what is said where a clause does not apply, or no rule judges it."""
+        found = clause.closed.get(applicability)
+        if found is None:
+            judged, missing = clause.judged, applicability.missing
+            verdict = Verdict("not_applicable", applicability.reason)
+            if applicability.applies or (
+                missing and not self._rules.get(judged.clause.id)
+            ):
+                verdict = _NO_RULE  # no fact that is missing would help
+            elif missing:
+                verdict = Verdict("unknown", applicability.reason, missing=missing)
+            found = [finding_of(judged, None, verdict)]
+            if judged.live_only:
+                found = _failures(found)
+            clause.closed[applicability] = found
+        return found
+
+    def _clause_rules(self, judged: JudgedClause) -> Sequence[ClauseRule]:
+        clause = judged.clause
+        own: dict[str, OwnNumber] = {}
+        if any(number.released for number in clause.numbers.values()):
+            own = {
+                number.number: number
+                for number in self.composed.edition.tailoring
+                if number.clause == clause.id
+            }
+        rules = self._rules.get(clause.id, ())
+        return [ClauseRule(rule, judged, self.composed, own) for rule in rules]
+
+
+def _context(plan: TrainingPlan) -> JobContext:
+    return JobContext(
+        plan.value("cluster.nodes").value, plan.value("precision.compute_dtype").value
+    )
+
+
+def _failures(findings: list[Finding]) -> list[Finding]:
+    return [finding for finding in findings if finding.outcome in {"fail", "error"}]
+
+
+def _with_gaps(rule: Rule, evidence: Evidence) -> list[object]:
+    """Return the evidence of a rule, None for what it may lack.
+
+    Raises MissingEvidence for another kind: of parts, by what snapshots call them
+    (`CollectiveRuns` are collective_runs).
+    """
+    known = evidence.by_kind
+    for kind, may_lack in rule.evidence:
+        if kind not in known and not may_lack:
+            name = getattr(getattr(kind, "part", kind), "kind", "") or kind.__name__
+            raise MissingEvidence(name, "no source gives it")
+    return [known.get(kind) for kind, _ in rule.evidence]
+
+
+def _as_released(edition: ComposedEdition, judged: JudgedClause) -> ComposedEdition:
+    """Return the edition with the clause as it was released."""
+    own = edition.edition
+    clause = own.clauses[judged.clause.id]
+    numbers = {
+        name: number.released or number for name, number in clause.numbers.items()
+    }
+    clauses = {**own.clauses, clause.id: clause._replace(numbers=numbers)}
+    return edition._replace(edition=own._replace(clauses=clauses))
+
+
+def _broken(rule: Rule, error: Exception) -> Verdict:
+    """Return the verdict of a rule that raised: our mistake, and none on the plan."""
+    message = f"{rule.name} broke: {type(error).__name__}: {error}"
+    return Verdict("error", message)
+
+
+def _missing(evidence: MissingEvidence) -> Verdict:
+    """Return the verdict of a rule that needs what is not known."""
+    message = f"needs {evidence.name}"
+    if evidence.reason:
+        message += f" ({evidence.reason})"
+    return Verdict("unknown", message, missing=(evidence.name,))
+
+
+def _doubted(verdicts: list[Verdict], leaf: Value[object]) -> list[Verdict]:
+    """Return the verdicts without a pass: the rule read a leaf that has no value."""
+    kept = [verdict for verdict in verdicts if verdict.outcome != "pass"]
+    if len(kept) == len(verdicts) or any(said.outcome == "unknown" for said in kept):
+        return kept
+    return [*kept, _missing(MissingEvidence(leaf.name, leaf.note))]
+
+
+def finding_of(
+    judged: JudgedClause, rule: ListedRule | None, verdict: Verdict
+) -> Finding:
+    """Return a verdict with what its clause and its rule say of it."""
+    clause = judged.clause
+    has_failed = verdict.outcome == "fail"
+    note = verdict.note
+    if clause.deprecated is not None and has_failed:
+        note = "; ".join(filter(None, (note, clause.deprecated.text)))
+    return Finding(
+        clause=clause.id,
+        title=clause.title,
+        clause_level=judged.level,
+        rule="" if rule is None else rule.name,
+        level=weight_of(judged, rule),
+        outcome=verdict.outcome,
+        message=verdict.message,
+        places=verdict.places,
+        measured=verdict.measured,
+        required=verdict.required,
+        cost=verdict.cost,
+        remedy=verdict.remedy or (clause.remedy if has_failed else ""),
+        missing=verdict.missing,
+        note=note,
+        confidence="exact" if rule is None else rule.confidence,
+        action=verdict.action,
+        fix=verdict.fix,
+        hosts=verdict.hosts,
+    )

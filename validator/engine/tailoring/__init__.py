@@ -1,1 +1,0 @@
-"""Own numbers in place of the edition's: read, judged by, and told in every report."""
