@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from speccheck.validator.certification.published import DryRun, Settled, dry_run
-from speccheck.validator.report.dry_run_text import (
+from speccheck.validator.report.certification_text import (
     WORDS,
     at_most_words,
     figure_words,

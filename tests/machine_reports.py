@@ -13,10 +13,10 @@ from speccheck.validator.engine.request import Request
 from speccheck.validator.engine.selection import Selection
 from speccheck.validator.evidence.value import Place, Span
 from speccheck.validator.evidence.waiver import Waiver
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.form import FORMS
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.summary import exit_of, summarize
-from speccheck.validator.report.told import Told
 from speccheck.validator.run.plan_judge import JudgedPlan
 from speccheck.validator.run.run import Run, run
 from speccheck.validator.sources.context import Context
@@ -115,5 +115,5 @@ def told_in(form: str, found: Run, **changes: Any) -> str:  # noqa: ANN401 - fie
     """A run as a form tells it; changes: fields of what is told."""
     summary = summarize(found.plans)
     fail_on = changes.get("fail_on", "error")
-    told = Told(found, summary, exit_of(found, summary, fail_on), **changes)
+    told = ReportContext(found, summary, exit_of(found, summary, fail_on), **changes)
     return "".join(FORMS[form].report(told, Style()))

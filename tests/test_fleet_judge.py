@@ -10,7 +10,7 @@ import pytest
 from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.fleet.node_judge import NodeJudge
-from speccheck.validator.report.node_verdict import NodeVerdict
+from speccheck.validator.report.node_outcome import NodeVerdict
 from speccheck.validator.run.plan_judge import PlanJudge
 from speccheck.validator.simulation.healthy import healthy_node
 from speccheck.validator.sources.context import Context

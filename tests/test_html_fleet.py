@@ -17,7 +17,7 @@ from speccheck.validator.fleet.verdict import Reason, Unfit, fleet_verdict
 from speccheck.validator.fleet.work import Work
 from speccheck.validator.report.forms.html_fleet import fleet_html
 from speccheck.validator.report.forms.html_fleet_map import map_html
-from speccheck.validator.report.node_verdict import NodeVerdict
+from speccheck.validator.report.node_outcome import NodeVerdict
 from told_fleets import told_fleet
 
 FAULTS = """\

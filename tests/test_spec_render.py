@@ -13,8 +13,8 @@ from speccheck.validator.editions.edition_source import load_edition_source
 from speccheck.validator.report.specification.as_html import html
 from speccheck.validator.report.specification.as_markdown import markdown
 from speccheck.validator.report.specification.blocks import Heading, Strong
+from speccheck.validator.report.specification.chapters import normative
 from speccheck.validator.report.specification.document import document_of, title_of
-from speccheck.validator.report.specification.requirements import normative
 from specification_page import PAGE, page
 
 FOLDER = Path(speccheck.schemas.__file__).parent / "1.0"

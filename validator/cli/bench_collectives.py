@@ -46,8 +46,8 @@ from speccheck.validator.cli.request import (
 )
 from speccheck.validator.cli.settled import with_settings
 from speccheck.validator.engine.request import Request
-from speccheck.validator.report.collective_table import collective_table, table_row
 from speccheck.validator.report.form import NAMES
+from speccheck.validator.report.measured_text import collective_table, table_row
 from speccheck.validator.report.write import WriteError, write
 from speccheck.validator.sources.context import context_facts
 

@@ -107,7 +107,7 @@ def certificate_files(
 def _pictures(found: Certification) -> list[str]:
     """The machines as their snapshots tell that they are joined."""
     from speccheck.validator.node.machine_layout import layout_of_node  # noqa: PLC0415
-    from speccheck.validator.report.specimen_pictures import (  # noqa: PLC0415
+    from speccheck.validator.report.topology_svg import (  # noqa: PLC0415
         specimen_pictures,
     )
     from speccheck.validator.sources.joining.one_node import joined  # noqa: PLC0415

@@ -38,7 +38,7 @@ from speccheck.validator.cli.request import REFUSALS, list_of, one_of, style_of
 from speccheck.validator.editions.certifying import may_certify
 from speccheck.validator.editions.compose import find_profile
 from speccheck.validator.editions.edition import UnknownEdition, load_edition
-from speccheck.validator.report.run_plan_text import run_plan_text
+from speccheck.validator.report.certification_text import run_plan_text
 from speccheck.validator.report.style import Style, counted
 from speccheck.validator.report.write import write
 from speccheck.validator.signing.faults import SigningError

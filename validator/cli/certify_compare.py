@@ -3,12 +3,12 @@
 from speccheck.validator.certification.evidence import utc_now
 from speccheck.validator.cli.options import Parsed, UsageError
 from speccheck.validator.cli.request import outputs_of, style_of
-from speccheck.validator.report.certificate_table.forms import (
+from speccheck.validator.report.certificate_table.table import (
     table_json,
     table_markdown,
+    table_of,
     table_text,
 )
-from speccheck.validator.report.certificate_table.table import table_of
 from speccheck.validator.report.document_diff.reading import certificate_of
 from speccheck.validator.report.write import write_all
 from speccheck.validator.sources.documents.reading import read_text

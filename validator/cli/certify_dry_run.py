@@ -8,7 +8,7 @@ from speccheck.validator.cli.options import Parsed, UsageError
 from speccheck.validator.cli.request import list_of, style_of
 from speccheck.validator.editions.compose import find_profile
 from speccheck.validator.editions.edition import load_edition
-from speccheck.validator.report.dry_run_text import dry_run_text
+from speccheck.validator.report.certification_text import dry_run_text
 
 _OF_OTHERS = ("evidence", "key", "out", "html", "derive", "track", "level")
 

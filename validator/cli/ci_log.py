@@ -9,11 +9,11 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.form import FORMS
 from speccheck.validator.report.forms.markdown import SUMMARY_BYTES, markdown_text
-from speccheck.validator.report.log_commands import disarmed
 from speccheck.validator.report.style import Style
-from speccheck.validator.report.told import Told
+from speccheck.validator.report.write import disarmed
 
 _GITHUB = "github"
 
@@ -23,11 +23,13 @@ def is_on_github() -> bool:
     return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
-def for_runner(pieces: Iterable[str], told: Told, *, annotated: bool) -> Iterator[str]:
+def for_runner(
+    pieces: Iterable[str], context: ReportContext, *, annotated: bool
+) -> Iterator[str]:
     """A report for people as a runner may read it, with annotations on GitHub."""
     yield from map(disarmed, pieces)
     if annotated and is_on_github():
-        yield from FORMS[_GITHUB].report(told, Style())
+        yield from FORMS[_GITHUB].report(context, Style())
 
 
 def tell_failure(message: str, code: int) -> None:
@@ -36,7 +38,7 @@ def tell_failure(message: str, code: int) -> None:
         sys.stderr.write(FORMS[_GITHUB].refusal(message, code) or "")
 
 
-def write_summary(told: Told) -> None:
+def write_summary(context: ReportContext) -> None:
     """Add the report to the summary of the job, where there is one.
 
     It is an extra: that it cannot be written changes nothing of the verdict.
@@ -46,7 +48,7 @@ def write_summary(told: Told) -> None:
         return
     try:
         there = os.path.getsize(path) if os.path.exists(path) else 0
-        text = markdown_text(told, SUMMARY_BYTES - there)
+        text = markdown_text(context, SUMMARY_BYTES - there)
         with open(path, "a", encoding="utf-8", errors="replace") as file:
             file.write(text)
     except OSError as error:

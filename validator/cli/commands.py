@@ -127,7 +127,7 @@ def spec_coverage(
 
     found = coverage(_edition(spec))
     if output == "text":
-        from speccheck.validator.report.coverage_text import (  # noqa: PLC0415
+        from speccheck.validator.report.coverage import (  # noqa: PLC0415
             coverage_text,
         )
 

@@ -20,7 +20,7 @@ from speccheck.validator.cli.options import Parsed, UsageError, options_help, pa
 from speccheck.validator.cli.request import REFUSALS, list_of, one_of
 from speccheck.validator.editions.compose import find_profile
 from speccheck.validator.editions.edition import load_edition
-from speccheck.validator.report.evidence_text import kit_text, listed_text
+from speccheck.validator.report.certification_text import kit_text, listed_text
 from speccheck.validator.report.write import write
 
 _GROUP = "Evidence"

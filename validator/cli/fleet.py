@@ -36,8 +36,8 @@ from speccheck.validator.fleet.run import FleetRun, judge_fleet
 from speccheck.validator.fleet.verdict import FleetVerdict, fleet_verdict
 from speccheck.validator.fleet.work import Work
 from speccheck.validator.node.host_names import HostNamesError, unfold
-from speccheck.validator.report.fleet_told import FleetTold
-from speccheck.validator.report.node_verdict import NodeVerdict
+from speccheck.validator.report.context import FleetContext
+from speccheck.validator.report.node_outcome import NodeVerdict
 from speccheck.validator.report.style import Style, counted, printable
 from speccheck.validator.report.write import write
 from speccheck.validator.run.run import read_plans
@@ -123,7 +123,7 @@ def _judged(words: list[str]) -> int:
     verdict = of_fleet(run)
     since = changes(asked, run, verdict, work, of_fleet, cores)
     full = "full" in parsed.values
-    told = FleetTold(run, verdict, parsed.files, full=full, since=since)
+    told = FleetContext(run, verdict, parsed.files, full=full, since=since)
     for warning in run.warnings:
         sys.stderr.write(f"speccheck: {printable(warning)}\n")
     for output in outputs:
@@ -138,22 +138,22 @@ def _judged(words: list[str]) -> int:
     return verdict.code
 
 
-def _report(form: str, told: FleetTold, style: Style) -> Iterable[str]:
+def _report(form: str, context: FleetContext, style: Style) -> Iterable[str]:
     if form == "json":
         from speccheck.validator.report.fleet_json import (  # noqa: PLC0415
             fleet_json,
         )
 
-        return fleet_json(told)
+        return fleet_json(context)
     if form == "html":
         from speccheck.validator.report.forms.html_fleet import (  # noqa: PLC0415
             fleet_html,
         )
 
-        return fleet_html(told)
+        return fleet_html(context)
     from speccheck.validator.report.fleet_text import fleet_text  # noqa: PLC0415
 
-    return fleet_text(told, style)
+    return fleet_text(context, style)
 
 
 def _job(request: Request) -> tuple[ReadFile, ...]:
@@ -238,7 +238,7 @@ def _is_same(path: str, other: str) -> bool:
 def _write_drain_list(
     run: FleetRun, verdict: FleetVerdict, form: str, path: str | None
 ) -> None:
-    from speccheck.validator.report.drain_list import (  # noqa: PLC0415 - of few
+    from speccheck.validator.report.fleet_text import (  # noqa: PLC0415 - of few
         drain_list,
         left_out,
     )

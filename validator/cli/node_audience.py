@@ -24,12 +24,12 @@ from speccheck.validator.node.result import (
     NodeResult,
     result_line,
 )
-from speccheck.validator.report.node_result_told import (
+from speccheck.validator.report.context import ReportContext
+from speccheck.validator.report.node_outcome import (
     Situation,
     refused_result,
     told_result,
 )
-from speccheck.validator.report.told import Told
 from speccheck.validator.report.write import WriteError, write
 from speccheck.validator.run.run import Run
 
@@ -97,18 +97,20 @@ class NodeAudience(Audience):
         if not isinstance(gpus, list) or not gpus or self._is_narrowed:
             return ()
         # Of a command that has probed a machine.
-        from speccheck.validator.report.higher_tiers import (  # noqa: PLC0415
+        from speccheck.validator.report.node_outcome import (  # noqa: PLC0415
             higher_tiers,
         )
 
         return higher_tiers(self.tier, run.plans, run.edition)
 
-    def told(self, told: Told) -> int:
+    def told(self, context: ReportContext) -> int:
         """Write the lines of what was judged; raises WriteError."""
         facts = self._facts() if self._result_path else {}
-        result = told_result(self._situation, told, self._seconds(), self.kept, facts)
+        result = told_result(
+            self._situation, context, self._seconds(), self.kept, facts
+        )
         self._write_result(result)
-        return self._answered(result, told.summary.failed, told.ending.code)
+        return self._answered(result, context.summary.failed, context.ending.code)
 
     def refused(self, message: str, code: int) -> int:
         """Write the lines of a run that judged nothing, as far as that can be done."""
@@ -158,7 +160,7 @@ class NodeAudience(Audience):
         """The exit code; that of Nagios where its line is asked for and printed."""
         if not self.is_nagios:
             return 0 if self._exits_zero else code
-        from speccheck.validator.report.nagios import (  # noqa: PLC0415 - seldom
+        from speccheck.validator.report.node_outcome import (  # noqa: PLC0415 - seldom
             CODES,
             nagios_line,
             nagios_state,

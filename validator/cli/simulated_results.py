@@ -18,8 +18,7 @@ from speccheck.validator.node.result import (
     ResultFinding,
     result_line,
 )
-from speccheck.validator.report.node_result_told import Situation
-from speccheck.validator.report.node_verdict import NodeVerdict
+from speccheck.validator.report.node_outcome import NodeVerdict, Situation
 from speccheck.validator.rule.clause_outcome import by_clause
 from speccheck.validator.run.plan_judge import PlanJudge
 from speccheck.validator.sources.documents.document import ReadError

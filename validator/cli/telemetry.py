@@ -15,10 +15,10 @@ from speccheck.validator.cli.request import (
     style_of,
 )
 from speccheck.validator.cli.settled import with_settings
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.summary import exit_of, summarize
-from speccheck.validator.report.telemetry_told import telemetry_of
-from speccheck.validator.report.told import Told
+from speccheck.validator.report.telemetry_text import telemetry_of
 from speccheck.validator.report.write import write_all
 from speccheck.validator.run.run import Run, run
 from speccheck.validator.sources.context import context_facts
@@ -88,7 +88,7 @@ def _telemetry(parsed: Parsed) -> int:
     found = run(request)
     _demand_logs(found, logs)
     summary = summarize(found.plans)
-    told = Told(
+    told = ReportContext(
         found,
         summary,
         exit_of(found, summary, fail_on),
@@ -103,16 +103,16 @@ def _telemetry(parsed: Parsed) -> int:
     return told.ending.code
 
 
-def _report(told: Told, form: str, style: Style) -> str:
+def _report(context: ReportContext, form: str, style: Style) -> str:
     if form == "json":
         from speccheck.validator.report.telemetry_json import (  # noqa: PLC0415 - of two
             telemetry_json,
         )
 
-        return telemetry_json(told)
+        return telemetry_json(context)
     from speccheck.validator.report.text import report  # noqa: PLC0415 - of two
 
-    return "".join(report(told, style))
+    return "".join(report(context, style))
 
 
 def _demand_files(logs: tuple[str, ...]) -> None:

@@ -7,14 +7,21 @@ from contextlib import suppress
 
 from speccheck.validator.cli.options import Parsed
 from speccheck.validator.cli.request import Output, reports_of, style_of
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.form import FORMS
-from speccheck.validator.report.log_commands import disarmed, is_read_by_runner
 from speccheck.validator.report.style import printable
-from speccheck.validator.report.told import Told
-from speccheck.validator.report.write import WriteError, write, write_all
+from speccheck.validator.report.write import (
+    WriteError,
+    disarmed,
+    is_read_by_runner,
+    write,
+    write_all,
+)
 
 
-def write_reports(told: Told, outputs: list[Output], parsed: Parsed) -> None:
+def write_reports(
+    context: ReportContext, outputs: list[Output], parsed: Parsed
+) -> None:
     """Write all reports or none; raises WriteError, or UsageError for a lost input."""
     named = reports_of(parsed)
     if named:
@@ -22,24 +29,24 @@ def write_reports(told: Told, outputs: list[Output], parsed: Parsed) -> None:
             verify_not_judged,
         )
 
-        judged = (file.path for file in told.run.files if file.state == "judged")
+        judged = (file.path for file in context.run.files if file.state == "judged")
         verify_not_judged(named, judged)
     reports: list[tuple[Iterable[str], str | None]] = []
     is_read = is_read_by_runner(os.environ)
     for output in outputs:
         style = style_of(parsed, to_file=output.path is not None)
-        text = FORMS[output.format].report(told, style)
+        text = FORMS[output.format].report(context, style)
         if is_read and _is_shown(output):
             from speccheck.validator.cli.ci_log import for_runner  # noqa: PLC0415
 
             annotated = FORMS[output.format].has_company
-            text = for_runner(text, told, annotated=annotated)
+            text = for_runner(text, context, annotated=annotated)
         reports.append((text, output.path))
     write_all(reports)
     if is_read and any(map(_is_shown, outputs)):
         from speccheck.validator.cli.ci_log import write_summary  # noqa: PLC0415
 
-        write_summary(told)
+        write_summary(context)
 
 
 def _is_shown(output: Output) -> bool:

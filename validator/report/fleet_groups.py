@@ -1,12 +1,12 @@
 """Findings on a fleet, grouped by rule and by what they say, with their nodes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.run import FleetRun
-from speccheck.validator.node.host_names import natural
-from speccheck.validator.report.style import printable
+from speccheck.validator.node.host_names import fold, natural
+from speccheck.validator.report.style import counted, printable
 
 _Key = tuple[str, str, str, str, bool]  # rule, clause, level, outcome, of the job
 LEVELS = ("error", "warning", "info")
@@ -104,3 +104,18 @@ def _rank(group: FleetGroup) -> tuple[int, int, str, str]:
 def told_rule(group: FleetGroup) -> str:
     """Clause and rule, without what a hostile result line may hold of them."""
     return printable(f"{group.clause} {group.rule}").strip()
+
+
+_MOST_NAMES = 140  # characters of a folded list of nodes
+
+
+def shown_names(hosts: Sequence[str], *, full: bool, most: int = _MOST_NAMES) -> str:
+    """A folded list of nodes, cut where it is long: to a line or two, or to `most`."""
+    names = fold(hosts)
+    if full or len(names) <= most:
+        return names
+    count = counted(len(hosts), "node")
+    room = max(1, most - len(count) - len(",...] ()"))
+    cut = names[:room].rpartition(",")[0] or names[:room]
+    closing = "]" if cut.count("[") > cut.count("]") else ""
+    return f"{cut},...{closing} ({count})"

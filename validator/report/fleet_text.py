@@ -1,22 +1,59 @@
 """The report on a fleet: what few nodes have first, on one screen."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 from speccheck.validator.engine.locate import located, sources_of
 from speccheck.validator.fleet.run import FleetRun
-from speccheck.validator.fleet.verdict import FleetVerdict
+from speccheck.validator.fleet.verdict import FleetVerdict, Unfit
+from speccheck.validator.node.host_names import is_host_name
+from speccheck.validator.report.context import FleetContext
 from speccheck.validator.report.edition_names import tailored_headline, tailored_told
-from speccheck.validator.report.fleet_brief import MOST_WITH_REMEDIES, brief
 from speccheck.validator.report.fleet_groups import (
     FleetGroup,
     FleetValue,
     fleet_groups,
     loosened_groups,
+    shown_names,
     told_rule,
 )
-from speccheck.validator.report.fleet_names import shown_names
-from speccheck.validator.report.fleet_told import FleetTold
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
+
+# With more rules than that a report with remedies is longer than a screen.
+MOST_WITH_REMEDIES = 6
+_MOST_BRIEF = 22
+_LEAST_NAMES = 24
+_INDENT = "  "
+
+
+def brief(groups: Sequence[FleetGroup], style: Style) -> Iterator[str]:
+    """Each rule with its nodes, and what it says of the fewest of them."""
+    for group in groups[:_MOST_BRIEF]:
+        outcome = "bug" if group.outcome == "error" else group.level
+        rule = told_rule(group)
+        room = max(_LEAST_NAMES, style.width - len(outcome) - len(rule) - 3)
+        names = "in the job" if group.is_of_job else ""
+        if group.hosts and not group.is_of_job:
+            names = printable(shown_names(group.hosts, full=False, most=room))
+        painted = style.paint(names, "dim" if group.is_of_job else "bold")
+        head = f"{style.paint(outcome, group.level)} {rule}"
+        yield f"{head}  {painted}\n" if names else f"{head}\n"
+        yield f"{_INDENT}{_message(group, style)}\n"
+    rest = len(groups) - _MOST_BRIEF
+    more = f"and {counted(rest, 'rule')} more; " if rest > 0 else ""
+    text = f"{more}--full shows all that they say, and what to change"
+    yield style.paint(f"{text}\n", "dim")
+
+
+def _message(group: FleetGroup, style: Style) -> str:
+    value = group.values[0]
+    subject = f"{value.subject}: " if value.subject not in {"", "node"} else ""
+    others = len(group.values) - 1 + group.others
+    more = f" (and {others:,} more)" if others else ""
+    text = printable(f"{subject}{value.message}")
+    room = style.width - len(_INDENT) - len(more)
+    return f"{text if len(text) <= room else f'{text[: room - 3]}...'}{more}"
+
 
 _MOST_VALUES = 3  # of one rule
 _MOST_GROUPS = 8  # of one level, and of what is not known
@@ -34,10 +71,10 @@ _STATES = (
 )
 
 
-def fleet_text(told: FleetTold, style: Style) -> Iterator[str]:
+def fleet_text(context: FleetContext, style: Style) -> Iterator[str]:
     """The report, block by block."""
-    run, verdict = told.run, told.verdict
-    yield _header(told, style)
+    run, verdict = context.run, context.verdict
+    yield _header(context, style)
     if synthetic := len({one.name for one in run.nodes if one.is_synthetic}):
         text = (
             f"synthetic: {counted(synthetic, 'node')} made by speccheck simulate; "
@@ -47,18 +84,18 @@ def fleet_text(told: FleetTold, style: Style) -> Iterator[str]:
     yield f"\n{_verdict(verdict, style)}\n"
     failed = fleet_groups(run, "error", "fail")
     above = [one for one in failed if one.level != "info"]
-    if len(above) > MOST_WITH_REMEDIES and not told.full:
+    if len(above) > MOST_WITH_REMEDIES and not context.full:
         yield "\n"
         yield from brief(above, style)
     else:
         for one in above:
-            yield "\n" + "\n".join(_group(one, run, style, full=told.full)) + "\n"
-    yield from _advice([one for one in failed if one.level == "info"], told, style)
-    yield from _own_words(verdict, style, full=told.full)
-    yield from _unknowns(fleet_groups(run, "unknown"), style, full=told.full)
-    yield from _loosened(run, style, full=told.full)
-    if told.since is not None:
-        yield from _since(told, style)
+            yield "\n" + "\n".join(_group(one, run, style, full=context.full)) + "\n"
+    yield from _advice([one for one in failed if one.level == "info"], context, style)
+    yield from _own_words(verdict, style, full=context.full)
+    yield from _unknowns(fleet_groups(run, "unknown"), style, full=context.full)
+    yield from _loosened(run, style, full=context.full)
+    if context.since is not None:
+        yield from _since(context, style)
     if ignored := run.listing.ignored:
         text = f"{counted(ignored, 'file')} of other kinds not read"
         yield f"\n{style.paint(text, 'dim')}\n"
@@ -80,20 +117,20 @@ def _loosened(run: FleetRun, style: Style, *, full: bool) -> Iterator[str]:
         yield style.paint(f"and {rest} more: --full\n", "dim")
 
 
-def _since(told: FleetTold, style: Style) -> Iterator[str]:
+def _since(context: FleetContext, style: Style) -> Iterator[str]:
     from speccheck.validator.report.fleet_days_text import (  # noqa: PLC0415 - of few
         since_text,
     )
 
-    if told.since is not None:
-        yield from since_text(told.since, style, full=told.full)
+    if context.since is not None:
+        yield from since_text(context.since, style, full=context.full)
 
 
-def _header(told: FleetTold, style: Style) -> str:
-    run = told.run
+def _header(context: FleetContext, style: Style) -> str:
+    run = context.run
     size = f", size {run.size}" if run.size else ""
     parts = [
-        _arguments(told.arguments),
+        _arguments(context.arguments),
         counted(len({one.name for one in run.nodes}), "node"),
         *([f"{run.gpus:,} GPUs"] if run.gpus else []),
         f"edition {run.edition.id}",
@@ -101,7 +138,7 @@ def _header(told: FleetTold, style: Style) -> str:
         f"profile {run.use}{size}",
     ]
     head = joined(parts, f" {style.dot} ", style.width) + "\n"
-    lines = tailored_told(run.edition, full=told.full)
+    lines = tailored_told(run.edition, full=context.full)
     return head + "".join(
         wrap(printable(one), style.width, "  ") + "\n" for one in lines
     )
@@ -122,18 +159,18 @@ def _verdict(verdict: FleetVerdict, style: Style) -> str:
 
 
 def _advice(
-    groups: Sequence[FleetGroup], told: FleetTold, style: Style
+    groups: Sequence[FleetGroup], context: FleetContext, style: Style
 ) -> Iterator[str]:
     """What fails a may: one line a rule, unless all is asked for."""
-    if told.full:
+    if context.full:
         for one in groups:
-            yield "\n" + "\n".join(_group(one, told.run, style, full=True)) + "\n"
+            yield "\n" + "\n".join(_group(one, context.run, style, full=True)) + "\n"
         return
     if groups:
         yield "\n"
     for one in groups[:_MOST_GROUPS]:
         head = f"{style.paint('info', 'info')} {told_rule(one)}"
-        where = _where(one, told.run)
+        where = _where(one, context.run)
         if one.hosts and not one.is_of_job and len(one.hosts) < _FEW:
             where = shown_names(one.hosts, full=False)
         yield f"{head}  {style.paint(printable(where), 'dim')}\n"
@@ -267,3 +304,59 @@ def _totals(verdict: FleetVerdict, style: Style) -> str:
     colour = {"go": "good", "no-go": "error"}.get(verdict.word, "warning")
     ending = f"{style.paint(verdict.word, colour)}  exit {verdict.code}"
     return "\n".join((*lines, ending))
+
+
+_OF_SLURM = {"ALL", "DEFAULT"}  # that scontrol takes for nodes of any name
+_MOST_REASON = 200  # characters; Slurm shows a reason in one line
+
+
+def drain_list(run: FleetRun, verdict: FleetVerdict, form: str) -> Iterator[str]:
+    """The lines of the list; of a synthetic fleet, each a comment.
+
+    Without the nodes of `left_out`.
+    """
+    names = {one.name for one in run.nodes if one.is_synthetic}
+    for node in verdict.of("no-go"):
+        if not _may_stand(node.name, form):
+            continue
+        line = _line(node, form)
+        if form != "plain" and node.name in names:
+            line = f"# synthetic: {line}"
+        yield f"{line}\n"
+
+
+def left_out(verdict: FleetVerdict, form: str) -> tuple[str, ...]:
+    """The nodes whose name no list may hold: it is none of a host, or of all hosts.
+
+    Names come out of files that anybody may have written: `n[1-64]` in a snapshot
+    would drain what nobody looked at, and other names would run as commands.
+    """
+    names = (one.name for one in verdict.of("no-go"))
+    return tuple(one for one in names if not _may_stand(one, form))
+
+
+def _may_stand(name: str, form: str) -> bool:
+    is_of_all = form != "kubernetes" and name.upper() in _OF_SLURM
+    return is_host_name(name) and not is_of_all
+
+
+def reason(node: Unfit) -> str:
+    """Why a node is not fit, in one short line."""
+    rules = dict.fromkeys(one.rule or one.message for one in node.reasons)
+    first = node.reasons[0].message if node.reasons else ""
+    text = f"speccheck: {', '.join(rules)}"
+    if len(rules) == 1 and first:
+        text += f": {first}" if node.reasons[0].rule else ""
+    text = " ".join(printable(text).split())
+    return text if len(text) <= _MOST_REASON else f"{text[: _MOST_REASON - 3]}..."
+
+
+def _line(node: Unfit, form: str) -> str:
+    name = node.name
+    if form == "plain":
+        return name
+    if form == "slurm":
+        told = reason(node).replace('"', "'")
+        words = ("scontrol", "update", f"NodeName={name}", "State=DRAIN")
+        return f"{shlex.join(words)} Reason={shlex.quote(told)}"
+    return f"{shlex.join(('kubectl', 'cordon', name))}  # {reason(node)}"

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.style import Style
-from speccheck.validator.report.told import Told
 
 _PACKAGE = "speccheck.validator.report"
-Write = Callable[[Told, Style], Iterable[str]]
+Write = Callable[[ReportContext, Style], Iterable[str]]
 
 
 class Form(Record):
@@ -31,10 +31,10 @@ class Form(Record):
     tells_refusals: bool = False
     tells_edits: bool = False
 
-    def report(self, told: Told, style: Style) -> Iterable[str]:
+    def report(self, context: ReportContext, style: Style) -> Iterable[str]:
         """The text of the report, in pieces."""
         write: Write = import_module(f"{_PACKAGE}.{self.module}").report
-        return write(told, style)
+        return write(context, style)
 
     def refusal(self, message: str, code: int) -> str | None:
         """The report of a run that could not begin; None where a form has none."""

@@ -1,17 +1,18 @@
 """Counts of a run, its verdict and its exit code."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.report.style import counted
+from speccheck.validator.report.style import counted, printable
 from speccheck.validator.rule.clause_outcome import by_clause
 from speccheck.validator.run.plan_judge import JudgedPlan
 from speccheck.validator.run.run import Run
 
 if TYPE_CHECKING:
     from speccheck.validator.run.suppressions import SwitchedOff
+
 
 LEVELS = ("must", "should", "may")
 OUTCOMES = ("pass", "fail", "unknown", "not_applicable", "error", "waived")
@@ -234,3 +235,37 @@ def _unwritten(run: Run, summary: Summary) -> str:
 def is_bad_input(state: str, *, named: bool) -> bool:
     """A folder may hold other tools' files and templates; a named file may not."""
     return state == "unreadable" or (named and state not in {"judged", "excluded"})
+
+
+ISOLATED = "settings not read (--isolated)"
+_MOST_FILES = 3
+_MOST_NAMES = 4
+
+
+def settings_told(run: Run) -> tuple[str, ...]:
+    """The settings files of the plans, or that none was looked for."""
+    if run.is_isolated:
+        return (ISOLATED,)
+    closest = dict.fromkeys(plan.settings[0] for plan in run.plans if plan.settings)
+    if not closest:
+        return ()
+    names = [printable(name) for name in closest]
+    if len(names) > _MOST_FILES:
+        return (f"settings of {len(names)} files",)
+    return (f"settings {', '.join(names)}",)
+
+
+def silence_told(summary: Summary) -> Iterator[str]:
+    """What was not judged because somebody switched it off, a line for each."""
+    for one in summary.switched_off:
+        counts = [
+            counted(len(one.clauses[level]), level)
+            for level in LEVELS
+            if one.clauses[level]
+        ]
+        if one.rules:
+            counts.append(counted(len(one.rules), "rule"))
+        names = [name for level in LEVELS for name in one.clauses[level]] + one.rules
+        more = ", ..." if len(names) > _MOST_NAMES else ""
+        shown = ", ".join(names[:_MOST_NAMES]) + more
+        yield printable(f"{', '.join(counts)} switched off by {one.by} ({shown})")

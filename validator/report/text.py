@@ -3,28 +3,38 @@
 from collections.abc import Iterable, Iterator
 
 from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.report.blocks import finding_blocks
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.edition_names import edition_names, edition_told
+from speccheck.validator.report.findings_text import finding_blocks, what_to_do
 from speccheck.validator.report.merge_findings import shown_findings
-from speccheck.validator.report.node_text import what_to_do
-from speccheck.validator.report.settings_told import settings_told, silence_told
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
-from speccheck.validator.report.subjects import folded_subjects
-from speccheck.validator.report.summary import LEVELS, Exit, Summary, has_unlisted_gpus
-from speccheck.validator.report.told import Told
+from speccheck.validator.report.summary import (
+    LEVELS,
+    Exit,
+    Summary,
+    has_unlisted_gpus,
+    settings_told,
+    silence_told,
+)
 from speccheck.validator.report.unknowns import unknown_lines
+from speccheck.validator.report.wording import folded_subjects
 from speccheck.validator.run.plan_judge import MOST_SOUGHT, JudgedPlan
 from speccheck.validator.run.run import Run
 
 _MOST_GROUPS = 10
 
 
-def report(told: Told, style: Style) -> Iterator[str]:
+def report(context: ReportContext, style: Style) -> Iterator[str]:
     """The whole report."""
-    run, summary, ending, full = told.run, told.summary, told.ending, told.full
+    run, summary, ending, full = (
+        context.run,
+        context.summary,
+        context.ending,
+        context.full,
+    )
     blocks: list[str] = []
     blocks.append("\n".join((header(run, style), *_groups(run, style, full=full))))
-    blocks.append("\n".join(_editions(told, style)))
+    blocks.append("\n".join(_editions(context, style)))
     blocks.append(_synthetic(run, style))
     blocks.append("\n".join(_folded_files(run, full=full)))
     blocks.append("\n".join(_measured(run, style, full=full)))
@@ -45,20 +55,20 @@ def report(told: Told, style: Style) -> Iterator[str]:
     blocks.append("\n".join(unknown_lines(run.plans, style, full=full)))
     if full:
         blocks.append("\n".join(_passes(run.plans)))
-    if told.statistics:
-        from speccheck.validator.report.statistics_text import (  # noqa: PLC0415
+    if context.statistics:
+        from speccheck.validator.report.statistics import (  # noqa: PLC0415
             statistics_lines,
         )
 
         blocks.append("\n".join(statistics_lines(run.plans, style)))
-    blocks.append("\n".join(wrap(one, style.width, "") for one in told.remarks))
+    blocks.append("\n".join(wrap(one, style.width, "") for one in context.remarks))
     blocks.append(_totals(summary, ending, style))
     yield "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def _editions(told: Told, style: Style) -> list[str]:
+def _editions(context: ReportContext, style: Style) -> list[str]:
     """Own numbers, what they loosen, and a second edition: seldom, and always said."""
-    lines = edition_told(told.run, full=told.full)
+    lines = edition_told(context.run, full=context.full)
     return [wrap(printable(one), style.width, "  ") for one in lines]
 
 

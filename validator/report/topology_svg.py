@@ -17,6 +17,7 @@ from speccheck.validator.node.machine_layout import (
 )
 from speccheck.validator.report.forms.html_text import escaped, listed
 from speccheck.validator.report.style import counted
+from speccheck.validator.report.wording import folded_subjects
 
 _COLUMN, _GAP, _MARGIN = 104, 20, 14
 _TOP, _CPU, _SWITCH = 8, 30, 20
@@ -367,3 +368,28 @@ def _odd(layout: MachineLayout) -> Iterator[str]:
     for mark, name, address in sorted(found, key=lambda one: order.index(one[0].state)):
         at = f" ({address})" if address else ""
         yield f"{_MARKS[mark.state]} {name}{at}: {mark.text}"
+
+
+_MOST = 4
+
+
+def specimen_pictures(layouts: Sequence[MachineLayout | None]) -> list[str]:
+    """The pictures, each with the numbers of its machines, which count from 1."""
+    alike: dict[MachineLayout, list[int]] = {}
+    for number, layout in enumerate(layouts, start=1):
+        if layout is not None:
+            alike.setdefault(layout, []).append(number)
+    shown = list(alike.items())[:_MOST]
+    parts = [
+        f"<h3>{escaped(_named(numbers))}</h3>\n{topology_html(layout)}"
+        for layout, numbers in shown
+    ]
+    if len(alike) > len(shown):
+        more = sum(len(numbers) for _, numbers in list(alike.items())[_MOST:])
+        parts.append(f'<p class="note">{more:,} more specimens are not drawn.</p>\n')
+    return parts
+
+
+def _named(numbers: Sequence[int]) -> str:
+    word = "Specimen" if len(numbers) == 1 else "Specimens"
+    return folded_subjects(f"{word} {number}" for number in numbers)

@@ -6,7 +6,7 @@ from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.waiver import Waiver
 from speccheck.validator.report.merge_findings import Shown, waived_findings
 from speccheck.validator.report.style import Style, printable, wrap
-from speccheck.validator.report.subjects import folded_subjects
+from speccheck.validator.report.wording import folded_subjects
 from speccheck.validator.run.plan_judge import JudgedPlan
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}

@@ -7,7 +7,7 @@ is no command, with the totals.
 from collections.abc import Iterator
 
 from speccheck.validator.engine.repository import project_root
-from speccheck.validator.report.log_commands import azure_text, disarmed
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.problems import (
     Problem,
     clean,
@@ -17,23 +17,25 @@ from speccheck.validator.report.problems import (
     unread_files,
 )
 from speccheck.validator.report.style import Style
-from speccheck.validator.report.told import Told
+from speccheck.validator.report.write import azure_text, disarmed
 from speccheck.validator.run.identity import seen_from
 
 _KINDS = ("error", "warning")
 
 
-def report(told: Told, _: Style) -> Iterator[str]:
+def report(context: ReportContext, _: Style) -> Iterator[str]:
     """A command a line, the gravest first, then the totals."""
     root = project_root()
-    found = problems(told.run)
-    for file in unread_files(told):
+    found = problems(context.run)
+    for file in unread_files(context):
         properties = {"sourcepath": seen_from(file.path, root), "code": file.state}
         yield _command("error", properties, file.message)
     for one in found:
         if one.level in _KINDS and not one.waiver:
             yield _command(one.level, _properties(one), in_short(one))
-    yield disarmed(f"speccheck: {totals(told, found)} (exit {told.ending.code})\n")
+    yield disarmed(
+        f"speccheck: {totals(context, found)} (exit {context.ending.code})\n"
+    )
 
 
 def failure_report(message: str, code: int) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from speccheck.validator.engine.locate import Location
 from speccheck.validator.engine.repository import project_root
-from speccheck.validator.report.log_commands import github_data, github_property
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.problems import (
     Problem,
     advice,
@@ -21,7 +21,7 @@ from speccheck.validator.report.problems import (
     unread_files,
 )
 from speccheck.validator.report.style import Style
-from speccheck.validator.report.told import Told
+from speccheck.validator.report.write import github_data, github_property
 from speccheck.validator.run.identity import seen_from
 from speccheck.validator.sources.files import FileStatus
 
@@ -29,18 +29,18 @@ MOST_OF_A_KIND = 10
 _KINDS = ("error", "warning")
 
 
-def report(told: Told, _: Style) -> Iterator[str]:
+def report(context: ReportContext, _: Style) -> Iterator[str]:
     """A command a line."""
     root = project_root()
-    found = problems(told.run)
+    found = problems(context.run)
     lines: dict[str, list[str]] = {kind: [] for kind in _KINDS}
-    lines["error"] += [_of_file(file, root) for file in unread_files(told)]
+    lines["error"] += [_of_file(file, root) for file in unread_files(context)]
     for one in found:
         if one.level in lines and not one.waiver:
             lines[one.level].append(_of_problem(one))
     for kind in _KINDS:
         yield from lines[kind][:MOST_OF_A_KIND]
-    yield _totals(told, found, lines)
+    yield _totals(context, found, lines)
 
 
 def failure_report(message: str, code: int) -> str:
@@ -82,8 +82,10 @@ def _of_file(file: FileStatus, root: str) -> str:
     return _command("error", properties, clean(file.message))
 
 
-def _totals(told: Told, found: Sequence[Problem], lines: dict[str, list[str]]) -> str:
-    text = totals(told, found)
+def _totals(
+    context: ReportContext, found: Sequence[Problem], lines: dict[str, list[str]]
+) -> str:
+    text = totals(context, found)
     if any(len(lines[kind]) > MOST_OF_A_KIND for kind in _KINDS):
         text += (
             f"; annotations show the first {MOST_OF_A_KIND} errors and "

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from speccheck.validator.engine.repository import project_root
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.problems import (
     Problem,
     clean,
@@ -21,7 +22,6 @@ from speccheck.validator.report.problems import (
     unread_files,
 )
 from speccheck.validator.report.style import Style
-from speccheck.validator.report.told import Told
 from speccheck.validator.run.identity import seen_from
 from speccheck.validator.sources.files import FileStatus
 
@@ -30,11 +30,11 @@ _GRAVEST = "blocker"  # nothing is known of the file
 _encode = partial(json.dumps, ensure_ascii=False)
 
 
-def report(told: Told, _: Style) -> Iterator[str]:
+def report(context: ReportContext, _: Style) -> Iterator[str]:
     """The whole list, an entry a line."""
     root = project_root()
-    unread = (_unread(file, root) for file in unread_files(told))
-    failed = (_entry(one) for one in problems(told.run) if not one.waiver)
+    unread = (_unread(file, root) for file in unread_files(context))
+    failed = (_entry(one) for one in problems(context.run) if not one.waiver)
     yield from _list([*unread, *failed])
 
 

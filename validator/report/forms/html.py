@@ -5,6 +5,7 @@ No script, no font, no picture from elsewhere. The same run gives the same bytes
 
 from collections.abc import Iterator, Sequence
 
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.forms.html_findings import chapters, findings_html
 from speccheck.validator.report.forms.html_judged import (
     files_html,
@@ -30,7 +31,6 @@ from speccheck.validator.report.forms.html_summary import (
 from speccheck.validator.report.forms.html_text import code, section
 from speccheck.validator.report.merge_findings import shown_findings
 from speccheck.validator.report.style import Style, counted
-from speccheck.validator.report.told import Told
 from speccheck.validator.report.topology_svg import topology_html
 from speccheck.validator.report.waived_text import sorted_waived
 from speccheck.validator.run.plan_judge import JudgedPlan
@@ -39,12 +39,12 @@ _SHEETS = ("html_topology",)
 _MOST_MACHINES = 8
 
 
-def report(told: Told, _: Style) -> Iterator[str]:
+def report(context: ReportContext, _: Style) -> Iterator[str]:
     """The page in pieces: what to do first, what holds last."""
-    sections = list(_sections(told))
-    yield page_head(title_text(told), sheets=_SHEETS)
+    sections = list(_sections(context))
+    yield page_head(title_text(context), sheets=_SHEETS)
     yield '<a class="skip" href="#findings">to the findings</a>\n'
-    yield head_html(told)
+    yield head_html(context)
     yield contents([(anchor, title) for anchor, title, body in sections if body])
     yield "<main>\n"
     for anchor, title, body in sections:
@@ -53,14 +53,14 @@ def report(told: Told, _: Style) -> Iterator[str]:
     yield page_end()
 
 
-def _sections(told: Told) -> Iterator[tuple[str, str, str]]:
+def _sections(context: ReportContext) -> Iterator[tuple[str, str, str]]:
     """Anchor, title and body of each part; empty where there is nothing to say."""
-    run = told.run
+    run = context.run
     plans = run.plans
     many = len(plans) > 1
     shown = shown_findings(plans)
     found = chapters(shown)
-    findings = "".join(findings_html(found, many=many, full=told.full))
+    findings = "".join(findings_html(found, many=many, full=context.full))
     waived = sorted_waived(plans)
     words = "Nothing that was judged fails." if plans else "Nothing was judged."
     if waived:
@@ -68,12 +68,12 @@ def _sections(told: Told) -> Iterator[tuple[str, str, str]]:
     nothing = f'<p class="note">{words}</p>\n'
     measured = [plan.measured for plan in plans if plan.measured is not None]
     total = len(shown)
-    yield "coverage", "Coverage", coverage_html(told)
+    yield "coverage", "Coverage", coverage_html(context)
     yield "first", "What to do first", first_html(shown, found, many=many)
     yield "machine", "Machine", _machines(plans)
-    yield "rules", "Failures by rule", rules_html(told)
+    yield "rules", "Failures by rule", rules_html(context)
     title = f"Findings ({total:,})" if total else "Findings"
-    yield "findings", title, _said(told) + (findings or nothing) + unsought_html(run)
+    yield "findings", title, _said(context) + (findings or nothing) + unsought_html(run)
     yield "waived", f"Waived ({len(waived):,})", waived_html(waived)
     yield "unknown", "Not judged", unknown_html(plans)
     yield "holds", "What holds", holding_html(plans)
@@ -101,8 +101,8 @@ def _machines(plans: Sequence[JudgedPlan]) -> str:
     return "".join(parts)
 
 
-def _said(told: Told) -> str:
+def _said(context: ReportContext) -> str:
     """Why there are fewer findings here than failures in the verdict."""
-    if len(told.run.plans) < 2 or not any(told.summary.failed.values()):  # noqa: PLR2004
+    if len(context.run.plans) < 2 or not any(context.summary.failed.values()):  # noqa: PLR2004
         return ""
     return '<p class="note">What is said of several plans is one finding here.</p>\n'

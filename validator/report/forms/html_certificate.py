@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from speccheck.validator.certification.certificate_model import Certificate
-from speccheck.validator.report.certificate_words import caveats, granted_words
+from speccheck.validator.report.certificate_text import caveats, granted_words
 from speccheck.validator.report.forms.html_certificate_clauses import clauses_html
 from speccheck.validator.report.forms.html_certificate_facts import (
     evidence_html,

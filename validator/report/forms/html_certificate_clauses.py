@@ -8,7 +8,7 @@ from speccheck.validator.certification.certificate_model import (
     ClauseResult,
     Judgement,
 )
-from speccheck.validator.report.certificate_words import OUTCOMES
+from speccheck.validator.report.certificate_text import OUTCOMES
 from speccheck.validator.report.forms.html_text import (
     breakable,
     escaped,
@@ -18,8 +18,7 @@ from speccheck.validator.report.forms.html_text import (
     table,
 )
 from speccheck.validator.report.style import counted
-from speccheck.validator.report.subjects import folded_subjects
-from speccheck.validator.report.written import written
+from speccheck.validator.report.wording import folded_subjects, written
 
 _COLOURS = {
     "pass": "good",

@@ -5,7 +5,7 @@ from itertools import count
 
 from speccheck.validator.certification.certificate_model import Measured
 from speccheck.validator.models.expectation import shown_bytes
-from speccheck.validator.report.certificate_words import (
+from speccheck.validator.report.certificate_text import (
     OUTCOMES,
     conditions_of,
     held,

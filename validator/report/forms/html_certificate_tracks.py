@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from speccheck.validator.certification.certificate_model import Certificate, Track
-from speccheck.validator.report.certificate_words import (
+from speccheck.validator.report.certificate_text import (
     LEVEL_WORDS,
     LEVELS,
     OUTCOMES,

@@ -3,7 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.report.blocks import by_cause, sections
+from speccheck.validator.report.findings_text import (
+    by_cause,
+    is_leaf,
+    section_counts,
+    section_of,
+    sections,
+)
 from speccheck.validator.report.forms.html_frame import html_frames
 from speccheck.validator.report.forms.html_text import (
     code,
@@ -12,9 +18,8 @@ from speccheck.validator.report.forms.html_text import (
     level_word,
 )
 from speccheck.validator.report.merge_findings import Shown
-from speccheck.validator.report.node_text import is_leaf, section_counts, section_of
 from speccheck.validator.report.style import counted
-from speccheck.validator.report.subjects import folded_subjects, with_numbers
+from speccheck.validator.report.wording import folded_subjects, with_numbers
 
 _OPEN_WARNINGS = 8
 _ALONE = 5  # more blocks of one rule stand together, folded
@@ -168,7 +173,7 @@ def _proposals(group: Sequence[Shown]) -> Iterator[str]:
     """Settings that were tried; none are sought for most findings."""
     found = [proposal for one in group for proposal in one.proposals or ()]
     if found:
-        from speccheck.validator.report.proposal_text import (  # noqa: PLC0415
+        from speccheck.validator.report.fixes_text import (  # noqa: PLC0415
             proposal_text,
         )
 

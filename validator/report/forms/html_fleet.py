@@ -6,7 +6,7 @@ page stays below two megabytes for ten thousand nodes.
 
 from collections.abc import Iterator
 
-from speccheck.validator.report.fleet_told import FleetTold
+from speccheck.validator.report.context import FleetContext
 from speccheck.validator.report.forms.html_fleet_findings import (
     attendance_html,
     drain_html,
@@ -33,17 +33,21 @@ _MOST_WARNINGS = 20
 _LONGEST = 1000  # characters of a reason
 
 
-def fleet_html(told: FleetTold) -> Iterator[str]:
+def fleet_html(context: FleetContext) -> Iterator[str]:
     """The page in pieces."""
-    run, verdict = told.run, told.verdict
+    run, verdict = context.run, context.verdict
     sections = [
         ("map", "All nodes", map_html(run, verdict)),
-        ("findings", "What fails", findings_html(told)),
-        ("drain", "Nodes that are not fit", drain_html(run, verdict, full=told.full)),
+        ("findings", "What fails", findings_html(context)),
+        (
+            "drain",
+            "Nodes that are not fit",
+            drain_html(run, verdict, full=context.full),
+        ),
         ("attendance", "Who reported", attendance_html(run)),
-        ("unknown", "Not judged", unknown_html(told)),
+        ("unknown", "Not judged", unknown_html(context)),
         ("measured", "Measured", rates_html(run)),
-        ("since", "Since the other day", _since(told)),
+        ("since", "Since the other day", _since(context)),
     ]
     title = f"{verdict.word}: {verdict.reason}"[:_LONGEST]
     yield page_head(title, sheets=_SHEETS, scripts=_SCRIPTS)
@@ -53,7 +57,7 @@ def fleet_html(told: FleetTold) -> Iterator[str]:
         yield synthetic_html(
             f"{many} made by speccheck simulate; this says nothing of any machine."
         )
-    yield _head(told)
+    yield _head(context)
     yield contents([(anchor, name) for anchor, name, body in sections if body])
     yield "<main>\n"
     for anchor, name, body in sections:
@@ -62,15 +66,15 @@ def fleet_html(told: FleetTold) -> Iterator[str]:
     yield page_end(_SCRIPTS)
 
 
-def _head(told: FleetTold) -> str:
-    run, verdict = told.run, told.verdict
+def _head(context: FleetContext) -> str:
+    run, verdict = context.run, context.verdict
     needed = "" if verdict.needed is None else f" of {verdict.needed:,} needed"
     size = f", size {run.size}" if run.size else ""
     facts = [
         ("Nodes", f"{len({one.name for one in run.nodes}):,}"),
         *([("GPUs", f"{run.gpus:,}")] if run.gpus else []),
         ("Fit", f"{verdict.fit:,}{needed}"),
-        *([("Spares", _spares(told))] if verdict.spares else []),
+        *([("Spares", _spares(context))] if verdict.spares else []),
         ("Exit code", str(verdict.code)),
         ("Profile", escaped(f"{run.use}{size}")),
         ("Edition", escaped(run.edition.id)),
@@ -79,8 +83,8 @@ def _head(told: FleetTold) -> str:
     pairs = "".join(
         f"<div><dt>{name}</dt><dd>{text}</dd></div>" for name, text in facts
     )
-    paths = [one[:_LONGEST] for one in told.arguments[:_MOST_ARGUMENTS]]
-    more = len(told.arguments) - len(paths)
+    paths = [one[:_LONGEST] for one in context.arguments[:_MOST_ARGUMENTS]]
+    more = len(context.arguments) - len(paths)
     judged = " ".join((*paths, *([f"and {more:,} more"] if more else ())))
     notes = [one[:_LONGEST] for one in run.warnings[:_MOST_WARNINGS]]
     if run.listing.ignored:
@@ -96,8 +100,8 @@ def _head(told: FleetTold) -> str:
     )
 
 
-def _spares(told: FleetTold) -> str:
-    spares = told.verdict.spares
+def _spares(context: FleetContext) -> str:
+    spares = context.verdict.spares
     if spares is None:
         return ""
     wanted = spares.wanted
@@ -107,13 +111,13 @@ def _spares(told: FleetTold) -> str:
     )
 
 
-def _since(told: FleetTold) -> str:
-    if told.since is None:
+def _since(context: FleetContext) -> str:
+    if context.since is None:
         return ""
     from speccheck.validator.report.fleet_days_text import (  # noqa: PLC0415 - of few
         since_text,
     )
 
-    text = "".join(since_text(told.since, _WIDE, full=False))
+    text = "".join(since_text(context.since, _WIDE, full=False))
     lines = "\n".join(escaped(line) for line in text.strip("\n").splitlines())
     return f"<pre>{lines}</pre>\n"

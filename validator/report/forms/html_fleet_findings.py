@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from speccheck.validator.engine.locate import located, sources_of
 from speccheck.validator.fleet.run import FleetRun
 from speccheck.validator.fleet.verdict import FleetVerdict
+from speccheck.validator.report.context import FleetContext
 from speccheck.validator.report.fleet_groups import (
     FleetGroup,
     FleetValue,
     fleet_groups,
+    shown_names,
 )
-from speccheck.validator.report.fleet_names import shown_names
-from speccheck.validator.report.fleet_told import FleetTold
 from speccheck.validator.report.forms.html_text import (
     code,
     escaped,
@@ -40,14 +40,14 @@ _STATES = {
 }
 
 
-def findings_html(told: FleetTold) -> str:
+def findings_html(context: FleetContext) -> str:
     """Rules that fail, the worst first, with the nodes of each thing that they say."""
-    groups = fleet_groups(told.run, "error", "fail")
+    groups = fleet_groups(context.run, "error", "fail")
     if not groups:
         return '<p class="note">Nothing that was judged fails.</p>\n'
-    total = len({one.name for one in told.run.nodes})
+    total = len({one.name for one in context.run.nodes})
     shown = groups[:_MOST_GROUPS]
-    parts = [_group(one, told, total) for one in shown]
+    parts = [_group(one, context, total) for one in shown]
     if len(groups) > len(shown):
         parts.append(_more(len(groups) - len(shown), "more rule"))
     return "".join(parts)
@@ -57,7 +57,7 @@ def _more(count: int, words: str) -> str:
     return f'<p class="note">and {counted(count, words)}: --full</p>\n'
 
 
-def _group(group: FleetGroup, told: FleetTold, total: int) -> str:
+def _group(group: FleetGroup, context: FleetContext, total: int) -> str:
     finding = group.finding
     count = len(group.hosts)
     where = "in the job" if group.is_of_job else ""
@@ -70,8 +70,8 @@ def _group(group: FleetGroup, told: FleetTold, total: int) -> str:
         f'<span class="name">{escaped(group.rule)}</span>{told_where}'
         f'<p class="message">{escaped(group.title)}</p>'
     )
-    shown = group.values if told.full else group.values[:_MOST_VALUES]
-    body = "".join(_value(one, group, told, total) for one in shown)
+    shown = group.values if context.full else group.values[:_MOST_VALUES]
+    body = "".join(_value(one, group, context, total) for one in shown)
     rest = len(group.values) - len(shown) + group.others
     if rest:
         body += _more(rest, "more message")
@@ -86,7 +86,9 @@ def _group(group: FleetGroup, told: FleetTold, total: int) -> str:
     return folded(head, body, is_open=level == "error", name=f"finding {level}")
 
 
-def _value(value: FleetValue, group: FleetGroup, told: FleetTold, total: int) -> str:
+def _value(
+    value: FleetValue, group: FleetGroup, context: FleetContext, total: int
+) -> str:
     subject = value.subject if value.subject != "node" else ""
     message = f"{subject}: {value.message}" if subject else value.message
     is_all = group.is_of_job or (len(value.hosts) == total and total > 1)
@@ -94,7 +96,7 @@ def _value(value: FleetValue, group: FleetGroup, told: FleetTold, total: int) ->
     nodes = f'<p class="place">{code(names)}</p>\n' if names else ""
     return (
         f'<p class="message">{escaped(message[:_LONGEST])}</p>\n{nodes}'
-        f"{''.join(_places(value, told.run)) if group.is_of_job else ''}"
+        f"{''.join(_places(value, context.run)) if group.is_of_job else ''}"
     )
 
 
@@ -183,9 +185,9 @@ def _told(title: str, texts: Sequence[str]) -> Iterator[str]:
         yield _more(len(texts) - _MOST_ROWS, "more")
 
 
-def unknown_html(told: FleetTold) -> str:
+def unknown_html(context: FleetContext) -> str:
     """What could not be judged, and of which nodes."""
-    groups = fleet_groups(told.run, "unknown")
+    groups = fleet_groups(context.run, "unknown")
     rows = []
     for one in groups[:_MOST_GROUPS]:
         messages = dict.fromkeys(value.message for value in one.values)

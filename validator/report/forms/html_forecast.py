@@ -4,17 +4,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from speccheck.validator.forecast.quantity import Forecast, Quantity
-from speccheck.validator.report.forecast_bar import (
+from speccheck.validator.report.forecast_text import (
     FREE,
     LIMIT,
     PERHAPS,
     SIGNS,
     Bar,
     bar,
+    is_dark,
+    is_none,
+    wanted,
 )
-from speccheck.validator.report.forecast_text import is_dark, is_none, wanted
 from speccheck.validator.report.forms.html_text import escaped, folded, row, table
-from speccheck.validator.report.quantities import best, bounds, in_words
+from speccheck.validator.report.wording import best, bounds, in_words
 
 _WIDTH = 1000
 _LEAST_NUMBERED = 25

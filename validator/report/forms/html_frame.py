@@ -4,17 +4,17 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from speccheck.validator.engine.locate import Location
+from speccheck.validator.report.findings_text import (
+    MOST_FRAMES,
+    label_of,
+    marked_length,
+    window,
+)
 from speccheck.validator.report.forms.html_text import (
     code,
     escaped,
     folded,
     listed,
-)
-from speccheck.validator.report.frame import (
-    MOST_FRAMES,
-    label_of,
-    marked_length,
-    window,
 )
 
 _WIDTH = 110

@@ -11,9 +11,8 @@ from speccheck.validator.report.forms.html_text import (
     table,
 )
 from speccheck.validator.report.style import counted
-from speccheck.validator.report.subjects import folded_subjects
 from speccheck.validator.report.unknowns import unknown_groups, unknown_head
-from speccheck.validator.report.written import written
+from speccheck.validator.report.wording import folded_subjects, written
 from speccheck.validator.run.plan_judge import MOST_SOUGHT, JudgedPlan
 from speccheck.validator.run.run import Run
 from speccheck.validator.sources.files import FileStatus

@@ -16,7 +16,7 @@ from speccheck.validator.report.forms.html_text import (
 from speccheck.validator.report.plan_text import short_names
 from speccheck.validator.report.style import counted
 from speccheck.validator.report.summary import summarize
-from speccheck.validator.report.written import written
+from speccheck.validator.report.wording import written
 from speccheck.validator.run.plan_dump import ShownPlan
 from speccheck.validator.run.plan_judge import JudgedPlan
 

@@ -5,10 +5,12 @@ import time
 from collections.abc import Sequence
 
 from speccheck.validator import VERSION
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.edition_names import (
     edition_told,
     tailored_headline,
 )
+from speccheck.validator.report.findings_text import actions
 from speccheck.validator.report.forms.html_findings import Block, Chapter
 from speccheck.validator.report.forms.html_text import (
     breakable,
@@ -19,15 +21,12 @@ from speccheck.validator.report.forms.html_text import (
     table,
 )
 from speccheck.validator.report.merge_findings import Shown
-from speccheck.validator.report.node_text import actions
-from speccheck.validator.report.settings_told import silence_told
 from speccheck.validator.report.statistics import rule_counts
 from speccheck.validator.report.style import Style
-from speccheck.validator.report.subjects import folded_subjects, with_numbers
-from speccheck.validator.report.summary import LEVELS, Summary
+from speccheck.validator.report.summary import LEVELS, Summary, silence_told
 from speccheck.validator.report.text import header
-from speccheck.validator.report.told import Told
 from speccheck.validator.report.waived_text import place
+from speccheck.validator.report.wording import folded_subjects, with_numbers
 
 WIDE = Style(unicode=True, width=10**6)
 _COLOURS = {0: "good", 1: "error", 3: "unknown"}
@@ -50,14 +49,14 @@ _MOST_FIRST = 12
 _FEWEST_COUNTED = 12  # findings: fewer are seen at a glance
 
 
-def title_text(told: Told) -> str:
+def title_text(context: ReportContext) -> str:
     """The verdict in a line."""
-    return f"{told.ending.word}: {told.ending.reason}"
+    return f"{context.ending.word}: {context.ending.reason}"
 
 
-def head_html(told: Told) -> str:
+def head_html(context: ReportContext) -> str:
     """The verdict, its reason, and by what it was judged."""
-    run, ending = told.run, told.ending
+    run, ending = context.run, context.ending
     edition = run.edition
     colour = _COLOURS.get(ending.code, "error")
     facts = [
@@ -94,11 +93,11 @@ def _written_at() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(text)))
 
 
-def coverage_html(told: Told) -> str:
+def coverage_html(context: ReportContext) -> str:
     """Clauses by level and outcome, what was switched off, warnings of settings."""
-    editions = edition_told(told.run, full=True)
-    notes = (*editions, *silence_told(told.summary), *told.run.warnings)
-    return _clauses(told.summary) + "".join(
+    editions = edition_told(context.run, full=True)
+    notes = (*editions, *silence_told(context.summary), *context.run.warnings)
+    return _clauses(context.summary) + "".join(
         f'<p class="silenced">{escaped(note)}</p>\n' for note in notes
     )
 
@@ -178,10 +177,10 @@ def _to_do(blocks: Sequence[Block]) -> str:
     )
 
 
-def rules_html(told: Told) -> str:
+def rules_html(context: ReportContext) -> str:
     """How often each rule failed, where that is more than a glance."""
-    rows = [row for row in rule_counts(told.run.plans) if row.failed]
-    if sum(row.failed for row in rows) < _FEWEST_COUNTED and not told.statistics:
+    rows = [row for row in rule_counts(context.run.plans) if row.failed]
+    if sum(row.failed for row in rows) < _FEWEST_COUNTED and not context.statistics:
         return ""
     names = [name for name in _COUNTED if any(row.counts[name] for row in rows)]
     heads = ("rule", "clause", *(f">{_COUNTED[name]}" for name in names))

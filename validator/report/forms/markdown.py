@@ -8,20 +8,19 @@ from collections.abc import Iterator
 
 from speccheck.validator import VERSION
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.edition_names import (
     edition_told,
     tailored_headline,
 )
 from speccheck.validator.report.forms.markdown_text import code, escaped
 from speccheck.validator.report.merge_findings import Shown, shown_findings
-from speccheck.validator.report.settings_told import silence_told
 from speccheck.validator.report.style import Style, counted
-from speccheck.validator.report.subjects import folded_subjects, with_numbers
-from speccheck.validator.report.summary import LEVELS, Summary
+from speccheck.validator.report.summary import LEVELS, Summary, silence_told
 from speccheck.validator.report.text import header
-from speccheck.validator.report.told import Told
 from speccheck.validator.report.unknowns import unknown_lines
 from speccheck.validator.report.waived_text import sorted_waived, waiver_words
+from speccheck.validator.report.wording import folded_subjects, with_numbers
 
 # A comment on GitHub holds 65,536 characters, one on GitLab a million; the summary of a
 # step on GitHub a mebibyte.
@@ -48,15 +47,15 @@ class _Part(Record):
     is_open: bool
 
 
-def report(told: Told, _: Style) -> Iterator[str]:
+def report(context: ReportContext, _: Style) -> Iterator[str]:
     """The report within the limit of a comment."""
-    yield markdown_text(told, COMMENT_BYTES)
+    yield markdown_text(context, COMMENT_BYTES)
 
 
-def markdown_text(told: Told, most_bytes: int) -> str:
+def markdown_text(context: ReportContext, most_bytes: int) -> str:
     """The report in Markdown, of at most so many bytes."""
-    head, foot = "".join(_head(told)), _foot(told)
-    parts = list(_parts(told))
+    head, foot = "".join(_head(context)), _foot(context)
+    parts = list(_parts(context))
     reserved = _RESERVED_BYTES * len(parts) + _size(foot)
     left = most_bytes - _size(head) - reserved
     texts: list[str] = [head]
@@ -66,8 +65,8 @@ def markdown_text(told: Told, most_bytes: int) -> str:
     return "".join((*texts, foot))
 
 
-def _head(told: Told) -> Iterator[str]:
-    run, summary, ending = told.run, told.summary, told.ending
+def _head(context: ReportContext) -> Iterator[str]:
+    run, summary, ending = context.run, context.summary, context.ending
     yield f"### speccheck: {ending.word}\n\n"
     yield f"**{escaped(ending.reason)}** (exit code {ending.code})\n\n"
     yield f"{escaped(_clipped(header(run, _WIDE)))}\n\n"
@@ -108,9 +107,9 @@ def _totals(summary: Summary) -> Iterator[str]:
     yield "\n"
 
 
-def _parts(told: Told) -> Iterator[_Part]:
+def _parts(context: ReportContext) -> Iterator[_Part]:
     """What was found, what weighs most first."""
-    plans = told.run.plans
+    plans = context.run.plans
     shown = shown_findings(plans)
     many = len(plans) > 1
     is_first = True
@@ -195,8 +194,8 @@ def _written(part: _Part, most_bytes: int) -> tuple[str, int]:
     return f"{text}{''.join(lines)}\n</details>\n\n", left
 
 
-def _foot(told: Told) -> str:
-    edition = told.run.edition
+def _foot(context: ReportContext) -> str:
+    edition = context.run.edition
     stage = escaped(f"edition {edition.id} ({edition.stage})")
     text = tailored_headline(edition)
     own = f", {text}" if text else ""

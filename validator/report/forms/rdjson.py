@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from speccheck.validator.engine.locate import Location
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.forms.places import byte_column
 from speccheck.validator.report.problems import (
     Problem,
@@ -22,7 +23,6 @@ from speccheck.validator.report.problems import (
     unread_files,
 )
 from speccheck.validator.report.style import Style
-from speccheck.validator.report.told import Told
 from speccheck.validator.sources.files import FileStatus
 
 _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "info": "INFO"}
@@ -31,10 +31,10 @@ _encode = partial(json.dumps, ensure_ascii=False)
 Row = dict[str, object]
 
 
-def report(told: Told, _: Style) -> Iterator[str]:
+def report(context: ReportContext, _: Style) -> Iterator[str]:
     """The whole result, a diagnostic a line."""
-    unread = map(_unread, unread_files(told))
-    failed = (_diagnostic(one) for one in problems(told.run) if not one.waiver)
+    unread = map(_unread, unread_files(context))
+    failed = (_diagnostic(one) for one in problems(context.run) if not one.waiver)
     yield from _result([*unread, *failed])
 
 

@@ -15,17 +15,20 @@ from speccheck.validator.editions.edition_source import (
     EditionSourceError,
     load_edition_source,
 )
-from speccheck.validator.report.specification.back import annexes, changes
 from speccheck.validator.report.specification.blocks import (
     Block,
     Document,
     Heading,
     Linked,
 )
-from speccheck.validator.report.specification.conformance import conformance
-from speccheck.validator.report.specification.front import front
-from speccheck.validator.report.specification.profiles import profiles
-from speccheck.validator.report.specification.requirements import requirements
+from speccheck.validator.report.specification.chapters import (
+    annexes,
+    changes,
+    conformance,
+    front,
+    profiles,
+    requirements,
+)
 
 _UNNUMBERED = "-"
 

@@ -1,6 +1,7 @@
-"""Settings that mend a failure, as lines of the text report."""
+"""What mends a failure: settings that were tried, and fixes as a unified diff."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import unified_diff
 
 from speccheck.validator.evidence.proposal import Proposal, Setting
 from speccheck.validator.evidence.secrets import hidden
@@ -47,3 +48,38 @@ def _setting(setting: Setting) -> str:
 def _written(value: object) -> str:
     """A value as it goes into a file: no separators of thousands."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+_NO_NEWLINE = "\\ No newline at end of file\n"
+
+
+def diff_of(texts: Mapping[str, tuple[str, str]]) -> Iterator[str]:
+    """The lines of the diff of all files.
+
+    Credentials stand as stars, control characters as escapes: a hunk with one of them
+    is to be read, and does not apply.
+
+    Args:
+        texts: by path, before and after.
+    """
+    for path in sorted(texts):
+        old, new = (_lines(text) for text in texts[path])
+        shown = printable(path)
+        for line in unified_diff(old, new, f"a/{shown}", f"b/{shown}"):
+            yield _shown(line)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines with their ends; a form feed or U+2028 ends none."""
+    lines = text.split("\n")
+    ended = [f"{line}\n" for line in lines[:-1]]
+    return [*ended, lines[-1]] if lines[-1] else ended
+
+
+def _shown(line: str) -> str:
+    body = line.removesuffix("\n")
+    end = line[len(body) :] or f"\n{_NO_NEWLINE}"
+    text = body.removesuffix("\r")
+    end = body[len(text) :] + end
+    parts = (printable(part) for part in text.split("\t"))
+    return hidden("\t".join(parts)) + end
