@@ -15,9 +15,11 @@ from speccheck.validator.node.machine_layout import (
     Mark,
     worst,
 )
-from speccheck.validator.report.forms.html_text import escaped, listed
+from speccheck.validator.report.document import Items, note
+from speccheck.validator.report.forms.html_text import escaped
 from speccheck.validator.report.style import counted
 from speccheck.validator.report.wording import folded_subjects
+from speccheck.validator.report.write_html import html
 
 _COLUMN, _GAP, _MARGIN = 104, 20, 14
 _TOP, _CPU, _SWITCH = 8, 30, 20
@@ -73,10 +75,7 @@ def topology_html(layout: MachineLayout) -> str:
     told = _caption(layout)
     odd = list(_odd(layout))
     label = escaped(f"{told}; {counted(len(odd), 'mark')}" if odd else told)
-    notes = "".join(
-        f'<p class="note">{escaped(one)}</p>\n'
-        for one in _notes(layout, is_odd=bool(odd))
-    )
+    notes = html(map(note, _notes(layout, is_odd=bool(odd))))
     shown = odd[:_MOST_LISTED]
     if len(odd) > len(shown):
         shown.append(f"and {len(odd) - len(shown):,} more")
@@ -85,7 +84,7 @@ def topology_html(layout: MachineLayout) -> str:
         f'<svg viewBox="0 0 {width} {end}" width="{width}" role="img" '
         f'aria-label="{label}">\n{"".join(drawn)}</svg></div>\n'
         f"<figcaption>{escaped(told)}</figcaption>\n"
-        f"{listed(map(escaped, shown), 'odd')}{notes}</figure>\n"
+        f"{html(Items(shown, 'odd'))}{notes}</figure>\n"
     )
 
 

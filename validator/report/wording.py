@@ -21,7 +21,7 @@ def folded_subjects(subjects: Iterable[str]) -> str:
         else:
             numbers.setdefault(subject, [])
     return "; ".join(
-        f"{start} {_ranges(found)}" if found else start
+        f"{start} {ranges(found)}" if found else start
         for start, found in numbers.items()
     )
 
@@ -34,7 +34,7 @@ def with_numbers(text: str, subjects: Iterable[str]) -> str:
     return text.replace(_OPEN, f"-i {','.join(numbers)}") if numbers else text
 
 
-def _ranges(numbers: Sequence[int]) -> str:
+def ranges(numbers: Sequence[int]) -> str:
     """`0-3, 6`."""
     found: list[list[int]] = []
     for number in sorted(numbers):
