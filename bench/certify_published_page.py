@@ -10,8 +10,8 @@ from speccheck.validator.report.certification_text import (
     figure_words,
     run_words,
 )
-from speccheck.validator.report.markdown_text import in_cell
 from speccheck.validator.report.style import counted
+from speccheck.validator.report.write_markdown import in_cell
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "certify-published.md"
 # Types of which figures are published, and two that many rent of which none are.

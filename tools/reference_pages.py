@@ -15,7 +15,7 @@ from speccheck.validator.cli.main import COMMANDS, EXIT_CODES, USAGE, main
 from speccheck.validator.cli.option_table import OPTIONS, Option
 from speccheck.validator.cli.options import options_help
 from speccheck.validator.editions.edition import load_edition
-from speccheck.validator.report.markdown_text import in_cell
+from speccheck.validator.report.write_markdown import in_cell
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs"
 COMMAND_LINE, CODES = "command-line.md", "exit-codes.md"

@@ -86,12 +86,12 @@ def spec_render(
     if form not in {"markdown", "html"}:
         message = f"--format {form}: must be markdown or html"
         raise CommandError(message)
-    from speccheck.validator.report.specification.as_html import html  # noqa: PLC0415
-    from speccheck.validator.report.specification.as_markdown import (  # noqa: PLC0415
-        markdown,
-    )
     from speccheck.validator.report.specification.document import (  # noqa: PLC0415
         document_of,
+    )
+    from speccheck.validator.report.specification.pages import (  # noqa: PLC0415
+        html,
+        markdown,
     )
     from speccheck.validator.report.write import WriteError, write  # noqa: PLC0415
 

@@ -15,8 +15,8 @@ from speccheck.validator.report.certificate_text import (
     scale_of,
     shown,
 )
-from speccheck.validator.report.markdown_text import in_cell
 from speccheck.validator.report.style import Style, counted, printable, wrap
+from speccheck.validator.report.write_markdown import in_cell
 
 # Conditions that must be the same for two numbers to be compared.
 _SAME = ("size_bytes", "nodes", "ranks")

@@ -1,7 +1,7 @@
 """The chapters of the document of an edition, in the order of a standard."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from speccheck.validator.editions.compose import ComposedEdition, compose
@@ -19,26 +19,25 @@ from speccheck.validator.editions.show import (
     origin_texts,
     raised_elsewhere,
 )
-from speccheck.validator.report.specification.blocks import (
+from speccheck.validator.report.document import (
+    Badges,
     Block,
     Code,
     Heading,
     Inline,
     Items,
     Line,
-    Linked,
+    Link,
     Paragraph,
-    Requirement,
+    Parts,
     Strong,
     Table,
-    Tags,
     Terms,
-    anchor_of,
     joined,
     line,
-    table,
 )
 
+_CLAUSE = re.compile(r"\b[A-Z]{2,5}-\d{3}\b")
 STAGES = {
     "draft": "A draft: it may change in any way, and nothing is certified by it.",
     "candidate": (
@@ -84,6 +83,43 @@ _NORMATIVE = (
 )
 
 
+def table(caption: str, heads: Iterable[str], rows: Iterable[Iterable[Parts]]) -> Table:
+    """A table of rows of lines."""
+    return Table(caption, tuple(heads), tuple(tuple(row) for row in rows))
+
+
+def anchor_of(name: str) -> str:
+    """The anchor of a clause, an area or a profile, by its name."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+class Linked:
+    """Makes references of the ids of clauses that there are."""
+
+    def __init__(self, clauses: Collection[str]) -> None:
+        """Take the ids."""
+        self._clauses = clauses
+
+    def __call__(self, text: str) -> Line:
+        """A text in which each id of a clause is a reference."""
+        parts: list[Inline] = []
+        end = 0
+        for found in _CLAUSE.finditer(text):
+            if found[0] in self._clauses:
+                parts += [text[end : found.start()], self.clause(found[0])]
+                end = found.end()
+        parts.append(text[end:])
+        return tuple(one for one in parts if one)
+
+    def clause(self, name: str) -> Inline:
+        """A reference to a clause; its id alone where there is none."""
+        return Link(name, anchor_of(name), "ref") if name in self._clauses else name
+
+    def clauses(self, names: Iterable[str]) -> Line:
+        """References to clauses, one after another."""
+        return joined(self.clause(name) for name in names)
+
+
 def front(edition: Edition, source: EditionSource) -> Iterator[Block]:
     """Status, scope and conventions."""
     yield from _status(edition, source)
@@ -100,48 +136,42 @@ def _status(edition: Edition, source: EditionSource) -> Iterator[Block]:
     core = sum(one.status == "core" for one in clauses)
     base = getattr(source.head, "extends", None)
     yield Heading(1, "Status of this document", "status", "-")
-    yield Paragraph(line(STAGES[edition.stage]))
-    rows: list[tuple[str, Line]] = [
-        ("Edition", line(edition.id)),
-        ("Stage", line(edition.stage)),
-        ("Clauses", line(f"{len(edition.clauses)}: {counts}; {core} core")),
-        ("Profiles", line(str(len(edition.profiles)))),
+    yield Paragraph(STAGES[edition.stage])
+    rows: list[tuple[str, Parts]] = [
+        ("Edition", edition.id),
+        ("Stage", edition.stage),
+        ("Clauses", f"{len(edition.clauses)}: {counts}; {core} core"),
+        ("Profiles", str(len(edition.profiles))),
         ("Identity", line("sha256 ", Code(edition.sha256))),
     ]
     if base is not None:
-        rows.insert(2, ("Extends", line(f"edition {base.id}")))
+        rows.insert(2, ("Extends", f"edition {base.id}"))
     yield Terms(tuple(rows))
     yield Paragraph(
-        line(
-            "The identity is the SHA-256 of the compiled edition: its canonical JSON, "
-            "with sorted keys, without blanks, in UTF-8. Every report and certificate "
-            "names it. This document is made of the same files and says nothing that "
-            "they do not say."
-        )
+        "The identity is the SHA-256 of the compiled edition: its canonical JSON, "
+        "with sorted keys, without blanks, in UTF-8. Every report and certificate "
+        "names it. This document is made of the same files and says nothing that "
+        "they do not say."
     )
 
 
 def _scope(edition: Edition, source: EditionSource) -> Iterator[Block]:
     titles = [area.title.lower() for area in source.head.areas]
     yield Heading(1, "Scope", "scope")
-    yield Paragraph(line(edition.statement))
+    yield Paragraph(edition.statement)
     yield Paragraph(
-        line(
-            "This edition states requirements for large-scale distributed training of "
-            "neural networks: for the files that configure a run, for the machines "
-            "that it runs on, and for what is measured on them. It covers "
-            f"{', '.join(titles[:-1])} and {titles[-1]}."
-        )
+        "This edition states requirements for large-scale distributed training of "
+        "neural networks: for the files that configure a run, for the machines "
+        "that it runs on, and for what is measured on them. It covers "
+        f"{', '.join(titles[:-1])} and {titles[-1]}."
     )
     yield Paragraph(
-        line(
-            "It does not specify a protocol, a file format, an accelerator or a "
-            "service, and does not judge the quality of a model. Where a framework, a "
-            "library or a vendor documents a limit, that documentation counts; clauses "
-            "name it as their source."
-        )
+        "It does not specify a protocol, a file format, an accelerator or a "
+        "service, and does not judge the quality of a model. Where a framework, a "
+        "library or a vendor documents a limit, that documentation counts; clauses "
+        "name it as their source."
     )
-    yield Paragraph(line(_NORMATIVE))
+    yield Paragraph(_NORMATIVE)
 
 
 def _conventions(edition: Edition, source: EditionSource) -> Iterator[Block]:
@@ -172,50 +202,44 @@ def _words() -> Iterator[Block]:
     yield table(
         "What a failure of each level is",
         ("level", "a failure is", "in a certificate it"),
-        ((line(Strong(a)), line(b), line(c)) for a, b, c in rows),
+        ((Strong(a), b, c) for a, b, c in rows),
     )
     yield Heading(2, "Clauses", "clauses-explained")
     yield Paragraph(
-        line(
-            "A clause is one numbered requirement. Its id is permanent and is never "
-            "given to another one. A core clause is always judged, a proposed clause "
-            "where a profile adds it or evidence of its kind is at hand. The level "
-            "stands at the clause; profiles may raise it, and never lower it."
-        )
+        "A clause is one numbered requirement. Its id is permanent and is never "
+        "given to another one. A core clause is always judged, a proposed clause "
+        "where a profile adds it or evidence of its kind is at hand. The level "
+        "stands at the clause; profiles may raise it, and never lower it."
     )
     yield Heading(2, "Verdicts", "verdicts")
-    yield Terms(tuple((name, line(text)) for name, text in _VERDICTS))
+    yield Terms(tuple((name, text) for name, text in _VERDICTS))
     yield Paragraph(
-        line(
-            "Several rules may judge one clause. The clause is as good as its worst "
-            "verdict, and unknown beats pass."
-        )
+        "Several rules may judge one clause. The clause is as good as its worst "
+        "verdict, and unknown beats pass."
     )
 
 
 def _numbers(source: EditionSource) -> Iterator[Block]:
     yield Heading(2, "Numbers", "numbers")
     yield Paragraph(
-        line(
-            "Each threshold is a named number of its clause, with unit, source and "
-            "confidence. Of several values that of the most specific profile counts: "
-            "of size, accelerator, fabric, use and instance type the last that has "
-            "one; then that of the precision; then the table over node counts, read by "
-            "linear interpolation; then the value by default. A number without a value "
-            "for a job leaves the clause unknown. The plausible range is one that no "
-            "value leaves, an own one of a user neither."
-        )
+        "Each threshold is a named number of its clause, with unit, source and "
+        "confidence. Of several values that of the most specific profile counts: "
+        "of size, accelerator, fabric, use and instance type the last that has "
+        "one; then that of the precision; then the table over node counts, read by "
+        "linear interpolation; then the value by default. A number without a value "
+        "for a job leaves the clause unknown. The plausible range is one that no "
+        "value leaves, an own one of a user neither."
     )
     yield table(
         "How sure a number is",
         ("confidence", "what stands behind it"),
-        ((line(name), line(text)) for name, text in CONFIDENCE),
+        ((name, text) for name, text in CONFIDENCE),
     )
     yield table(
         "Units",
         ("unit", "meaning"),
         (
-            (line(name), line(unit.text or f"one {unit.one}, several {name}"))
+            (name, unit.text or f"one {unit.one}, several {name}")
             for name, unit in source.head.units.items()
         ),
     )
@@ -224,17 +248,15 @@ def _numbers(source: EditionSource) -> Iterator[Block]:
 def _conditions(source: EditionSource) -> Iterator[Block]:
     yield Heading(2, "Conditions of application", "conditions")
     yield Paragraph(
-        line(
-            "A clause applies where all its conditions hold, and everywhere where it "
-            "has none. A condition whose fact nobody states is open: the clause is "
-            "unknown then, and not passed."
-        )
+        "A clause applies where all its conditions hold, and everywhere where it "
+        "has none. A condition whose fact nobody states is open: the clause is "
+        "unknown then, and not passed."
     )
     yield table(
         "Conditions of application",
         ("condition", "fact", "holds where"),
         (
-            (line(Code(name)), line(Code(one.fact)), line(one.text))
+            (Code(name), Code(one.fact), one.text)
             for name, one in source.conditions.items()
         ),
     )
@@ -242,16 +264,16 @@ def _conditions(source: EditionSource) -> Iterator[Block]:
 
 def _certification(edition: Edition, source: EditionSource) -> Iterator[Block]:
     yield Heading(2, "Levels of certification and tracks", "certification-levels")
-    yield Terms(tuple((name, line(text)) for name, text in _LEVEL_WORDS))
+    yield Terms(tuple((name, text) for name, text in _LEVEL_WORDS))
     clauses = edition.clauses.values()
     yield table(
         "Tracks",
         ("track", "what it is about", "clauses"),
         (
             (
-                line(name),
-                line(TRACKS.get(name, "")),
-                line(str(sum(name in one.tracks for one in clauses))),
+                name,
+                TRACKS.get(name, ""),
+                str(sum(name in one.tracks for one in clauses)),
             )
             for name in source.head.tracks
         ),
@@ -263,10 +285,7 @@ def _evidence(source: EditionSource) -> Iterator[Block]:
     yield table(
         "Kinds of evidence",
         ("kind", "what it holds"),
-        (
-            (line(Code(name)), line(text))
-            for name, text in source.head.evidence_kinds.items()
-        ),
+        ((Code(name), text) for name, text in source.head.evidence_kinds.items()),
     )
 
 
@@ -279,7 +298,7 @@ def requirements(edition: Edition, linked: Linked) -> Iterator[Block]:
         if not found:
             continue
         yield Heading(2, f"{title} ({code})", anchor_of(f"area {code}"))
-        yield Paragraph(line(_count(found)))
+        yield Paragraph(_count(found))
         for clause in found:
             yield from _Clause(clause, composed, linked).blocks()
 
@@ -311,8 +330,8 @@ class _Clause:
             3, f"{clause.id} {clause.title}", anchor_of(clause.id), is_clause=True
         )
         words = (clause.status, clause.certification_level, *clause.tracks)
-        yield Tags(clause.level, words)
-        yield Requirement(normative(clause))
+        yield Badges(clause.level, words)
+        yield Paragraph(normative(clause), "requirement")
         if clause.numbers:
             yield self._numbers()
         yield Terms(tuple(self._terms()))
@@ -324,7 +343,7 @@ class _Clause:
             (self._number(name) for name in self._clause.numbers),
         )
 
-    def _number(self, name: str) -> Iterator[Line]:
+    def _number(self, name: str) -> Iterator[Parts]:
         number = self._clause.numbers[name]
         texts = [] if number.value is None else [number_text(number, number.value)]
         if number.by_profile:
@@ -333,13 +352,13 @@ class _Clause:
         if number.plausible is not None:
             low, high = (_whole(one) for one in number.plausible)
             plausible = f"{number_text(number, low)} to {number_text(number, high)}"
-        yield line(Code(name))
-        yield line("; ".join(texts))
-        yield line(plausible)
-        yield line(number.confidence)
-        yield line(number.source)
+        yield Code(name)
+        yield "; ".join(texts)
+        yield plausible
+        yield number.confidence
+        yield number.source
 
-    def _terms(self) -> Iterator[tuple[str, Line]]:
+    def _terms(self) -> Iterator[tuple[str, Parts]]:
         clause, edition = self._clause, self._edition
         yield "Applies", line(*conditions_text(clause, edition))
         judged = self._composed.judged(clause.id)
@@ -347,14 +366,14 @@ class _Clause:
             yield "Raised", self._linked(text)
         adding = [p.id for p in edition.profiles.values() if clause.id in _added(p)]
         if clause.status == "proposed" and adding:
-            yield "Added by", line(", ".join(adding))
+            yield "Added by", ", ".join(adding)
         deprecated = getattr(clause, "deprecated", None)
         if deprecated is not None:
             yield "Deprecated", self._linked(deprecated.text)
         yield "Rationale", self._linked(clause.rationale)
         yield "Remedy", self._linked(clause.remedy)
         yield "Evidence", joined(map(Code, clause.evidence))
-        yield "Rests on", line("; ".join(origin_texts(clause)))
+        yield "Rests on", "; ".join(origin_texts(clause))
         for name, number in clause.numbers.items():
             if number.note:
                 yield "Note", line(Code(name), ": ", *self._linked(number.note))
@@ -401,21 +420,19 @@ def profiles(source: EditionSource, linked: Linked) -> Iterator[Block]:
     """The chapter of profiles."""
     yield Heading(1, "Profiles", "profiles")
     yield Paragraph(
-        line(
-            "Profiles compose in this order: base, size class, accelerator, fabric, "
-            "use, instance type. Of two numbers that of the later one counts; levels "
-            "are only ever raised; what one profile leaves out stays out. A profile "
-            "that is proposed is judged by, and is no basis for a certificate."
-        )
+        "Profiles compose in this order: base, size class, accelerator, fabric, "
+        "use, instance type. Of two numbers that of the later one counts; levels "
+        "are only ever raised; what one profile leaves out stays out. A profile "
+        "that is proposed is judged by, and is no basis for a certificate."
     )
     by_kind = {kind: _of_kind(source, kind) for kind, *_ in _KINDS}
     base = next(one for one in source.profiles if one.id == "base")
     yield Heading(2, "Base", "profile-base")
-    yield Paragraph(line(f"Every composition begins with it: {base.title}."))
+    yield Paragraph(f"Every composition begins with it: {base.title}.")
     yield Terms(tuple(_effects(base, linked)))
     for kind, title, text in _KINDS:
         yield Heading(2, title, f"profiles-{kind}")
-        yield Paragraph(line(text))
+        yield Paragraph(text)
         if kind == "instance":
             yield _instances(by_kind[kind])
             continue
@@ -438,27 +455,27 @@ def _profile(profile: ProfileSource, linked: Linked) -> Iterator[Block]:
         yield _settings(profile)
 
 
-def _facts(profile: ProfileSource, linked: Linked) -> Iterator[tuple[str, Line]]:
+def _facts(profile: ProfileSource, linked: Linked) -> Iterator[tuple[str, Parts]]:
     if profile.status != "core":
-        yield "Status", line(profile.status)
+        yield "Status", profile.status
     for name, bounds in (("Nodes", profile.nodes), ("GPUs", profile.gpus)):
         if bounds is not None:
-            yield name, line(_bounds(*bounds))
+            yield name, _bounds(*bounds)
     if profile.reason:
         told = f" ({profile.confidence})" if profile.confidence else ""
         yield "Reason", line(*linked(profile.reason), told)
     if profile.link_layer:
-        yield "Link layer", line(profile.link_layer)
+        yield "Link layer", profile.link_layer
     for name, is_so in (("RDMA", profile.rdma), ("Lossless", profile.lossless)):
         if is_so is not None:
-            yield name, line("yes" if is_so else "no")
+            yield name, ("yes" if is_so else "no")
     if profile.network_names:
-        yield "Networks of NCCL", line(", ".join(profile.network_names))
+        yield "Networks of NCCL", ", ".join(profile.network_names)
     if profile.note:
         yield "Note", linked(profile.note)
 
 
-def _effects(profile: ProfileSource, linked: Linked) -> Iterator[tuple[str, Line]]:
+def _effects(profile: ProfileSource, linked: Linked) -> Iterator[tuple[str, Parts]]:
     if profile.adds:
         yield "Adds", linked.clauses(profile.adds)
     for kind, names in profile.adds_with_evidence.items():
@@ -479,9 +496,9 @@ def _effects(profile: ProfileSource, linked: Linked) -> Iterator[tuple[str, Line
 def _settings(profile: ProfileSource) -> Table:
     rows = (
         (
-            line(one.where),
-            line(name),
-            line(text),
+            one.where,
+            name,
+            text,
             line(one.confidence, ": ", one.source),
         )
         for one in profile.settings
@@ -497,11 +514,11 @@ def _instances(found: Sequence[ProfileSource]) -> Table:
         ("instance type", "accelerator", "fabric", "status", "note"),
         (
             (
-                line(one.id),
-                line((one.accelerator or "").partition("/")[2]),
-                line((one.fabric or "").partition("/")[2]),
-                line(one.status),
-                line(one.note or ""),
+                one.id,
+                (one.accelerator or "").partition("/")[2],
+                (one.fabric or "").partition("/")[2],
+                one.status,
+                one.note or "",
             )
             for one in found
         ),
@@ -537,12 +554,10 @@ def conformance(source: EditionSource) -> Iterator[Block]:
     uses = [one for one in source.profiles if one.id.startswith("use/")]
     yield Heading(2, "Uses", "conformance-uses")
     yield Paragraph(
-        line(
-            "A job, a machine or an instance type conforms to this edition for a use "
-            "when every must that applies to it was judged and holds, under the "
-            "profiles of the job, and nothing of what the use requires is unknown. A "
-            "claim of conformance names edition, identity, profiles and use."
-        )
+        "A job, a machine or an instance type conforms to this edition for a use "
+        "when every must that applies to it was judged and holds, under the "
+        "profiles of the job, and nothing of what the use requires is unknown. A "
+        "claim of conformance names edition, identity, profiles and use."
     )
     yield table(
         "Uses",
@@ -555,28 +570,26 @@ def conformance(source: EditionSource) -> Iterator[Block]:
     yield from _deviations()
 
 
-def _use(profile: ProfileSource) -> tuple[Line, ...]:
+def _use(profile: ProfileSource) -> tuple[Parts, ...]:
     return (
-        line(f"{profile.id}: {profile.title}"),
-        line(", ".join(profile.certification_levels)),
-        line(_UNKNOWN[profile.unknown_must or "listed"]),
-        line(profile.edition_pin or ""),
+        f"{profile.id}: {profile.title}",
+        ", ".join(profile.certification_levels),
+        _UNKNOWN[profile.unknown_must or "listed"],
+        profile.edition_pin or "",
     )
 
 
 def _certificate(profile: ProfileSource) -> Iterator[Block]:
     yield Heading(2, "What a certificate asks", "certificate")
     yield Paragraph(
-        line(
-            "Certificates state tracks and levels. A track has level L1, L2 or L3 "
-            "where every must of the track up to that level passes or does not apply "
-            "under the profile of the instance type, none is unknown or failed, and "
-            "the coverage floor is reached. A level is denied track by track: a track "
-            "without evidence denies itself alone. A higher level includes the lower "
-            "ones."
-        )
+        "Certificates state tracks and levels. A track has level L1, L2 or L3 "
+        "where every must of the track up to that level passes or does not apply "
+        "under the profile of the instance type, none is unknown or failed, and "
+        "the coverage floor is reached. A level is denied track by track: a track "
+        "without evidence denies itself alone. A higher level includes the lower "
+        "ones."
     )
-    rows: list[tuple[Line, ...]] = []
+    rows: list[tuple[Parts, ...]] = []
     for name, (title, text) in _TERMS.items():
         term: TermSource | None = getattr(profile, name)
         if term is not None:
@@ -585,48 +598,44 @@ def _certificate(profile: ProfileSource) -> Iterator[Block]:
                 told = term.source
             rows.append(
                 (
-                    line(title),
-                    line(f"{term.value:g} {_UNITS[term.unit]}".strip()),
-                    line(text),
-                    line(f"{told}. {term.note}" if term.note else told),
+                    title,
+                    f"{term.value:g} {_UNITS[term.unit]}".strip(),
+                    text,
+                    (f"{told}. {term.note}" if term.note else told),
                 )
             )
     yield table("Terms of a certificate", ("term", "value", "what", "source"), rows)
     yield Items(tuple(_asked(profile)))
     if profile.note:
-        yield Paragraph(line(profile.note))
+        yield Paragraph(profile.note)
 
 
-def _asked(profile: ProfileSource) -> Iterator[Line]:
-    yield line("The edition is named with its identity; a draft certifies nothing.")
+def _asked(profile: ProfileSource) -> Iterator[Parts]:
+    yield "The edition is named with its identity; a draft certifies nothing."
     if profile.bound_to:
         bound = ", ".join(profile.bound_to)
-        yield line(f"A certificate is bound to: {bound}. Where one changes, it ends.")
-    yield line(
+        yield f"A certificate is bound to: {bound}. Where one changes, it ends."
+    yield (
         "It holds what was measured with its conditions, digests of all evidence, "
         "every verdict, and what could not be judged: whoever has the evidence can "
         "judge it again, and the verdicts must come out again."
     )
-    yield line("Evidence of machines that do not exist is said to be synthetic in it.")
+    yield "Evidence of machines that do not exist is said to be synthetic in it."
 
 
 def _deviations() -> Iterator[Block]:
     yield Heading(2, "Waivers and own numbers", "deviations")
     yield Paragraph(
-        line(
-            "A failure may be waived by who answers for it, with a reason and an end. "
-            "It stays a failure, is shown as one, and denies a level in a certificate "
-            "unless the waiver is in force when it is made; the certificate lists it."
-        )
+        "A failure may be waived by who answers for it, with a reason and an end. "
+        "It stays a failure, is shown as one, and denies a level in a certificate "
+        "unless the waiver is in force when it is made; the certificate lists it."
     )
     yield Paragraph(
-        line(
-            "A number may be replaced by an own one, within its plausible range, with "
-            "a reason, an owner and an end. Every report and certificate then says how "
-            "many numbers are tailored, and marks each verdict that would be a failure "
-            "by the number of this edition. What holds by own numbers alone does not "
-            "conform to this edition, but to the edition as tailored."
-        )
+        "A number may be replaced by an own one, within its plausible range, with "
+        "a reason, an owner and an end. Every report and certificate then says how "
+        "many numbers are tailored, and marks each verdict that would be a failure "
+        "by the number of this edition. What holds by own numbers alone does not "
+        "conform to this edition, but to the edition as tailored."
     )
 
 
@@ -643,7 +652,7 @@ def changes(source: EditionSource, linked: Linked) -> Iterator[Block]:
         ("kind", "clauses", "what and why"),
         (
             (
-                line(one.kind),
+                one.kind,
                 linked.clauses(one.clauses),
                 line(
                     *([f"{one.from_} to {one.to}. "] if one.to else []),
@@ -668,26 +677,26 @@ def _ended(
     rows: Mapping[str, Any] = getattr(source.head, name, {})
     yield Heading(2, title, name)
     if not rows:
-        yield Paragraph(line("None."))
+        yield Paragraph("None.")
         return
     yield table(
         title,
         ("clause", "since", "in its place", "reason"),
         (
             (
-                line(linked.clause(clause)),
-                line(str(one.since)),
-                line(linked.clause(one.replaced_by) if one.replaced_by else "nothing"),
-                line(*_removal(one), *linked(one.reason)),
+                linked.clause(clause),
+                str(one.since),
+                (linked.clause(one.replaced_by) if one.replaced_by else "nothing"),
+                line(_removal(one), *linked(one.reason)),
             )
             for clause, one in rows.items()
         ),
     )
 
 
-def _removal(one: object) -> Line:
+def _removal(one: object) -> str:
     removed = getattr(one, "removed_in", None)
-    return line(f"To be withdrawn in {removed}: ") if removed else ()
+    return f"To be withdrawn in {removed}: " if removed else ""
 
 
 def annexes(edition: Edition, source: EditionSource, linked: Linked) -> Iterator[Block]:
@@ -700,19 +709,19 @@ def annexes(edition: Edition, source: EditionSource, linked: Linked) -> Iterator
 def _provenance(source: EditionSource, linked: Linked) -> Iterator[Block]:
     found = source.provenance
     yield Heading(1, "Provenance (informative)", "provenance", "Annex A")
-    yield Paragraph(line(found.statement))
+    yield Paragraph(found.statement)
     yield table(
         "Reports",
         ("report", "title", "subject"),
-        ((line(o.id), line(o.title), line(o.subject)) for o in found.reports),
+        ((o.id, o.title, o.subject) for o in found.reports),
     )
     yield Heading(2, "Where reports contradict each other", "contradictions", "-")
     for one in found.contradictions:
         told = "; ".join(f"{name}: {text}" for name, text in one.statements.items())
-        yield Terms(((one.topic, line(f"{told}. {one.resolution}")),))
+        yield Terms(((one.topic, f"{told}. {one.resolution}"),))
     yield Heading(2, "Claims", "claims", "-")
     yield Paragraph(
-        line("Public claims in our own words, and the clauses that take them up.")
+        "Public claims in our own words, and the clauses that take them up."
     )
     yield table(
         "Claims",
@@ -721,7 +730,7 @@ def _provenance(source: EditionSource, linked: Linked) -> Iterator[Block]:
     )
 
 
-def _claim(claim: ClaimSource, linked: Linked) -> tuple[Line, ...]:
+def _claim(claim: ClaimSource, linked: Linked) -> tuple[Parts, ...]:
     text: list[Inline] = [claim.claim]
     if claim.number is not None:
         number = claim.number
@@ -729,7 +738,7 @@ def _claim(claim: ClaimSource, linked: Linked) -> tuple[Line, ...]:
     if claim.note:
         text.append(f" {claim.note}")
     used = f"; {claim.used_for}" if claim.used_for else ""
-    return line(claim.id), tuple(text), line(*linked.clauses(claim.clauses), used)
+    return claim.id, tuple(text), line(*linked.clauses(claim.clauses), used)
 
 
 def _shown(value: object) -> str:
@@ -764,11 +773,11 @@ def _index(edition: Edition, linked: Linked) -> Iterator[Block]:
         ("clause", "title", "level", "status", "certification"),
         (
             (
-                line(linked.clause(one.id)),
-                line(one.title),
-                line(one.level),
-                line(one.status),
-                line(one.certification_level),
+                linked.clause(one.id),
+                one.title,
+                one.level,
+                one.status,
+                one.certification_level,
             )
             for one in sorted(edition.clauses.values(), key=lambda one: one.id)
         ),

@@ -15,13 +15,9 @@ from speccheck.validator.editions.edition_source import (
     EditionSourceError,
     load_edition_source,
 )
-from speccheck.validator.report.specification.blocks import (
-    Block,
-    Document,
-    Heading,
-    Linked,
-)
+from speccheck.validator.report.document import Block, Document, Heading
 from speccheck.validator.report.specification.chapters import (
+    Linked,
     annexes,
     changes,
     conformance,
@@ -96,8 +92,3 @@ def contents(blocks: Iterable[Block]) -> Iterator[Heading]:
     for block in blocks:
         if isinstance(block, Heading) and block.depth <= 2:  # noqa: PLR2004
             yield block
-
-
-def title_of(heading: Heading) -> str:
-    """A heading with its number."""
-    return f"{heading.number} {heading.text}".strip()

@@ -1,28 +1,27 @@
-"""The document as one HTML file: no other file, no script, readable on paper."""
+"""The document of an edition as one HTML file, and as one Markdown file.
+
+The HTML file needs no other file and no script, and is readable on paper.
+"""
 
 import base64
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from speccheck.validator.report.document import Document, Heading, Table
 from speccheck.validator.report.forms.html_text import escaped
-from speccheck.validator.report.specification.blocks import (
-    Block,
-    Code,
-    Document,
-    Heading,
-    Items,
-    Line,
-    Link,
-    Paragraph,
-    Requirement,
-    Strong,
-    Table,
-    Tags,
-    Terms,
+from speccheck.validator.report.specification.document import contents
+from speccheck.validator.report.write_html import html as written
+from speccheck.validator.report.write_markdown import (
+    markdown_blocks,
+    plain,
+    title_of,
 )
-from speccheck.validator.report.specification.document import contents, title_of
 
+NOTE = (
+    "<!-- Written by python -m specification_page; change "
+    "the files of the edition instead. -->"
+)
 _STYLE = Path(__file__).with_name("specification.css")
 
 
@@ -46,7 +45,11 @@ def html(document: Document) -> Iterator[str]:
             is_in_clause = block.is_clause
             if is_in_clause:
                 yield "<article>\n"
-        yield from _block(block)
+            yield _heading(block)
+        elif isinstance(block, Table):
+            yield from _table(block)
+        else:
+            yield written(block)
     yield ("</article>\n" if is_in_clause else "") + "</main>\n</div>\n"
     yield "</body>\n</html>\n"
 
@@ -75,59 +78,40 @@ def _head(document: Document) -> str:
 def _contents(document: Document) -> Iterator[str]:
     """Chapters, each with the list of its sections."""
     depth = 0
-    for one in contents(document.blocks):
-        while depth > one.depth:
+    for entry in contents(document.blocks):
+        while depth > entry.depth:
             yield "</li>\n</ul>\n"
             depth -= 1
-        if depth == one.depth:
+        if depth == entry.depth:
             yield "</li>\n"
-        while depth < one.depth:
+        while depth < entry.depth:
             yield "<ul>\n"
             depth += 1
-        number = f'<span class="number">{escaped(one.number)}</span> '
-        told = number if one.number else ""
-        yield f'<li><a href="#{one.anchor}">{told}{escaped(one.text)}</a>'
+        number = f'<span class="number">{escaped(entry.number)}</span> '
+        before = number if entry.number else ""
+        yield f'<li><a href="#{entry.anchor}">{before}{written(entry.text)}</a>'
     yield "</li>\n</ul>\n" * depth
 
 
-def _block(block: Block) -> Iterator[str]:
-    if isinstance(block, Heading):
-        tag = f"h{block.depth + 1}"
-        told = escaped(title_of(block))
-        if block.is_clause:
-            name, _, title = block.text.partition(" ")
-            told = f'<span class="id">{escaped(name)}</span> {escaped(title)}'
-        sign = f'<a class="sign" href="#{block.anchor}" aria-label="this place">#</a>'
-        yield f'<{tag} id="{block.anchor}">{told} {sign}</{tag}>\n'
-    elif isinstance(block, Paragraph):
-        yield f"<p>{_line(block.line)}</p>\n"
-    elif isinstance(block, Requirement):
-        yield f'<p class="requirement">{_line(block.line)}</p>\n'
-    elif isinstance(block, Tags):
-        level = f'<span class="{block.level}">{block.level}</span>'
-        rest = "".join(f"<span>{escaped(word)}</span>" for word in block.words)
-        yield f'<p class="tags">{level}{rest}</p>\n'
-    elif isinstance(block, Items):
-        rows = "".join(f"<li>{_line(one)}</li>\n" for one in block.lines)
-        yield f"<ul>\n{rows}</ul>\n"
-    elif isinstance(block, Terms):
-        rows = "".join(
-            f"<div><dt>{escaped(name)}</dt><dd>{_line(one)}</dd></div>\n"
-            for name, one in block.rows
-        )
-        yield f"<dl>\n{rows}</dl>\n"
-    else:
-        yield from _table(block)
+def _heading(block: Heading) -> str:
+    tag = f"h{block.depth + 1}"
+    shown = escaped(title_of(block))
+    if block.is_clause:
+        name, _, title = title_of(block).partition(" ")
+        shown = f'<span class="id">{escaped(name)}</span> {escaped(title)}'
+    sign = f'<a class="sign" href="#{block.anchor}" aria-label="this place">#</a>'
+    return f'<{tag} id="{block.anchor}">{shown} {sign}</{tag}>\n'
 
 
 def _table(block: Table) -> Iterator[str]:
+    """Write a table whose cells name their columns where the page is narrow."""
     caption = escaped(block.caption)
-    heads = "".join(f'<th scope="col">{escaped(one)}</th>' for one in block.heads)
+    heads = "".join(f'<th scope="col">{escaped(head)}</th>' for head in block.heads)
     yield f'<div class="table" role="region" aria-label="{caption}" tabindex="0">\n'
     yield f"<table>\n<caption>{caption}</caption>\n"
     yield f"<thead><tr>{heads}</tr></thead>\n<tbody>\n"
     for row in block.rows:
-        first, *rest = (_line(one) for one in row)
+        first, *rest = (written(cell) for cell in row)
         cells = "".join(
             f'<td data-head="{escaped(head)}">{text}</td>'
             for head, text in zip(block.heads[1:], rest, strict=True)
@@ -136,15 +120,12 @@ def _table(block: Table) -> Iterator[str]:
     yield "</tbody>\n</table>\n</div>\n"
 
 
-def _line(line: Line) -> str:
-    texts: list[str] = []
-    for one in line:
-        if isinstance(one, Strong):
-            texts.append(f"<strong>{escaped(one.text)}</strong>")
-        elif isinstance(one, Link):
-            texts.append(f'<a class="ref" href="#{one.anchor}">{escaped(one.text)}</a>')
-        elif isinstance(one, Code):
-            texts.append(f"<code>{escaped(one.text)}</code>")
-        else:
-            texts.append(escaped(one))
-    return "".join(texts)
+def markdown(document: Document) -> str:
+    """Return the document in Markdown, as GitHub and generators of sites read it."""
+    listed = "\n".join(
+        f"{'  ' * (entry.depth - 1)}- [{plain(title_of(entry))}](#{entry.anchor})"
+        for entry in contents(document.blocks)
+    )
+    parts = [f"# {plain(document.title)}", NOTE, plain(document.subtitle)]
+    parts += ["## Contents", listed, *markdown_blocks(document.blocks)]
+    return "\n\n".join(parts) + "\n"
