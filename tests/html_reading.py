@@ -4,7 +4,7 @@ import re
 from html.parser import HTMLParser
 
 VOID = {"meta", "link", "br", "wbr", "img", "hr", "input"}
-INLINE = {"mark", "span", "wbr", "b", "strong", "a", "code", "small"}
+INLINE = {"mark", "span", "wbr", "b", "a", "code", "small"}
 
 
 class Page(HTMLParser):

@@ -11,7 +11,7 @@ import pytest
 import fleet_report
 from pictures import drawn_lines, told_lines
 from speccheck.validator.report.context import FleetContext
-from speccheck.validator.report.fleet_groups import fleet_groups
+from speccheck.validator.report.fleet_text import fleet_groups
 from speccheck.validator.report.forms.html_fleet import fleet_html
 
 _LINES_OF_A_SCREEN = 50

@@ -12,8 +12,11 @@ from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.editions.edition_source import load_edition_source
 from speccheck.validator.report.document import Heading, Strong
 from speccheck.validator.report.specification.chapters import normative
-from speccheck.validator.report.specification.document import document_of
-from speccheck.validator.report.specification.pages import html, markdown
+from speccheck.validator.report.specification.document import (
+    document_of,
+    html,
+    markdown,
+)
 from speccheck.validator.report.write_markdown import title_of
 from specification_page import PAGE, page
 

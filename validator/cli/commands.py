@@ -86,10 +86,8 @@ def spec_render(
     if form not in {"markdown", "html"}:
         message = f"--format {form}: must be markdown or html"
         raise CommandError(message)
-    from speccheck.validator.report.specification.document import (  # noqa: PLC0415
+    from speccheck.validator.report.specification.document import (  # noqa: PLC0415  # noqa: PLC0415
         document_of,
-    )
-    from speccheck.validator.report.specification.pages import (  # noqa: PLC0415
         html,
         markdown,
     )

@@ -10,7 +10,7 @@ from speccheck.validator.cli.request import Output
 from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.report.fixes_text import diff_of
+from speccheck.validator.report.findings_text import diff_of
 from speccheck.validator.report.form import FORMS
 from speccheck.validator.report.style import counted, printable
 from speccheck.validator.report.write import disarmed, is_read_by_runner, write

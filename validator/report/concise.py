@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.report.context import ReportContext
+from speccheck.validator.report.merge_findings import waiver_words
 from speccheck.validator.report.style import Style, printable
 from speccheck.validator.report.summary import ISOLATED, silence_told
 
@@ -47,11 +48,6 @@ def _lines(context: ReportContext, style: Style) -> Iterator[str]:
             name = f"{finding.clause} {finding.rule}".rstrip()
             line = f"{level} {name}: {printable(finding.message)}"
             if finding.waiver is not None:
-                # Seldom, and a module that the others do without.
-                from speccheck.validator.report.waived_text import (  # noqa: PLC0415
-                    waiver_words,
-                )
-
                 line = f"waived {line}  {waiver_words(finding.waiver)}"
             yield f"{place}{line}"
     yield from silence_told(context.summary)

@@ -1,6 +1,10 @@
-"""The findings of the text report: a block each, advice folded to a line."""
+"""The findings of a report: what they state, where, what to do; and all that as text.
 
-from collections.abc import Iterator, Sequence
+In text a finding is a block, and advice is folded to a line.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from speccheck.validator.engine.locate import Location
 from speccheck.validator.evidence.finding import Action, Finding
@@ -9,7 +13,12 @@ from speccheck.validator.report.merge_findings import Shown
 from speccheck.validator.report.style import Style, counted, printable, wrap
 from speccheck.validator.report.wording import folded_subjects, with_numbers
 
+if TYPE_CHECKING:
+    from speccheck.validator.evidence.proposal import Proposal, Setting
+
 MOST_FRAMES = 4
+_LABELS = {"try": "good", "also": ""}  # that are not dim
+_NO_NEWLINE = "\\ No newline at end of file\n"
 
 
 def frames(locations: Sequence[Location], style: Style) -> Iterator[str]:
@@ -285,53 +294,73 @@ def _folded(folded: Sequence[Shown], style: Style) -> Iterator[str]:
 
 def _block(group: Sequence[Shown], style: Style, *, many: bool) -> str:
     first = group[0]
+    lines: list[str] = []
+    for shown, subjects, message in statements(group):
+        if shown is not None:
+            finding = shown.finding
+            word = finding.level if finding.outcome == "fail" else "broken"
+            name = style.paint(finding.rule or finding.title, "bold")
+            head = f"{style.paint(word, finding.level)} {finding.clause} {name}"
+            of_parts = f"  {subjects}" if subjects else ""
+            lines.append(f"{head}{_of(finding)}{of_parts}")
+        lines.append(wrap(printable(message), style.width, "  "))
     if first.subjects:
-        lines = [
-            *_statements_of_parts(group, style),
-            *_evidence(group, style, many=many),
-        ]
+        lines.extend(_evidence(group, style, many=many))
     else:
-        lines = [line for one in group for line in _statement(one, style)]
         lines.extend(_frames(first, style))
     if many and not any(location.line for location in first.locations):
         lines.append(f"    in {first.plan_name}")
     if first.finding.note:
         lines.append(wrap(f"({printable(first.finding.note)})", style.width, "    "))
-    lines.extend(_labelled(group, style))
-    if any(one.proposals for one in group):
-        # Seldom, and a module that the others do without.
-        from speccheck.validator.report.fixes_text import (  # noqa: PLC0415
-            proposal_lines,
-        )
-
-        lines.extend(proposal_lines(group, style))
-    if first.repeats:
-        lines.append(f"  also  {first.repeats:,} more of {first.plans:,} such plans")
+    lines.extend(_labelled_line(*each, style) for each in advice(group))
     return "\n".join(lines)
 
 
-def _statement(one: Shown, style: Style) -> Iterator[str]:
-    finding = one.finding
-    word = finding.level if finding.outcome == "fail" else "broken"
-    head = f"{style.paint(word, finding.level)} {finding.clause} "
-    yield head + style.paint(finding.rule or finding.title, "bold") + _of(finding)
-    yield wrap(printable(finding.message), style.width, "  ")
+def statements(group: Sequence[Shown]) -> Iterator[tuple[Shown | None, str, str]]:
+    """Yield what a group of findings states, each message once.
+
+    Before a message stands the finding that heads it, with the parts of a machine that
+    the group is about; None where that was named already.
+    """
+    if not group[0].subjects:
+        yield from ((shown, "", shown.finding.message) for shown in group)
+        return
+    subjects = [subject for shown in group for subject in shown.subjects]
+    for at, shown in enumerate(group):
+        is_of_all = set(shown.subjects) == {*subjects}
+        of = "" if is_of_all else f"{folded_subjects(shown.subjects)}: "
+        message = of + shown.finding.message
+        yield None if at else shown, folded_subjects(subjects), message
+
+
+def advice(group: Sequence[Shown]) -> Iterator[tuple[str, str]]:
+    """Yield what a group of findings costs and what to do, each text with its label.
+
+    The last clause is the narrowest: cost and remedy are its own.
+    """
+    first, finding = group[0], group[-1].finding
+    subjects = [subject for shown in group for subject in shown.subjects]
+    for label, text in (
+        ("cost", finding.cost),
+        ("do", finding.action or ""),
+        ("fix", with_numbers(finding.remedy, subjects)),
+    ):
+        if text:
+            yield label, text
+    for fix in dict.fromkeys(shown.finding.fix for shown in group):
+        if fix is not None:
+            by = "--fix" if fix.is_safe else "--fix --unsafe-fixes"
+            yield "edit", hidden(f"{fix.says} ({by} does it)")
+    proposals = (proposal for shown in group for proposal in shown.proposals or ())
+    for proposal in dict.fromkeys(proposals):
+        yield "try", hidden(proposal_text(proposal))
+    if first.repeats:
+        yield "also", f"{first.repeats:,} more of {first.plans:,} such plans"
 
 
 def _of(finding: Finding) -> str:
     """The edition that gave it, where that is not the one that counts."""
     return f" [edition {finding.edition}]" if finding.edition else ""
-
-
-def _statements_of_parts(group: Sequence[Shown], style: Style) -> Iterator[str]:
-    """What one rule says of parts of a machine, each thing with the parts it is of."""
-    subjects = [subject for one in group for subject in one.subjects]
-    (head, _) = _statement(group[0], style)
-    yield f"{head}  {folded_subjects(subjects)}"
-    for one in group:
-        is_of_all = set(one.subjects) == {*subjects}
-        of = "" if is_of_all else f"{folded_subjects(one.subjects)}: "
-        yield wrap(of + printable(one.finding.message), style.width, "  ")
 
 
 def _frames(one: Shown, style: Style) -> Iterator[str]:
@@ -362,29 +391,74 @@ def _evidence(group: Sequence[Shown], style: Style, *, many: bool) -> Iterator[s
         yield _labelled_line("at", of + ", ".join(names), style)
 
 
-def _labelled(group: Sequence[Shown], style: Style) -> Iterator[str]:
-    """One cost and one remedy: the last clause is the narrowest, its remedy too."""
-    finding = group[-1].finding
-    subjects = [subject for one in group for subject in one.subjects]
-    for label, text in (
-        ("cost", finding.cost),
-        ("do", finding.action or ""),
-        ("fix", with_numbers(finding.remedy, subjects)),
-    ):
-        if text:
-            yield _labelled_line(label, printable(text), style)
-    yield from _edits(group, style)
-
-
-def _edits(group: Sequence[Shown], style: Style) -> Iterator[str]:
-    """What --fix changes, in a line each."""
-    for fix in dict.fromkeys(one.finding.fix for one in group):
-        if fix is not None:
-            by = "--fix" if fix.is_safe else "--fix --unsafe-fixes"
-            text = printable(hidden(f"{fix.says} ({by} does it)"))
-            yield _labelled_line("edit", text, style)
-
-
 def _labelled_line(label: str, text: str, style: Style) -> str:
-    wrapped = wrap(text, style.width, " " * 8)
-    return f"  {style.paint(label.ljust(5), 'dim')} {wrapped.lstrip()}"
+    wrapped = wrap(printable(text), style.width, " " * 8).lstrip()
+    colour = _LABELS.get(label, "dim")
+    shown = style.paint(label.ljust(5), colour) if colour else label.ljust(5)
+    return f"  {shown} {wrapped}"
+
+
+def proposal_text(proposal: "Proposal") -> str:
+    """A proposal as one sentence, in the words of the files where they have them."""
+    settings = ", ".join(map(_setting, proposal.settings))
+    if proposal.missing:
+        return f"{settings}: no failure is left, but {proposal.because}"
+    if proposal.errors:
+        also = ", ".join(proposal.errors)
+        return f"{settings}: mends this ({proposal.because}); then also fails {also}"
+    text = f"{settings}: verified"
+    if proposal.because:
+        text += f", {proposal.because}"
+    if proposal.warnings:
+        clauses = dict.fromkeys(one.partition(" ")[0] for one in proposal.warnings)
+        text += f" (new warnings: {', '.join(clauses)})"
+    return text
+
+
+def _setting(setting: "Setting") -> str:
+    names = dict.fromkeys(key.key for key in setting.keys)
+    name = " and ".join(names) or setting.leaf
+    if setting.before is None:
+        return f"{name} {_written(setting.after)}"
+    if setting.after is None:
+        return f"without {name}"
+    return f"{name} {_written(setting.before)} -> {_written(setting.after)}"
+
+
+def _written(value: object) -> str:
+    """A value as it goes into a file: no separators of thousands."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def diff_of(texts: Mapping[str, tuple[str, str]]) -> Iterator[str]:
+    """The lines of the diff of all files.
+
+    Credentials stand as stars, control characters as escapes: a hunk with one of them
+    is to be read, and does not apply.
+
+    Args:
+        texts: by path, before and after.
+    """
+    from difflib import unified_diff  # noqa: PLC0415 - seldom
+
+    for path in sorted(texts):
+        old, new = (_lines(text) for text in texts[path])
+        shown = printable(path)
+        for line in unified_diff(old, new, f"a/{shown}", f"b/{shown}"):
+            yield _shown(line)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines with their ends; a form feed or U+2028 ends none."""
+    lines = text.split("\n")
+    ended = [f"{line}\n" for line in lines[:-1]]
+    return [*ended, lines[-1]] if lines[-1] else ended
+
+
+def _shown(line: str) -> str:
+    body = line.removesuffix("\n")
+    end = line[len(body) :] or f"\n{_NO_NEWLINE}"
+    text = body.removesuffix("\r")
+    end = body[len(text) :] + end
+    parts = (printable(part) for part in text.split("\t"))
+    return hidden("\t".join(parts)) + end

@@ -10,7 +10,7 @@ from speccheck.validator.fleet.verdict import FleetVerdict
 from speccheck.validator.report.context import FleetContext
 from speccheck.validator.report.edition_names import tailoring_of
 from speccheck.validator.report.fleet_days_text import since_data
-from speccheck.validator.report.fleet_groups import (
+from speccheck.validator.report.fleet_text import (
     FleetGroup,
     fleet_groups,
     loosened_groups,

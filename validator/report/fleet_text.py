@@ -1,23 +1,130 @@
 """The report on a fleet: what few nodes have first, on one screen."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from speccheck.validator.engine.locate import located, sources_of
+from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.run import FleetRun
 from speccheck.validator.fleet.verdict import FleetVerdict, Unfit
-from speccheck.validator.node.host_names import is_host_name
+from speccheck.validator.node.host_names import fold, is_host_name, natural
 from speccheck.validator.report.context import FleetContext
 from speccheck.validator.report.edition_names import tailored_headline, tailored_told
-from speccheck.validator.report.fleet_groups import (
-    FleetGroup,
-    FleetValue,
-    fleet_groups,
-    loosened_groups,
-    shown_names,
-    told_rule,
-)
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
+
+_Key = tuple[str, str, str, str, bool]  # rule, clause, level, outcome, of the job
+LEVELS = ("error", "warning", "info")
+
+
+class FleetValue(Record):
+    """The same said of some nodes; hosts: none for the fleet as a whole."""
+
+    subject: str
+    message: str
+    hosts: tuple[str, ...]
+    finding: Finding
+
+
+class FleetGroup(Record):
+    """All that one rule says, what few nodes have first.
+
+    hosts: all of them. others: those with messages that were not kept. is_of_job: it
+    speaks against the files of the job, and against no node.
+    """
+
+    rule: str
+    clause: str
+    title: str
+    level: str
+    outcome: str
+    values: tuple[FleetValue, ...]
+    hosts: tuple[str, ...]
+    others: int = 0
+    is_of_job: bool = False
+
+    @property
+    def finding(self) -> Finding:
+        """The finding that stands for the group."""
+        return self.values[0].finding
+
+
+def fleet_groups(run: FleetRun, *outcomes: str) -> list[FleetGroup]:
+    """The groups of these outcomes: errors first, then what few nodes have."""
+    values: dict[_Key, list[FleetValue]] = {}
+    for finding, hosts, is_of_job in _each(run):
+        if finding.outcome not in outcomes or finding.waiver is not None:
+            continue
+        key = finding.rule, finding.clause, finding.level, finding.outcome, is_of_job
+        values.setdefault(key, []).append(
+            FleetValue(finding.subject, finding.message, hosts, finding)
+        )
+    groups = [_group(run, key, found) for key, found in values.items()]
+    return sorted(groups, key=_rank)
+
+
+def loosened_groups(run: FleetRun) -> list[FleetGroup]:
+    """What fails by the edition's own numbers, and not by those in their place."""
+    if not run.edition.tailoring:
+        return []
+    groups = fleet_groups(run, "pass", "not_applicable")
+    loosened = (
+        one._replace(values=tuple(o for o in one.values if o.finding.is_loosened))
+        for one in groups
+    )
+    return [one for one in loosened if one.values]
+
+
+def _each(run: FleetRun) -> Iterable[tuple[Finding, tuple[str, ...], bool]]:
+    for one in run.found:
+        names = {run.nodes[number].name for number in one.nodes}
+        yield one.finding, tuple(sorted(names, key=natural)), run.is_of_job(one)
+    for finding in run.of_fleet:
+        yield finding, finding.hosts, False
+
+
+def _group(run: FleetRun, key: _Key, found: list[FleetValue]) -> FleetGroup:
+    rule, clause, level, outcome, is_of_job = key
+    more = () if is_of_job else run.more.get((rule or clause, outcome), ())
+    hosts = {name for one in found for name in one.hosts}
+    others = {run.nodes[number].name for number in more} - hosts
+    titles = (one.finding.title for one in found)
+    return FleetGroup(
+        rule=rule,
+        clause=clause,
+        title=next(filter(None, titles), ""),
+        level=level,
+        outcome=outcome,
+        values=tuple(sorted(found, key=lambda one: (len(one.hosts), one.message))),
+        hosts=tuple(sorted(hosts | others, key=natural)),
+        others=len(others),
+        is_of_job=is_of_job,
+    )
+
+
+def _rank(group: FleetGroup) -> tuple[int, int, str, str]:
+    return LEVELS.index(group.level), len(group.hosts), group.clause, group.rule
+
+
+def told_rule(group: FleetGroup) -> str:
+    """Clause and rule, without what a hostile result line may hold of them."""
+    return printable(f"{group.clause} {group.rule}").strip()
+
+
+_MOST_NAMES = 140  # characters of a folded list of nodes
+
+
+def shown_names(hosts: Sequence[str], *, full: bool, most: int = _MOST_NAMES) -> str:
+    """A folded list of nodes, cut where it is long: to a line or two, or to `most`."""
+    names = fold(hosts)
+    if full or len(names) <= most:
+        return names
+    count = counted(len(hosts), "node")
+    room = max(1, most - len(count) - len(",...] ()"))
+    cut = names[:room].rpartition(",")[0] or names[:room]
+    closing = "]" if cut.count("[") > cut.count("]") else ""
+    return f"{cut},...{closing} ({count})"
+
 
 # With more rules than that a report with remedies is longer than a screen.
 MOST_WITH_REMEDIES = 6
@@ -89,7 +196,11 @@ def fleet_text(context: FleetContext, style: Style) -> Iterator[str]:
         yield from brief(above, style)
     else:
         for one in above:
-            yield "\n" + "\n".join(_group(one, run, style, full=context.full)) + "\n"
+            yield (
+                "\n"
+                + "\n".join(_group_lines(one, run, style, full=context.full))
+                + "\n"
+            )
     yield from _advice([one for one in failed if one.level == "info"], context, style)
     yield from _own_words(verdict, style, full=context.full)
     yield from _unknowns(fleet_groups(run, "unknown"), style, full=context.full)
@@ -164,7 +275,11 @@ def _advice(
     """What fails a may: one line a rule, unless all is asked for."""
     if context.full:
         for one in groups:
-            yield "\n" + "\n".join(_group(one, context.run, style, full=True)) + "\n"
+            yield (
+                "\n"
+                + "\n".join(_group_lines(one, context.run, style, full=True))
+                + "\n"
+            )
         return
     if groups:
         yield "\n"
@@ -189,7 +304,7 @@ def _where(group: FleetGroup, run: FleetRun) -> str:
     return "on all nodes" if count == total else f"on {counted(count, 'node')}"
 
 
-def _group(
+def _group_lines(
     group: FleetGroup, run: FleetRun, style: Style, *, full: bool
 ) -> Iterator[str]:
     outcome = "bug" if group.outcome == "error" else group.level

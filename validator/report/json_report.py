@@ -15,9 +15,8 @@ from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.waiver import Waiver
 from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.edition_names import tailoring_of
-from speccheck.validator.report.statistics import rule_counts
 from speccheck.validator.report.style import Style
-from speccheck.validator.report.summary import Summary, summarize
+from speccheck.validator.report.summary import Summary, rule_counts, summarize
 from speccheck.validator.report.wording import with_numbers
 from speccheck.validator.run.plan_judge import JudgedPlan
 from speccheck.validator.run.run import Run

@@ -6,7 +6,7 @@ from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.edition_names import edition_names, edition_told
 from speccheck.validator.report.findings_text import finding_blocks, what_to_do
-from speccheck.validator.report.merge_findings import shown_findings
+from speccheck.validator.report.merge_findings import shown_findings, waived_lines
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
 from speccheck.validator.report.summary import (
     LEVELS,
@@ -15,6 +15,7 @@ from speccheck.validator.report.summary import (
     has_unlisted_gpus,
     settings_told,
     silence_told,
+    statistics_lines,
 )
 from speccheck.validator.report.unknowns import unknown_lines
 from speccheck.validator.report.wording import folded_subjects
@@ -45,21 +46,12 @@ def report(context: ReportContext, style: Style) -> Iterator[str]:
         blocks.append("\n".join(filter(None, (_verdict(ending, style), todo))))
     blocks.extend(finding_blocks(shown, style, full=full, many=many))
     if summary.waived:
-        # Seldom, and a module that the others do without.
-        from speccheck.validator.report.waived_text import (  # noqa: PLC0415
-            waived_lines,
-        )
-
         blocks.append("\n".join(waived_lines(run.plans, style, full=full)))
     blocks.append(_unsought(run, style))
     blocks.append("\n".join(unknown_lines(run.plans, style, full=full)))
     if full:
         blocks.append("\n".join(_passes(run.plans)))
     if context.statistics:
-        from speccheck.validator.report.statistics import (  # noqa: PLC0415
-            statistics_lines,
-        )
-
         blocks.append("\n".join(statistics_lines(run.plans, style)))
     blocks.append("\n".join(wrap(one, style.width, "") for one in context.remarks))
     blocks.append(_totals(summary, ending, style))

@@ -48,6 +48,11 @@ def attributes(name: str = "", anchor: str = "") -> str:
     return f'{of_class} id="{escaped(anchor)}"' if anchor else of_class
 
 
+def _strong(part: Strong) -> str:
+    tag = "b" if part.name else "strong"  # words that only stand out have a class
+    return f"<{tag}{attributes(part.name)}>{escaped(part.text)}</{tag}>"
+
+
 def _code(part: Code) -> str:
     shown = f"<code{attributes(part.name)}>{escaped(part.text)}</code>"
     return shown if part.text else ""
@@ -166,9 +171,7 @@ def _section(part: Section) -> str:
 
 
 _WRITERS: dict[type, Callable[[Any], str]] = {
-    Strong: lambda part: (
-        f"<strong{attributes(part.name)}>{escaped(part.text)}</strong>"
-    ),
+    Strong: _strong,
     Code: _code,
     Name: lambda part: escaped(part.text).replace("_", "_<wbr>"),
     Link: _link,

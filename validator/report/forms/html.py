@@ -42,14 +42,22 @@ from speccheck.validator.report.forms.html_findings import (
 from speccheck.validator.report.forms.html_page import header as page_header
 from speccheck.validator.report.forms.html_page import page
 from speccheck.validator.report.forms.html_plans import measured_parts, plan_parts
-from speccheck.validator.report.merge_findings import Shown, shown_findings
-from speccheck.validator.report.statistics import rule_counts
+from speccheck.validator.report.merge_findings import (
+    Shown,
+    place,
+    shown_findings,
+    sorted_waived,
+)
 from speccheck.validator.report.style import Style, counted
-from speccheck.validator.report.summary import LEVELS, Summary, silence_told
+from speccheck.validator.report.summary import (
+    LEVELS,
+    Summary,
+    rule_counts,
+    silence_told,
+)
 from speccheck.validator.report.text import header
 from speccheck.validator.report.topology_svg import topology_html
 from speccheck.validator.report.unknowns import unknown_groups, unknown_head
-from speccheck.validator.report.waived_text import place, sorted_waived
 from speccheck.validator.report.wording import folded_subjects, with_numbers, written
 from speccheck.validator.run.plan_judge import MOST_SOUGHT, JudgedPlan
 from speccheck.validator.run.run import Run

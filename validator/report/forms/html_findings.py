@@ -23,6 +23,7 @@ from speccheck.validator.report.document import (
 )
 from speccheck.validator.report.findings_text import (
     MOST_FRAMES,
+    advice,
     by_cause,
     is_leaf,
     label_of,
@@ -30,11 +31,11 @@ from speccheck.validator.report.findings_text import (
     section_counts,
     section_of,
     sections,
+    statements,
     window,
 )
 from speccheck.validator.report.merge_findings import Shown
 from speccheck.validator.report.style import counted
-from speccheck.validator.report.wording import folded_subjects, with_numbers
 
 _OPEN_WARNINGS = 8
 _ALONE = 5  # more blocks of one rule stand together, folded
@@ -130,27 +131,20 @@ def _many(blocks: Sequence[Block], *, many: bool, full: bool) -> Fold:
 def _block(block: Block, *, many: bool, is_open: bool) -> Fold:
     """Return a block with frames, cost and remedy; its statements are always seen."""
     group = block.group
-    subjects = [subject for shown in group for subject in shown.subjects]
     return Fold(
-        tuple(_statements(group, subjects)),
-        tuple(_body(group, subjects, many=many)),
+        tuple(_statements(group)),
+        tuple(_body(group, many=many)),
         f"finding {block.first.finding.level}",
         block.anchor,
         is_open,
     )
 
 
-def _statements(group: Sequence[Shown], subjects: Sequence[str]) -> Iterator[Parts]:
-    first = group[0]
-    if not first.subjects:
-        for shown in group:
-            yield _head(shown, ""), Paragraph(shown.finding.message, "message")
-        return
-    yield _head(first, folded_subjects(subjects))
-    for shown in group:
-        is_of_all = set(shown.subjects) == set(subjects)
-        of = "" if is_of_all else f"{folded_subjects(shown.subjects)}: "
-        yield Paragraph(of + shown.finding.message, "message")
+def _statements(group: Sequence[Shown]) -> Iterator[Parts]:
+    for shown, subjects, message in statements(group):
+        if shown is not None:
+            yield _head(shown, subjects)
+        yield Paragraph(message, "message")
 
 
 def _head(shown: Shown, subjects: str) -> Heading:
@@ -166,9 +160,7 @@ def _head(shown: Shown, subjects: str) -> Heading:
     return Heading(4, words)
 
 
-def _body(
-    group: Sequence[Shown], subjects: Sequence[str], *, many: bool
-) -> Iterator[Parts]:
+def _body(group: Sequence[Shown], *, many: bool) -> Iterator[Parts]:
     first = group[0]
     yield from _places(group)
     if many and not any(at.line for at in first.locations):
@@ -177,39 +169,11 @@ def _body(
         yield note(f"({first.finding.note})")
     finding = group[-1].finding
     level = Small(f"({finding.clause_level})")
-    pairs: list[tuple[str, Parts]] = [("requires", (f"{finding.title} ", level))]
-    texts = [
-        ("cost", finding.cost),
-        ("fix", with_numbers(finding.remedy, subjects)),
-        *(("try", text) for text in _proposals(group)),
-        *(("edit", text) for text in _edits(group)),
-    ]
-    if first.repeats:
-        texts.append(("also", f"{first.repeats:,} more of {first.plans:,} such plans"))
-    pairs += [(name, text) for name, text in texts if text]
-    if finding.action:
-        pairs.insert(2 if finding.cost else 1, ("do", Code(finding.action)))
-    yield Terms(pairs, "advice")
-
-
-def _proposals(group: Sequence[Shown]) -> Iterator[str]:
-    """Settings that were tried; none are sought for most findings."""
-    found = [proposal for shown in group for proposal in shown.proposals or ()]
-    if found:
-        from speccheck.validator.report.fixes_text import (  # noqa: PLC0415
-            proposal_text,
-        )
-
-        for proposal in dict.fromkeys(found):
-            yield proposal_text(proposal)
-
-
-def _edits(group: Sequence[Shown]) -> Iterator[str]:
-    """What --fix changes."""
-    for fix in dict.fromkeys(shown.finding.fix for shown in group):
-        if fix is not None:
-            by = "--fix" if fix.is_safe else "--fix --unsafe-fixes"
-            yield f"{fix.says} ({by} does it)"
+    requires: Parts = (f"{finding.title} ", level)
+    rows = (
+        (name, Code(text) if name == "do" else text) for name, text in advice(group)
+    )
+    yield Terms([("requires", requires), *rows], "advice")
 
 
 def _places(group: Sequence[Shown]) -> Iterator[Parts]:

@@ -25,7 +25,7 @@ from speccheck.validator.report.document import (
     level_word,
     note,
 )
-from speccheck.validator.report.fleet_groups import (
+from speccheck.validator.report.fleet_text import (
     FleetGroup,
     FleetValue,
     fleet_groups,

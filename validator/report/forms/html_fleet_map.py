@@ -26,7 +26,7 @@ from speccheck.validator.report.document import (
     Parts,
     note,
 )
-from speccheck.validator.report.fleet_groups import fleet_groups
+from speccheck.validator.report.fleet_text import fleet_groups
 from speccheck.validator.report.forms.html_text import escaped
 from speccheck.validator.report.style import counted
 from speccheck.validator.report.write_html import html

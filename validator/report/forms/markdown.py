@@ -4,6 +4,7 @@ What weighs most comes first, so that a platform's limit cuts what weighs least;
 was cut is counted.
 """
 
+import re
 from collections.abc import Iterator
 
 from speccheck.validator import VERSION
@@ -13,14 +14,58 @@ from speccheck.validator.report.edition_names import (
     edition_told,
     tailored_headline,
 )
-from speccheck.validator.report.forms.markdown_text import code, escaped
-from speccheck.validator.report.merge_findings import Shown, shown_findings
-from speccheck.validator.report.style import Style, counted
+from speccheck.validator.report.merge_findings import (
+    Shown,
+    shown_findings,
+    sorted_waived,
+    waiver_words,
+)
+from speccheck.validator.report.style import Style, counted, printable
 from speccheck.validator.report.summary import LEVELS, Summary, silence_told
 from speccheck.validator.report.text import header
 from speccheck.validator.report.unknowns import unknown_lines
-from speccheck.validator.report.waived_text import sorted_waived, waiver_words
 from speccheck.validator.report.wording import folded_subjects, with_numbers
+
+# Marks of CommonMark and of platforms, or a colon inside of a word (addresses, emoji).
+_SUSPICIOUS = re.compile(
+    r"""
+    [`*_\\{}\[\]<>\#@~|$^&]     # markup, references, formulas
+    | :(?=[^\s])                # https://x, :smile:, file:3
+    | [%!](?=\w)                # %milestone, !12
+    | ^www\.
+    | ^gh-\d
+    | \b[0-9a-f]{7,40}\b        # a commit
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_AROUND = re.compile(r"^([(\"']*)(.*?)([)\"',.;:?]*)$")
+
+
+def escaped(text: str) -> str:
+    """A text on one line, words that could be markup as code."""
+    return " ".join(map(_word, printable(text).split()))
+
+
+def code(text: str) -> str:
+    """A text as a code span, whatever is in it."""
+    shown = " ".join(printable(text).split())
+    if not shown:
+        return ""
+    fence = "`"
+    while fence in shown:
+        fence += "`"
+    space = " " if shown.startswith("`") or shown.endswith("`") else ""
+    # A table ends its cells at a bar even inside of code, unless that is escaped.
+    return f"{fence}{space}{shown}{space}{fence}".replace("|", r"\|")
+
+
+def _word(word: str) -> str:
+    if not _SUSPICIOUS.search(word):
+        return word
+    found = _AROUND.match(word)
+    before, inner, after = found.groups() if found else ("", word, "")
+    return f"{before}{code(inner)}{after}" if inner else code(word)
+
 
 # A comment on GitHub holds 65,536 characters, one on GitLab a million; the summary of a
 # step on GitHub a mebibyte.

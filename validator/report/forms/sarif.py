@@ -17,14 +17,16 @@ GitHub reads only a part of the format, and its habits decide what is written:
 """
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from speccheck.validator import VERSION
 from speccheck.validator.editions.edition import Clause, Edition
 from speccheck.validator.engine.locate import Location
-from speccheck.validator.engine.repository import project_root
+from speccheck.validator.engine.repository import path_within, project_root
 from speccheck.validator.engine.rule_index import RuleEntry, rule_entries
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
@@ -36,7 +38,6 @@ from speccheck.validator.report.edition_names import (
     tailoring_of,
 )
 from speccheck.validator.report.explain import rule_page, rule_text
-from speccheck.validator.report.forms.places import uri_of
 from speccheck.validator.report.problems import (
     MOST_PLACES,
     ORDER,
@@ -492,3 +493,14 @@ def _suppression(waiver: Waiver, root: str) -> Row:
     if named:
         row["properties"] = named
     return row
+
+
+_KEPT = "/-._~"  # every other character is written as %XX, a colon too
+
+
+def uri_of(file: str, root: str) -> str:
+    """A file as a URI: relative to the root of the project; file: outside of it."""
+    inside = path_within(file, root)
+    if inside is not None:
+        return quote(os.fsencode(inside), safe=_KEPT)
+    return "file://" + quote(os.fsencode(os.path.abspath(file)), safe=_KEPT)
