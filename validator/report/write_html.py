@@ -29,7 +29,7 @@ from speccheck.validator.report.document import (
 )
 from speccheck.validator.report.forms.html_text import escaped
 
-_WITHOUT_DIVISIONS = "advice"  # terms that the style sheet lays out as a grid
+_GRID, _SIDE_BY_SIDE = "advice", "facts"  # terms, as the style sheet lays them out
 
 
 def html(parts: Parts) -> str:
@@ -92,13 +92,14 @@ def _items(part: Items) -> str:
 
 
 def _terms(part: Terms) -> str:
-    rows = []
-    for name, value in part.rows:
-        term = f"<dt>{html(name)}</dt>" if name else ""
-        text = f"{term}<dd>{html(value)}</dd>"
-        is_alone = part.name == _WITHOUT_DIVISIONS
-        rows.append(f"{text}\n" if is_alone else f"<div>{text}</div>\n")
-    return f"<dl{attributes(part.name)}>\n{''.join(rows)}</dl>\n" if rows else ""
+    end = "" if part.name == _SIDE_BY_SIDE else "\n"
+    before, after = ("", "") if part.name == _GRID else ("<div>", "</div>")
+    rows = "".join(
+        f"{before}{f'<dt>{html(name)}</dt>' if name else ''}"
+        f"<dd>{html(value)}</dd>{after}{end}"
+        for name, value in part.rows
+    )
+    return f"<dl{attributes(part.name)}>{end}{rows}</dl>\n" if rows else ""
 
 
 def _table(part: Table) -> str:
@@ -131,9 +132,10 @@ def _table(part: Table) -> str:
 
 def _fold(part: Fold) -> str:
     opened = " open" if part.is_open else ""
+    summary = html(part.summary).replace("\n", "")
     return (
         f"<details{attributes(part.name, part.anchor)}{opened}>\n"
-        f"<summary>{html(part.summary)}</summary>\n{html(part.body)}</details>\n"
+        f"<summary>{summary}</summary>\n{html(part.body)}</details>\n"
     )
 
 
