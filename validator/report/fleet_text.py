@@ -18,12 +18,32 @@ LEVELS = ("error", "warning", "info")
 
 
 class FleetValue(Record):
-    """The same said of some nodes; hosts: none for the fleet as a whole."""
+    """The same message about some nodes.
+
+    Attributes:
+        subject: the part of a node that it is about.
+        message: what was found.
+        hosts: the nodes; none for the fleet as a whole.
+        finding: the finding that stands for all of them.
+
+    """
 
     subject: str
     message: str
     hosts: tuple[str, ...]
     finding: Finding
+
+    @property
+    def statement(self) -> str:
+        """The message after the part of a node that it is about."""
+        subject = self.subject if self.subject != "node" else ""
+        return f"{subject}: {self.message}" if subject else self.message
+
+    def places(self, run: FleetRun, most: int) -> Iterator[str]:
+        """Yield where it stands in the files of the job."""
+        for at in located(self.finding, sources_of(run.job)).locations[:most]:
+            position = f":{at.line}:{at.column}" if at.line else ""
+            yield f"{at.file}{position}: {at.key}"
 
 
 class FleetGroup(Record):
@@ -47,6 +67,19 @@ class FleetGroup(Record):
     def finding(self) -> Finding:
         """The finding that stands for the group."""
         return self.values[0].finding
+
+    def where(self, total: int) -> str:
+        """Return on how many nodes of a fleet it is so."""
+        count = len(self.hosts)
+        if self.is_of_job:
+            return "in the job"
+        if not count:
+            return ""
+        return "on all nodes" if count == total else f"on {counted(count, 'node')}"
+
+    def is_of_all(self, value: FleetValue, total: int) -> bool:
+        """Whether a message needs no names of nodes."""
+        return self.is_of_job or (len(value.hosts) == total and total > 1)
 
 
 def fleet_groups(run: FleetRun, *outcomes: str) -> list[FleetGroup]:
@@ -154,10 +187,9 @@ def brief(groups: Sequence[FleetGroup], style: Style) -> Iterator[str]:
 
 def _message(group: FleetGroup, style: Style) -> str:
     value = group.values[0]
-    subject = f"{value.subject}: " if value.subject not in {"", "node"} else ""
     others = len(group.values) - 1 + group.others
     more = f" (and {others:,} more)" if others else ""
-    text = printable(f"{subject}{value.message}")
+    text = printable(value.statement)
     room = style.width - len(_INDENT) - len(more)
     return f"{text if len(text) <= room else f'{text[: room - 3]}...'}{more}"
 
@@ -283,9 +315,10 @@ def _advice(
         return
     if groups:
         yield "\n"
+    total = len({node.name for node in context.run.nodes})
     for one in groups[:_MOST_GROUPS]:
         head = f"{style.paint('info', 'info')} {told_rule(one)}"
-        where = _where(one, context.run)
+        where = one.where(total)
         if one.hosts and not one.is_of_job and len(one.hosts) < _FEW:
             where = shown_names(one.hosts, full=False)
         yield f"{head}  {style.paint(printable(where), 'dim')}\n"
@@ -294,30 +327,21 @@ def _advice(
         yield style.paint(f"and {rest} more: --full\n", "dim")
 
 
-def _where(group: FleetGroup, run: FleetRun) -> str:
-    if group.is_of_job:
-        return "in the job"
-    count = len(group.hosts)
-    total = len({one.name for one in run.nodes})
-    if not count:
-        return ""
-    return "on all nodes" if count == total else f"on {counted(count, 'node')}"
-
-
 def _group_lines(
     group: FleetGroup, run: FleetRun, style: Style, *, full: bool
 ) -> Iterator[str]:
     outcome = "bug" if group.outcome == "error" else group.level
     head = f"{style.paint(outcome, group.level)} {told_rule(group)}"
-    where = _where(group, run)
+    total = len({one.name for one in run.nodes})
+    where = group.where(total)
     yield f"{head}  {style.paint(where, 'dim')}" if where else head
     shown = group.values if full else group.values[:_MOST_VALUES]
-    total = len({one.name for one in run.nodes})
     for value in shown:
-        is_all = group.is_of_job or (len(value.hosts) == total and total > 1)
+        is_all = group.is_of_all(value, total)
         yield from _value(value, style, is_all=is_all, full=full)
         if group.is_of_job:
-            yield from _places(value, run, style)
+            for place in value.places(run, _MOST_PLACES):
+                yield style.paint(printable(f"{_DEEPER}{place}"), "dim")
     rest = len(group.values) - len(shown)
     if rest or group.others:
         hosts = {name for one in group.values[len(shown) :] for name in one.hosts}
@@ -329,21 +353,10 @@ def _group_lines(
         yield f"{_INDENT}{style.paint('fix', 'good')}  {text}"
 
 
-def _places(value: FleetValue, run: FleetRun, style: Style) -> Iterator[str]:
-    """Where it stands in the files of the job."""
-    found = located(value.finding, sources_of(run.job)).locations
-    for one in found[:_MOST_PLACES]:
-        position = f":{one.line}:{one.column}" if one.line else ""
-        place = f"{_DEEPER}{one.file}{position}: {one.key}"
-        yield style.paint(printable(place), "dim")
-
-
 def _value(
     value: FleetValue, style: Style, *, is_all: bool, full: bool
 ) -> Iterator[str]:
-    subject = value.subject if value.subject != "node" else ""
-    message = f"{subject}: {value.message}" if subject else value.message
-    yield wrap(printable(message), style.width, _INDENT)
+    yield wrap(printable(value.statement), style.width, _INDENT)
     if value.hosts and not is_all:
         names = shown_names(value.hosts, full=full)
         yield style.paint(wrap(printable(names), style.width, _DEEPER), "bold")

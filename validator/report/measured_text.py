@@ -1,6 +1,6 @@
 """What the text report says of measured curves: a few lines for each."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -8,7 +8,13 @@ from speccheck.validator.measurements.curves import MeasuredCurve, PlacedCurve
 from speccheck.validator.measurements.paths import MeasuredPath
 from speccheck.validator.measurements.rates import MeasuredRates
 from speccheck.validator.models.expectation import shown_bytes
-from speccheck.validator.report.style import Style, counted, joined, printable, wrap
+from speccheck.validator.report.style import (
+    Style,
+    counted,
+    facts_on_lines,
+    printable,
+    wrap,
+)
 from speccheck.validator.report.wording import amount
 
 _MOST_ALIKE = 3  # more sets of hosts are told in one block
@@ -55,7 +61,7 @@ def path_lines(
         facts = [style.paint(number, "bold"), *_size(one.ranks, one.nodes)]
         facts += [f"NCCL {printable(one.nccl_version)}"] if one.nccl_version else []
         facts += [f"network {printable(one.network)}"] if one.network else []
-        yield _on_lines(facts, style, "  ")
+        yield facts_on_lines(facts, style, "  ")
         for text in one.words:
             yield wrap(printable(text), style.width, _INDENT)
     if len(shown) < len(paths):
@@ -91,7 +97,7 @@ def _sets_lines(sets: Sequence[MeasuredCurve], style: Style) -> Iterator[str]:
     """Sets of hosts that measured the same: how far apart they are."""
     head = style.paint(sets[0].collective or "collective", "bold")
     number = f"{len(sets):,} sets of hosts"
-    yield _on_lines((head, *conditions(sets[0]), number), style, "  ")
+    yield facts_on_lines((head, *conditions(sets[0]), number), style, "  ")
     peaks = [one.curve.peak for one in sets]
     rates = sorted(one.bus_bytes_per_second for one in peaks if one is not None)
     if rates:
@@ -107,7 +113,7 @@ def _sets_lines(sets: Sequence[MeasuredCurve], style: Style) -> Iterator[str]:
 
 def _curve_lines(one: MeasuredCurve, style: Style) -> Iterator[str]:
     head = style.paint(one.collective or "collective", "bold")
-    yield _on_lines((head, *conditions(one)), style, "  ")
+    yield facts_on_lines((head, *conditions(one)), style, "  ")
     yield from told_of(one, style, draws=style.unicode)
 
 
@@ -119,7 +125,7 @@ def told_of(one: MeasuredCurve, style: Style, *, draws: bool) -> Iterator[str]:
         return
     *_, last = points
     for placed in one.placed:
-        yield _on_lines(_numbers(placed, style), style, _INDENT)
+        yield facts_on_lines(_numbers(placed, style), style, _INDENT)
     yield from _held_to(one, style)
     if draws and len(points) > 2:  # noqa: PLR2004 - else no curve
         yield _INDENT + _bars(one)
@@ -131,12 +137,6 @@ def told_of(one: MeasuredCurve, style: Style, *, draws: bool) -> Iterator[str]:
     if one.unfinished:
         text = f"not complete after {shown_bytes(last.size_bytes)}: {one.unfinished}"
         yield wrap(text, style.width, _INDENT)
-
-
-def _on_lines(parts: Iterable[str], style: Style, indent: str) -> str:
-    """Facts beside each other, each whole on its line."""
-    text = joined(parts, f" {style.dot} ", style.width - len(indent))
-    return "\n".join(indent + line for line in text.splitlines())
 
 
 def conditions(one: MeasuredCurve) -> Iterator[str]:
@@ -189,7 +189,7 @@ def _held_to(one: MeasuredCurve, style: Style) -> Iterator[str]:
             told.append(f"warning below {_rate(bound.warn_below)}")
             told.append(f"failure below {_rate(bound.fail_below)}")
         if told:
-            yield _on_lines(told, style, _INDENT)
+            yield facts_on_lines(told, style, _INDENT)
     for text in (one.held_to.basis, one.path):
         if text:
             yield wrap(text, style.width, _INDENT)

@@ -288,14 +288,18 @@ def _row(
         yield wrap(note, style.width, " " * 6)
 
 
-def _at(locations: Iterable[Location], short: Mapping[str, str]) -> str:
-    """`train.yaml:3,7, job.sbatch:2`; the key where there is no line."""
+def places_of(locations: Iterable[Location], short: Mapping[str, str]) -> list[str]:
+    """Return `train.yaml:3,7` for each file; the key where there is no line."""
     by_file: dict[str, dict[str, None]] = {}
-    for one in locations:
-        where = str(one.line) if one.line else one.key
-        by_file.setdefault(short.get(one.file, one.file), {})[where] = None
+    for at in locations:
+        where = str(at.line) if at.line else at.key
+        by_file.setdefault(short.get(at.file, at.file), {})[where] = None
     parts = []
     for file, lines in by_file.items():
         where = ",".join(line for line in lines if line)
         parts.append(f"{file}{':' if where[:1].isdigit() else ' '}{where}".rstrip())
-    return ", ".join(parts)
+    return parts
+
+
+def _at(locations: Iterable[Location], short: Mapping[str, str]) -> str:
+    return ", ".join(places_of(locations, short))

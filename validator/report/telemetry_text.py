@@ -17,7 +17,13 @@ from speccheck.validator.measurements.telemetry import (
 )
 from speccheck.validator.models.durations import duration
 from speccheck.validator.models.expectation import shown_bytes
-from speccheck.validator.report.style import Style, counted, joined, printable, wrap
+from speccheck.validator.report.style import (
+    Style,
+    counted,
+    facts_on_lines,
+    printable,
+    wrap,
+)
 from speccheck.validator.run.run import Run
 
 _CLAUSE, _NUMBER = "OBS-001", "core_metrics"
@@ -103,8 +109,8 @@ def _log_lines(logs: Sequence[ToldLog], style: Style, *, full: bool) -> Iterator
         facts = [style.paint(_safe(log.file), "bold"), log.dialect, lines]
         facts += [f"run {_safe(log.run)}"] if log.run else []
         facts += [f"edition {_safe(log.edition)}"] if log.edition else []
-        yield _on_lines(facts, style, _INDENT)
-        yield _on_lines(_when(log), style, _INDENT * 2)
+        yield facts_on_lines(facts, style, _INDENT)
+        yield facts_on_lines(_when(log), style, _INDENT * 2)
     if len(shown) < len(logs):
         more = counted(len(logs) - len(shown), "more log")
         yield f"{_INDENT}{more} (--full lists them)"
@@ -237,7 +243,7 @@ def _event_lines(events: Sequence[ToldEvent], style: Style) -> Iterator[str]:
     yield style.paint("events", "bold")
     known = [one for one in events if one.event]
     yield (
-        _on_lines(map(_event, known), style, _INDENT)
+        facts_on_lines(map(_event, known), style, _INDENT)
         if known
         else (f"{_INDENT}none of the dictionary")
     )
@@ -260,12 +266,6 @@ def _drill_lines(drills: Sequence[ToldDrill], style: Style) -> Iterator[str]:
 def _event(one: ToldEvent) -> str:
     text = f"{one.event} {one.times:,}"
     return f"{text} ({', '.join(map(_safe, one.statuses))})" if one.statuses else text
-
-
-def _on_lines(parts: Iterable[str], style: Style, indent: str) -> str:
-    """Facts beside each other, each whole on its line."""
-    text = joined(parts, f" {style.dot} ", style.width - len(indent))
-    return "\n".join(indent + line for line in text.splitlines())
 
 
 def _safe(text: str) -> str:

@@ -6,7 +6,6 @@ page stays below two megabytes for ten thousand nodes.
 
 from collections.abc import Iterator, Sequence
 
-from speccheck.validator.engine.locate import located, sources_of
 from speccheck.validator.fleet.run import FleetRun
 from speccheck.validator.fleet.verdict import FleetVerdict
 from speccheck.validator.report.context import FleetContext
@@ -141,10 +140,7 @@ def _findings(context: FleetContext) -> Iterator[Parts]:
 
 def _group(group: FleetGroup, context: FleetContext, total: int) -> Fold:
     finding, level = group.finding, group.level
-    count = len(group.hosts)
-    where = "in the job" if group.is_of_job else ""
-    if count and not where:
-        where = "on all nodes" if count == total else f"on {counted(count, 'node')}"
+    where = group.where(total)
     head = (
         level_word(level, group.outcome),
         " ",
@@ -168,17 +164,13 @@ def _group(group: FleetGroup, context: FleetContext, total: int) -> Fold:
 def _value(
     value: FleetValue, group: FleetGroup, context: FleetContext, total: int
 ) -> Iterator[Paragraph]:
-    subject = f"{value.subject}: " if value.subject not in {"", "node"} else ""
-    yield Paragraph(f"{subject}{value.message}"[:_LONGEST_MESSAGE], "message")
-    is_all = group.is_of_job or (len(value.hosts) == total and total > 1)
-    names = "" if is_all else shown_names(value.hosts, full=False, most=_MOST_NAMES)
-    if names:
+    yield Paragraph(value.statement[:_LONGEST_MESSAGE], "message")
+    if value.hosts and not group.is_of_all(value, total):
+        names = shown_names(value.hosts, full=False, most=_MOST_NAMES)
         yield Paragraph(Code(names), "place")
     if group.is_of_job:
-        places = located(value.finding, sources_of(context.run.job)).locations
-        for at in places[:_MOST_PLACES]:
-            position = f":{at.line}:{at.column}" if at.line else ""
-            yield Paragraph(Code(f"{at.file}{position}: {at.key}"), "place")
+        for place in value.places(context.run, _MOST_PLACES):
+            yield Paragraph(Code(place), "place")
 
 
 def _drain(context: FleetContext) -> Iterator[Parts]:

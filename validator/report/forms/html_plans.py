@@ -43,7 +43,7 @@ from speccheck.validator.report.measured_text import (
     rate_lines,
     told_of,
 )
-from speccheck.validator.report.plan_text import short_names
+from speccheck.validator.report.plan_text import places_of, short_names
 from speccheck.validator.report.style import Style, counted
 from speccheck.validator.report.summary import summarize
 from speccheck.validator.report.wording import best, bounds, in_words, written
@@ -160,16 +160,7 @@ def _leaf(
 
 
 def _at(locations: Sequence[Location], short: Mapping[str, str]) -> Parts:
-    by_file: dict[str, dict[str, None]] = {}
-    for at in locations:
-        where = str(at.line) if at.line else at.key
-        by_file.setdefault(at.file, {})[where] = None
-    parts = []
-    for file, lines in by_file.items():
-        where = ",".join(line for line in lines if line)
-        between = ":" if where[:1].isdigit() else " "
-        parts.append(Code(f"{short.get(file, file)}{between}{where}".strip()))
-    return joined(parts)
+    return joined(map(Code, places_of(locations, short)))
 
 
 # --- Forecasts ------------------------------------------------------------------------
