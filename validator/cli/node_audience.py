@@ -27,8 +27,8 @@ from speccheck.validator.node.result import (
 from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.node_outcome import (
     Situation,
+    judged_result,
     refused_result,
-    told_result,
 )
 from speccheck.validator.report.write import WriteError, write
 from speccheck.validator.run.run import Run
@@ -106,7 +106,7 @@ class NodeAudience(Audience):
     def told(self, context: ReportContext) -> int:
         """Write the lines of what was judged; raises WriteError."""
         facts = self._facts() if self._result_path else {}
-        result = told_result(
+        result = judged_result(
             self._situation, context, self._seconds(), self.kept, facts
         )
         self._write_result(result)

@@ -98,18 +98,18 @@ def conditions_of(
     conditions: Mapping[str, Scalar], without: Sequence[str] = ()
 ) -> list[str]:
     """Under which conditions something was measured, sizes as people write them."""
-    told = []
+    words = []
     for name, value in conditions.items():
         if name in without:
             continue
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if isinstance(value, str):
-            told.append(_cut(value))
+            words.append(_cut(value))
         elif name.endswith("_bytes") and is_number and 0 < value < _MOST_BYTES:
-            told.append(shown_bytes(float(value)))
+            words.append(shown_bytes(float(value)))
         else:
-            told.append(f"{name.replace('_', ' ')[:_LONGEST]} {value:,}")
-    return told
+            words.append(f"{name.replace('_', ' ')[:_LONGEST]} {value:,}")
+    return words
 
 
 def _cut(text: str) -> str:
@@ -144,8 +144,8 @@ def certificate_text(predicate: Mapping[str, Any], style: Style) -> Iterator[str
     """
     found = Certificate.model_validate(predicate)
     if found.synthetic is not None:
-        told = f"SYNTHETIC: made by {found.synthetic.by}; this certifies nothing"
-        text = wrap(printable(told), style.width, "")
+        words = f"SYNTHETIC: made by {found.synthetic.by}; this certifies nothing"
+        text = wrap(printable(words), style.width, "")
         yield style.paint(text, "warning") + "\n\n"
     yield _head(found, style)
     yield "\n"
@@ -185,8 +185,8 @@ def _tracks(found: Certificate, style: Style) -> Iterator[str]:
         yield f"{name:{wide}}  {cells}   {judged:>6}\n"
         yield from _denied(one, style)
     mark = OUTCOMES["pass"][0] if style.unicode else _ASCII["pass"]
-    told = ", ".join(f"{level} {words}" for level, words in LEVEL_WORDS.items())
-    yield style.paint(f"{mark} granted; {told}", "dim") + "\n"
+    texts = ", ".join(f"{level} {words}" for level, words in LEVEL_WORDS.items())
+    yield style.paint(f"{mark} granted; {texts}", "dim") + "\n"
 
 
 def _cell(track: Track, level: str, style: Style) -> str:
@@ -197,10 +197,10 @@ def _cell(track: Track, level: str, style: Style) -> str:
 
 def _denied(track: Track, style: Style) -> Iterator[str]:
     for one in track.denied[:_MOST_REASONS]:
-        told = one.reason
-        if one.clause and not told.startswith(one.clause):
-            told = f"{one.clause}: {told}"
-        yield wrap(printable(f"no {one.level}: {told}"), style.width, _INDENT) + "\n"
+        words = one.reason
+        if one.clause and not words.startswith(one.clause):
+            words = f"{one.clause}: {words}"
+        yield wrap(printable(f"no {one.level}: {words}"), style.width, _INDENT) + "\n"
     if len(track.denied) > _MOST_REASONS:
         more = counted(len(track.denied) - _MOST_REASONS, "more reason")
         yield style.paint(f"{_INDENT}and {more}", "dim") + "\n"

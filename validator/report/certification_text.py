@@ -53,12 +53,14 @@ def dry_run_text(found: DryRun, style: Style) -> Iterator[str]:
 def run_words(run: PublishedRun) -> str:
     """A run in a line: the largest message that was published."""
     size, rate = max(run.points, key=lambda one: one[0] or 0)
-    told = shown_bytes(size) if size else "a size that was not stated (taken as 16 GiB)"
+    words = (
+        shown_bytes(size) if size else "a size that was not stated (taken as 16 GiB)"
+    )
     where = f"{counted(run.nodes, 'node')}, {counted(run.ranks, 'GPU')}"
     note = f"; {run.note}" if run.note else ""
     source = f"{run.source}, {run.confidence}"
     return (
-        f"{run.collective}, {where}: {rate / _GIGA:g} GB/s at {told} ({source}{note})"
+        f"{run.collective}, {where}: {rate / _GIGA:g} GB/s at {words} ({source}{note})"
     )
 
 
@@ -66,8 +68,8 @@ def _clause(one: Settled, style: Style) -> Iterator[str]:
     word = style.paint(WORDS[one.outcome], _COLOURS[one.outcome])
     kind = f"{one.level}, {one.certification_level}"
     yield f"  {one.clause}  {word}  ({kind}): {one.title}\n"
-    for told in figure_words(one):
-        yield style.paint(wrap(printable(told), style.width, "      "), "dim") + "\n"
+    for words in figure_words(one):
+        yield style.paint(wrap(printable(words), style.width, "      "), "dim") + "\n"
 
 
 def figure_words(one: Settled) -> list[str]:
@@ -105,21 +107,21 @@ def at_most_words(track: DryTrack) -> str:
         for one in track.settled
         if one.outcome == "unknown" and one.level == "must"
     ]
-    told = f"no figure speaks against {track.at_most}"
-    return f"{told}; {', '.join(still)} stays open" if still else told
+    words = f"no figure speaks against {track.at_most}"
+    return f"{words}; {', '.join(still)} stays open" if still else words
 
 
 def open_words(one: Open) -> str:
     """What a level of a track still wants."""
     counts = [counted(one.musts, "must"), counted(one.shoulds, "should")]
-    told = " and ".join(
+    words = " and ".join(
         text for text, n in zip(counts, (one.musts, one.shoulds), strict=True) if n
     )
-    if not told:
+    if not words:
         return f"{one.level}: nothing is open"
     kinds = ", ".join(one.kinds[:_MOST_KINDS])
     more = ", ..." if len(one.kinds) > _MOST_KINDS else ""
-    return f"{one.level}: {told} open" + (f": {kinds}{more}" if kinds else "")
+    return f"{one.level}: {words} open" + (f": {kinds}{more}" if kinds else "")
 
 
 _WIDTH = 88
@@ -171,12 +173,12 @@ def _step(number: int, step: Step) -> Iterator[str]:
 
 
 def _counts(musts: int, shoulds: int) -> str:
-    told = []
+    words = []
     if musts:
-        told.append(counted(musts, "must"))
+        words.append(counted(musts, "must"))
     if shoulds:
-        told.append(counted(shoulds, "should"))
-    return ", ".join(told)
+        words.append(counted(shoulds, "should"))
+    return ", ".join(words)
 
 
 _MOST_NAMED = 5

@@ -6,7 +6,7 @@ from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.merge_findings import waiver_words
 from speccheck.validator.report.style import Style, printable
-from speccheck.validator.report.summary import ISOLATED, silence_told
+from speccheck.validator.report.summary import ISOLATED, switched_off_lines
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 
@@ -50,6 +50,6 @@ def _lines(context: ReportContext, style: Style) -> Iterator[str]:
             if finding.waiver is not None:
                 line = f"waived {line}  {waiver_words(finding.waiver)}"
             yield f"{place}{line}"
-    yield from silence_told(context.summary)
+    yield from switched_off_lines(context.summary)
     isolated = f"; {ISOLATED}" if run.is_isolated else ""
     yield f"{ending.verdict}: {ending.reason} (exit {ending.code}){isolated}"

@@ -38,14 +38,14 @@ def edition_of(run: Run, finding: Finding) -> Edition:
     return run.second.edition if is_second and run.second else run.edition
 
 
-def edition_told(run: Run, *, full: bool = False) -> list[str]:
+def edition_remarks(run: Run, *, full: bool = False) -> list[str]:
     """Own numbers, what they loosen, what a second edition gives; mostly nothing."""
     if not run.edition.tailoring and run.second is None:
         return []
     return list(edition_lines(run, full=full))
 
 
-def tailored_told(edition: Edition, *, full: bool) -> list[str]:
+def own_number_lines(edition: Edition, *, full: bool) -> list[str]:
     """A line for each own number; mostly nothing."""
     if not edition.tailoring:
         return []
@@ -72,7 +72,7 @@ _MOST_LINES = 10
 
 def edition_lines(run: Run, *, full: bool) -> Iterator[str]:
     """Each own number; what is loosened; what the second edition comes to."""
-    yield from tailored_told(run.edition, full=full)
+    yield from own_number_lines(run.edition, full=full)
     yield from loosened_lines(run, full=full)
     if run.second is not None:
         yield second_text(run.second)

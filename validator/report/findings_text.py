@@ -163,8 +163,8 @@ def what_to_do(shown: Sequence[Shown], style: Style, *, many: bool) -> str:
     """One line for each kind of action, with the parts that need it and why."""
     lines: list[str] = []
     for action, reasons in actions(shown, many=many):
-        told = "; ".join(f"{parts}: {', '.join(rules)}" for parts, rules in reasons)
-        text = wrap(told, style.width, " " * 14).lstrip()
+        words = "; ".join(f"{parts}: {', '.join(rules)}" for parts, rules in reasons)
+        text = wrap(words, style.width, " " * 14).lstrip()
         lines.append(f"  {style.paint(action.ljust(11), 'bold')} {text}")
     return "\n".join(lines)
 

@@ -10,7 +10,7 @@ from speccheck.validator.fleet.run import FleetRun
 from speccheck.validator.fleet.verdict import FleetVerdict, Unfit
 from speccheck.validator.node.host_names import fold, is_host_name, natural
 from speccheck.validator.report.context import FleetContext
-from speccheck.validator.report.edition_names import tailored_headline, tailored_told
+from speccheck.validator.report.edition_names import own_number_lines, tailored_headline
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
 
 _Key = tuple[str, str, str, str, bool]  # rule, clause, level, outcome, of the job
@@ -139,7 +139,7 @@ def _rank(group: FleetGroup) -> tuple[int, int, str, str]:
     return LEVELS.index(group.level), len(group.hosts), group.clause, group.rule
 
 
-def told_rule(group: FleetGroup) -> str:
+def rule_name(group: FleetGroup) -> str:
     """Clause and rule, without what a hostile result line may hold of them."""
     return printable(f"{group.clause} {group.rule}").strip()
 
@@ -170,7 +170,7 @@ def brief(groups: Sequence[FleetGroup], style: Style) -> Iterator[str]:
     """Each rule with its nodes, and what it says of the fewest of them."""
     for group in groups[:_MOST_BRIEF]:
         outcome = "bug" if group.outcome == "error" else group.level
-        rule = told_rule(group)
+        rule = rule_name(group)
         room = max(_LEAST_NAMES, style.width - len(outcome) - len(rule) - 3)
         names = "in the job" if group.is_of_job else ""
         if group.hosts and not group.is_of_job:
@@ -253,7 +253,7 @@ def _loosened(run: FleetRun, style: Style, *, full: bool) -> Iterator[str]:
     for one in groups if full else groups[:_MOST_GROUPS]:
         names = {name for value in one.values for name in value.hosts}
         where = counted(len(names), "node")
-        text = f"loosened {told_rule(one)} on {where}: {one.finding.note}"
+        text = f"loosened {rule_name(one)} on {where}: {one.finding.note}"
         yield wrap(printable(text), style.width, "") + "\n"
     if len(groups) > _MOST_GROUPS and not full:
         rest = counted(len(groups) - _MOST_GROUPS, "loosened rule")
@@ -281,7 +281,7 @@ def _header(context: FleetContext, style: Style) -> str:
         f"profile {run.use}{size}",
     ]
     head = joined(parts, f" {style.dot} ", style.width) + "\n"
-    lines = tailored_told(run.edition, full=context.full)
+    lines = own_number_lines(run.edition, full=context.full)
     return head + "".join(
         wrap(printable(one), style.width, "  ") + "\n" for one in lines
     )
@@ -317,7 +317,7 @@ def _advice(
         yield "\n"
     total = len({node.name for node in context.run.nodes})
     for one in groups[:_MOST_GROUPS]:
-        head = f"{style.paint('info', 'info')} {told_rule(one)}"
+        head = f"{style.paint('info', 'info')} {rule_name(one)}"
         where = one.where(total)
         if one.hosts and not one.is_of_job and len(one.hosts) < _FEW:
             where = shown_names(one.hosts, full=False)
@@ -331,7 +331,7 @@ def _group_lines(
     group: FleetGroup, run: FleetRun, style: Style, *, full: bool
 ) -> Iterator[str]:
     outcome = "bug" if group.outcome == "error" else group.level
-    head = f"{style.paint(outcome, group.level)} {told_rule(group)}"
+    head = f"{style.paint(outcome, group.level)} {rule_name(group)}"
     total = len({one.name for one in run.nodes})
     where = group.where(total)
     yield f"{head}  {style.paint(where, 'dim')}" if where else head
@@ -372,8 +372,8 @@ def _own_words(verdict: FleetVerdict, style: Style, *, full: bool) -> Iterator[s
     shown = [*names.items()] if full else [*names.items()][:_MOST_GROUPS]
     for message, hosts in shown:
         text = wrap(printable(message), style.width, _INDENT).lstrip()
-        told = wrap(printable(shown_names(hosts, full=full)), style.width, _DEEPER)
-        yield f"\n{text}\n{style.paint(told, 'bold')}\n"
+        words = wrap(printable(shown_names(hosts, full=full)), style.width, _DEEPER)
+        yield f"\n{text}\n{style.paint(words, 'bold')}\n"
     if len(shown) < len(names):
         text = f"and {len(names) - len(shown):,} more such words of nodes: --full"
         yield style.paint(f"{text}\n", "dim")
@@ -392,7 +392,7 @@ def _unknowns(
     if groups:
         yield "\n"
     for one in shown:
-        head = f"{style.paint('unknown', 'unknown')} {told_rule(one)}"
+        head = f"{style.paint('unknown', 'unknown')} {rule_name(one)}"
         names = shown_names(one.hosts, full=full) if one.hosts else ""
         where = f"  {style.paint(printable(names), 'dim')}" if names else ""
         message = wrap(printable(one.finding.message), style.width, _INDENT)
@@ -484,7 +484,7 @@ def _line(node: Unfit, form: str) -> str:
     if form == "plain":
         return name
     if form == "slurm":
-        told = reason(node).replace('"', "'")
+        texts = reason(node).replace('"', "'")
         words = ("scontrol", "update", f"NodeName={name}", "State=DRAIN")
-        return f"{shlex.join(words)} Reason={shlex.quote(told)}"
+        return f"{shlex.join(words)} Reason={shlex.quote(texts)}"
     return f"{shlex.join(('kubectl', 'cordon', name))}  # {reason(node)}"

@@ -137,8 +137,8 @@ def _subject(forecast: Forecast, style: Style, *, full: bool) -> Iterator[str]:
     signs = drawn.signs if drawn else {}
     known = [one for one in forecast.quantities if one.estimate is not None]
     none = [one for one in known if is_none(one) and one.name not in signs]
-    told = [one for one in known if one not in none]
-    yield from _table(told, signs, style, full=full)
+    words = [one for one in known if one not in none]
+    yield from _table(words, signs, style, full=full)
     if none:
         names = ", ".join(in_words(one.name, one.unit) for one in none)
         yield wrap(f"none: {names}", style.width, "    ")
@@ -173,8 +173,8 @@ def _table(
     for one, row in zip(quantities, rows, strict=True):
         *cells, kind = map(str.ljust, row, widths)
         sign = painted(signs.get(one.name, " "), style)
-        told = style.paint(kind.rstrip(), "dim")
-        yield gap.join([f"  {sign} {cells[0]}", *cells[1:], told]).rstrip()
+        words = style.paint(kind.rstrip(), "dim")
+        yield gap.join([f"  {sign} {cells[0]}", *cells[1:], words]).rstrip()
         if full:
             yield from _notes(one, style)
 
@@ -234,10 +234,10 @@ def wanted(forecasts: Sequence[Forecast], *, knows_scale: bool) -> str:
                     ways[way] = None
                 else:
                     leaves[name] = None
-    told = [one for one in ways if not any(_is_part(one, other) for other in ways)]
+    words = [one for one in ways if not any(_is_part(one, other) for other in ways)]
     if leaves:
-        told.append(f"state {', '.join(leaves)} in config.yaml")
-    return "; ".join(told)
+        words.append(f"state {', '.join(leaves)} in config.yaml")
+    return "; ".join(words)
 
 
 def _is_part(way: str, other: str) -> bool:

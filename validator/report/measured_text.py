@@ -37,17 +37,17 @@ def measured_lines(
     for number, one in enumerate(curves):
         same = (one.collective, one.ranks, one.nodes, one.gpu, one.tool)
         groups.setdefault((number,) if full else same, []).append(one)
-    told = 0
+    words = 0
     for alike in groups.values():
         if len(alike) > _MOST_ALIKE:
-            told += len(alike)
+            words += len(alike)
             yield from _sets_lines(alike, style)
             continue
-        for one in alike if full else alike[: max(0, _MOST_CURVES - told)]:
-            told += 1
+        for one in alike if full else alike[: max(0, _MOST_CURVES - words)]:
+            words += 1
             yield from _curve_lines(one, style)
-    if told < len(curves):
-        more = counted(len(curves) - told, "more measured curve")
+    if words < len(curves):
+        more = counted(len(curves) - words, "more measured curve")
         yield f"  {more} (--full lists them)"
 
 
@@ -114,10 +114,10 @@ def _sets_lines(sets: Sequence[MeasuredCurve], style: Style) -> Iterator[str]:
 def _curve_lines(one: MeasuredCurve, style: Style) -> Iterator[str]:
     head = style.paint(one.collective or "collective", "bold")
     yield facts_on_lines((head, *conditions(one)), style, "  ")
-    yield from told_of(one, style, draws=style.unicode)
+    yield from curve_lines(one, style, draws=style.unicode)
 
 
-def told_of(one: MeasuredCurve, style: Style, *, draws: bool) -> Iterator[str]:
+def curve_lines(one: MeasuredCurve, style: Style, *, draws: bool) -> Iterator[str]:
     """What a curve comes to, and what it is held to; draws: with a line of bars."""
     points = one.curve.points
     if not points:
@@ -181,15 +181,15 @@ def _held_to(one: MeasuredCurve, style: Style) -> Iterator[str]:
     size = peak.size_bytes if peak else None
     bound = next((b for b in one.held_to.bounds if b.size_bytes == size), None)
     if peak is not None and bound is not None:
-        told: list[str] = []
+        words: list[str] = []
         if bound.ceiling:
             share = peak.bus_bytes_per_second / bound.ceiling
-            told.append(f"{share:.2f} of the ceiling, {_rate(bound.ceiling)}")
+            words.append(f"{share:.2f} of the ceiling, {_rate(bound.ceiling)}")
         if bound.warn_below and bound.fail_below:
-            told.append(f"warning below {_rate(bound.warn_below)}")
-            told.append(f"failure below {_rate(bound.fail_below)}")
-        if told:
-            yield facts_on_lines(told, style, _INDENT)
+            words.append(f"warning below {_rate(bound.warn_below)}")
+            words.append(f"failure below {_rate(bound.fail_below)}")
+        if words:
+            yield facts_on_lines(words, style, _INDENT)
     for text in (one.held_to.basis, one.path):
         if text:
             yield wrap(text, style.width, _INDENT)

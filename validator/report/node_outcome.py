@@ -93,7 +93,7 @@ def refused_result(
     return situation.result(VERDICTS.get(code, "bug"), seconds, message)
 
 
-def told_result(
+def judged_result(
     situation: Situation,
     context: ReportContext,
     seconds: float,
@@ -206,8 +206,8 @@ def higher_tiers(
         judged.update(clauses)
         if clauses:
             seconds = sum(COSTS[kind].seconds for kind in kinds)
-            told = ", ".join(_folded(clauses))
-            parts.append(f"--tier {higher} (about {seconds:g} s more) judges {told}")
+            words = ", ".join(_folded(clauses))
+            parts.append(f"--tier {higher} (about {seconds:g} s more) judges {words}")
     return (f"not measured: {'; '.join(parts)}",) if parts else ()
 
 

@@ -242,7 +242,7 @@ _MOST_FILES = 3
 _MOST_NAMES = 4
 
 
-def settings_told(run: Run) -> tuple[str, ...]:
+def settings_names(run: Run) -> tuple[str, ...]:
     """The settings files of the plans, or that none was looked for."""
     if run.is_isolated:
         return (ISOLATED,)
@@ -255,7 +255,7 @@ def settings_told(run: Run) -> tuple[str, ...]:
     return (f"settings {', '.join(names)}",)
 
 
-def silence_told(summary: Summary) -> Iterator[str]:
+def switched_off_lines(summary: Summary) -> Iterator[str]:
     """What was not judged because somebody switched it off, a line for each."""
     for one in summary.switched_off:
         counts = [

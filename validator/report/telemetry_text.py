@@ -181,9 +181,9 @@ def _seconds(value: float | None) -> str:
 
 def _asked(one: ToldMetric) -> str:
     """`10 steps, 60 s`: whichever is longer in time."""
-    told = [f"{one.required_steps} steps"] if one.required_steps else []
-    told += [duration(one.required_seconds)] if one.required_seconds else []
-    return ", ".join(told) or "once"
+    words = [f"{one.required_steps} steps"] if one.required_steps else []
+    words += [duration(one.required_seconds)] if one.required_seconds else []
+    return ", ".join(words) or "once"
 
 
 def _last(one: ToldMetric) -> str:
@@ -193,9 +193,9 @@ def _last(one: ToldMetric) -> str:
         least, most = (f"{1e6 * each:.4g}" for each in (one.last_least, one.last_most))
         return f"{most if least == most else f'{least} to {most}'} us"
     least, most = _value(one.last_least, one.unit), _value(one.last_most, one.unit)
-    told = most if least == most else f"{least} to {most}"
+    words = most if least == most else f"{least} to {most}"
     has_unit = one.unit not in {"", "1", _BYTES} and one.unit[0] != "{"
-    return f"{told} {_safe(one.unit)}" if has_unit else told
+    return f"{words} {_safe(one.unit)}" if has_unit else words
 
 
 def _value(value: float, unit: str) -> str:
@@ -210,16 +210,16 @@ def _other_lines(
     if not others:
         return
     shown = others if full else others[:_MOST_NAMES]
-    told = [
+    words = [
         _safe(one.written[0])
         + (f" (may be {' or '.join(one.candidates)})" if one.candidates else "")
         for one in shown
     ]
     more = len(others) - len(shown)
     if more:
-        told.append(f"{more:,} more (--full lists them)")
+        words.append(f"{more:,} more (--full lists them)")
     head = f"{counted(len(others), 'name')} not in the dictionary, or not sure: "
-    yield wrap(head + ", ".join(told), style.width, _INDENT)
+    yield wrap(head + ", ".join(words), style.width, _INDENT)
 
 
 def _core_lines(

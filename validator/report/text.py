@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.report.context import ReportContext
-from speccheck.validator.report.edition_names import edition_names, edition_told
+from speccheck.validator.report.edition_names import edition_names, edition_remarks
 from speccheck.validator.report.findings_text import finding_blocks, what_to_do
 from speccheck.validator.report.merge_findings import shown_findings, waived_lines
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
@@ -13,9 +13,9 @@ from speccheck.validator.report.summary import (
     Exit,
     Summary,
     has_unlisted_gpus,
-    settings_told,
-    silence_told,
+    settings_names,
     statistics_lines,
+    switched_off_lines,
 )
 from speccheck.validator.report.unknowns import unknown_lines
 from speccheck.validator.report.wording import folded_subjects
@@ -60,7 +60,7 @@ def report(context: ReportContext, style: Style) -> Iterator[str]:
 
 def _editions(context: ReportContext, style: Style) -> list[str]:
     """Own numbers, what they loosen, and a second edition: seldom, and always said."""
-    lines = edition_told(context.run, full=context.full)
+    lines = edition_remarks(context.run, full=context.full)
     return [wrap(printable(one), style.width, "  ") for one in lines]
 
 
@@ -81,12 +81,12 @@ def header(run: Run, style: Style) -> str:
             _gpus(plan, style),
             edition,
             f"profile {run.use}{size}",
-            *settings_told(run),
+            *settings_names(run),
         )
         return joined(parts, dot, style.width)
     judged = sum(file.state == "judged" for file in run.files)
     count = f"{len(run.plans):,} plans from {judged:,} files"
-    parts = (count, edition, f"profile {run.use}", *settings_told(run))
+    parts = (count, edition, f"profile {run.use}", *settings_names(run))
     return joined(parts, dot, style.width)
 
 
@@ -183,9 +183,9 @@ def _synthetic(run: Run, style: Style) -> str:
 def _folded_files(run: Run, *, full: bool) -> Iterator[str]:
     """The files that were not judged, or not from all that they take values from."""
     with_message = [file for file in run.files if file.message]
-    told = [file for file in with_message if full or file.is_told]
+    words = [file for file in with_message if full or file.is_told]
     folded = [file for file in with_message if not full and not file.is_told]
-    yield from (f"  {printable(file.message)}" for file in told)
+    yield from (f"  {printable(file.message)}" for file in words)
     if not folded:
         return
     kinds = [
@@ -262,7 +262,7 @@ def _totals(summary: Summary, ending: Exit, style: Style) -> str:
         if level == "must" and summary.coverage is not None:
             line += f"      coverage {summary.coverage:.0%}"
         lines.append(line)
-    lines += (wrap(one, style.width, "") for one in silence_told(summary))
+    lines += (wrap(one, style.width, "") for one in switched_off_lines(summary))
     gap = " " * max(2, 60 - len(ending.word) - len(ending.reason))
     lines.append(f"{_verdict(ending, style)}{gap}exit {ending.code}")
     return "\n".join(lines)

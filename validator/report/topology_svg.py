@@ -72,9 +72,9 @@ def topology_html(layout: MachineLayout) -> str:
         *_unplaced(unplaced, end, width),
     ]
     end += _strip(unplaced)
-    told = _caption(layout)
+    words = _caption(layout)
     odd = list(_odd(layout))
-    label = escaped(f"{told}; {counted(len(odd), 'mark')}" if odd else told)
+    label = escaped(f"{words}; {counted(len(odd), 'mark')}" if odd else words)
     notes = html(map(note, _notes(layout, is_odd=bool(odd))))
     shown = odd[:_MOST_LISTED]
     if len(odd) > len(shown):
@@ -83,7 +83,7 @@ def topology_html(layout: MachineLayout) -> str:
         f'<figure class="topology"><div class="scrolls">'
         f'<svg viewBox="0 0 {width} {end}" width="{width}" role="img" '
         f'aria-label="{label}">\n{"".join(drawn)}</svg></div>\n'
-        f"<figcaption>{escaped(told)}</figcaption>\n"
+        f"<figcaption>{escaped(words)}</figcaption>\n"
         f"{html(Items(shown, 'odd'))}{notes}</figure>\n"
     )
 
@@ -237,8 +237,8 @@ def _port(port: LaidPort, x: int, y: int) -> Iterator[str]:
     yield _box(x, y, _COLUMN - 22, _NIC, f"nic part {state}")
     yield _text(x + 5, y + 14, _cut(port.title.replace(" port 1", ""), 12))
     first = next((one for one in port.marks if one.state == state), None)
-    told = (first.short or first.text) if first else port.speed
-    shown = _cut(f"{_MARKS[state]} {told}".strip(), 12)
+    words = (first.short or first.text) if first else port.speed
+    shown = _cut(f"{_MARKS[state]} {words}".strip(), 12)
     yield f"{_text(x + 5, y + 27, shown, f'small {state}')}</g>\n"
 
 
@@ -261,8 +261,8 @@ def _gpu(gpu: LaidGpu, x: int, y: int) -> Iterator[str]:
 
 def _title(name: str, marks: Sequence[Mark]) -> str:
     """What a pointer shows: the whole name and all that is odd."""
-    told = f"{name}: {'; '.join(one.text for one in marks)}" if marks else name
-    return f"<title>{escaped(told)}</title>\n"
+    words = f"{name}: {'; '.join(one.text for one in marks)}" if marks else name
+    return f"<title>{escaped(words)}</title>\n"
 
 
 def _fabric(layout: MachineLayout, columns: Sequence[_Column], y: int) -> Iterator[str]:

@@ -147,8 +147,8 @@ def _rows(found: Sequence[Certificate]) -> Iterator[Row]:
 
 
 def _by_size(key: Key) -> tuple[int, ...]:
-    told = dict(key[2])
-    return tuple(-told.get(name, 0) for name in ("nodes", "size_bytes", "ranks"))
+    words = dict(key[2])
+    return tuple(-words.get(name, 0) for name in ("nodes", "size_bytes", "ranks"))
 
 
 def _medians(measured: Iterable[Measured]) -> dict[Key, float]:
@@ -157,12 +157,12 @@ def _medians(measured: Iterable[Measured]) -> dict[Key, float]:
     for one in measured:
         if one.name.endswith(_TIMES):
             continue
-        told = tuple(
+        words = tuple(
             (name, int(value))
             for name in _SAME
             if isinstance(value := one.conditions.get(name), int | float)
         )
-        key = one.name, one.unit, told
+        key = one.name, one.unit, words
         found[key] = max(one.median, found.get(key, one.median))
     return found
 
@@ -190,8 +190,8 @@ def _notes(
             yield f"{one.letter} expired on {one.not_after[:10]}"
     editions = sorted({(one.edition.id, one.edition.sha256[:16]) for one in found})
     if len(editions) > 1:
-        told = ", ".join(f"{name} ({digest})" for name, digest in editions)
-        yield f"judged by several editions, {told}: levels need not mean the same"
+        words = ", ".join(f"{name} ({digest})" for name, digest in editions)
+        yield f"judged by several editions, {words}: levels need not mean the same"
     tools = sorted({str(one.conditions["tool"]) for one in _conditioned(found)})
     if len(tools) > 1:
         yield f"measured by several tools: {', '.join(tools)}"
@@ -216,10 +216,10 @@ def _not_comparable(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[
         if without:
             yield f"{name}: not measured by {', '.join(without)}"
         if len(several) > 1 and lonely:
-            told = "; ".join(
+            words = "; ".join(
                 f"{_owner(columns, one)} at {conditions_words(one)}" for one in lonely
             )
-            yield f"{name}: {told}: other conditions, not comparable"
+            yield f"{name}: {words}: other conditions, not comparable"
 
 
 def _owner(columns: Sequence[Column], row: Row) -> str:
@@ -232,9 +232,9 @@ def _owner(columns: Sequence[Column], row: Row) -> str:
 
 def conditions_words(row: Row) -> str:
     """The conditions of a row in words: 16 GiB, 2 nodes, 16 ranks."""
-    told = dict(row.conditions)
-    nodes, ranks = told.pop("nodes", None), told.pop("ranks", None)
-    words = conditions_of(told)
+    texts = dict(row.conditions)
+    nodes, ranks = texts.pop("nodes", None), texts.pop("ranks", None)
+    words = conditions_of(texts)
     words += [counted(nodes, "node")] if nodes else []
     words += [counted(ranks, "rank")] if ranks else []
     return ", ".join(words)
@@ -381,13 +381,13 @@ def table_markdown(table: Table) -> str:
 def _markdown_row(
     label: str, cells: Sequence[str], best: Sequence[int] | frozenset[int] = ()
 ) -> Iterator[str]:
-    told = [
+    words = [
         f"**{in_cell(cell[: -len(_BEST)].strip())}** \\*"
         if number in best
         else in_cell(cell)
         for number, cell in enumerate(cells)
     ]
-    yield f"| {in_cell(label)} | {' | '.join(told)} |"
+    yield f"| {in_cell(label)} | {' | '.join(words)} |"
 
 
 def table_json(table: Table) -> str:

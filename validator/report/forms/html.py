@@ -31,7 +31,7 @@ from speccheck.validator.report.document import (
     level_word,
     note,
 )
-from speccheck.validator.report.edition_names import edition_told, tailored_headline
+from speccheck.validator.report.edition_names import edition_remarks, tailored_headline
 from speccheck.validator.report.findings_text import actions
 from speccheck.validator.report.forms.html_findings import (
     Block,
@@ -53,7 +53,7 @@ from speccheck.validator.report.summary import (
     LEVELS,
     Summary,
     rule_counts,
-    silence_told,
+    switched_off_lines,
 )
 from speccheck.validator.report.text import header
 from speccheck.validator.report.topology_svg import topology_html
@@ -199,8 +199,12 @@ def _coverage(context: ReportContext) -> Iterator[Parts]:
         "Coverage is the share of the musts that apply which were judged. What is "
         "unknown or waived is no pass."
     )
-    editions = edition_told(context.run, full=True)
-    for text in (*editions, *silence_told(context.summary), *context.run.warnings):
+    editions = edition_remarks(context.run, full=True)
+    for text in (
+        *editions,
+        *switched_off_lines(context.summary),
+        *context.run.warnings,
+    ):
         yield Paragraph(text, "silenced")
 
 

@@ -168,8 +168,8 @@ def _drawn(one: _Cell) -> str:
     of_class, words = _STATES[one.state]
     if not of_class:
         return f'<i title="{escaped(name)}"></i>'
-    told = f": {one.told}" if one.told else ""
-    return f'<i class="{of_class}" title="{escaped(f"{name}: {words}{told}")}"></i>'
+    texts = f": {one.told}" if one.told else ""
+    return f'<i class="{of_class}" title="{escaped(f"{name}: {words}{texts}")}"></i>'
 
 
 def _legend(counts: Mapping[str, int]) -> str:

@@ -38,10 +38,10 @@ from speccheck.validator.report.forms.html_plot import curve_html
 from speccheck.validator.report.forms.html_text import escaped
 from speccheck.validator.report.measured_text import (
     conditions,
+    curve_lines,
     measured_lines,
     path_lines,
     rate_lines,
-    told_of,
 )
 from speccheck.validator.report.plan_text import places_of, short_names
 from speccheck.validator.report.style import Style, counted
@@ -301,7 +301,7 @@ def _curve(curve: MeasuredCurve, number: int) -> Iterator[Parts]:
     words = (curve.collective or "collective", *conditions(curve))
     yield Heading(3, f" {_WIDE.dot} ".join(words))
     yield Figure(curve_html(curve, number))
-    yield from _lines(told_of(curve, _WIDE, draws=False))
+    yield from _lines(curve_lines(curve, _WIDE, draws=False))
     if curve.curve.points:
         names = ("bus bandwidth, GB/s", "ceiling", "warning", "failure below")
         heads = ("size", *(f">{name}" for name in names))

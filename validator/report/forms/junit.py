@@ -27,7 +27,7 @@ from speccheck.validator.engine.repository import project_root
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.context import ReportContext
-from speccheck.validator.report.edition_names import edition_names, edition_told
+from speccheck.validator.report.edition_names import edition_names, edition_remarks
 from speccheck.validator.report.problems import (
     MOST_PLACES,
     ORDER,
@@ -116,7 +116,7 @@ def _of_run(context: ReportContext) -> TestSuite:
 
 def _properties(context: ReportContext) -> Iterator[tuple[str, str]]:
     """What is not as in the edition: own numbers, and a second edition that warns."""
-    lines = edition_told(context.run, full=True)
+    lines = edition_remarks(context.run, full=True)
     if lines:
         yield "edition", clean(", ".join(edition_names(context.run)))
         yield "tailoring", clean("; ".join(lines))
@@ -179,12 +179,12 @@ def _is_wanted(finding: Finding, use: str) -> bool:
 
 def _case(name: str, parts: list[_Part], plan: JudgedPlan, root: str) -> TestCase:
     """The gravest of what a rule says, with all that is as grave and all that fails."""
-    told = [part for part in parts if part.state != "passed"]
-    if not told:
+    words = [part for part in parts if part.state != "passed"]
+    if not words:
         return TestCase(name)
-    told.sort(key=lambda part: _STATES.index(part.state))
-    first = told[0]
-    places = (at for part in told for at in part.located.locations if at.line)
+    words.sort(key=lambda part: _STATES.index(part.state))
+    first = words[0]
+    places = (at for part in words for at in part.located.locations if at.line)
     shown = next(places, None)
     file = shown.file if shown else plan.files[0].path
     return TestCase(
@@ -192,7 +192,7 @@ def _case(name: str, parts: list[_Part], plan: JudgedPlan, root: str) -> TestCas
         first.state,
         _message(first),
         first.kind,
-        tuple(line for part in told for line in _lines(part)),
+        tuple(line for part in words for line in _lines(part)),
         clean(seen_from(file, root)),
         shown.line if shown else 0,
     )

@@ -11,7 +11,7 @@ from speccheck.validator import VERSION
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.edition_names import (
-    edition_told,
+    edition_remarks,
     tailored_headline,
 )
 from speccheck.validator.report.merge_findings import (
@@ -21,7 +21,7 @@ from speccheck.validator.report.merge_findings import (
     waiver_words,
 )
 from speccheck.validator.report.style import Style, counted, printable
-from speccheck.validator.report.summary import LEVELS, Summary, silence_told
+from speccheck.validator.report.summary import LEVELS, Summary, switched_off_lines
 from speccheck.validator.report.text import header
 from speccheck.validator.report.unknowns import unknown_lines
 from speccheck.validator.report.wording import folded_subjects, with_numbers
@@ -116,8 +116,8 @@ def _head(context: ReportContext) -> Iterator[str]:
     yield f"**{escaped(ending.reason)}** (exit code {ending.code})\n\n"
     yield f"{escaped(_clipped(header(run, _WIDE)))}\n\n"
     yield from _totals(summary)
-    editions = edition_told(run)
-    silenced = [*editions, *silence_told(summary), *run.warnings]
+    editions = edition_remarks(run)
+    silenced = [*editions, *switched_off_lines(summary), *run.warnings]
     if silenced:
         yield "".join(f"- {escaped(_clipped(one))}\n" for one in silenced) + "\n"
     unread = [

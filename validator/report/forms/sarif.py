@@ -34,7 +34,7 @@ from speccheck.validator.evidence.waiver import Waiver
 from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.edition_names import (
     edition_of,
-    edition_told,
+    edition_remarks,
     tailoring_of,
 )
 from speccheck.validator.report.explain import rule_page, rule_text
@@ -281,7 +281,7 @@ def _notifications(
     for one in broken:
         where = {"physicalLocation": _artifact(one.file, root)}
         yield {**_notification("error", statement(one)), "locations": [where]}
-    for text in edition_told(context.run, full=context.full):
+    for text in edition_remarks(context.run, full=context.full):
         yield _notification("warning", text)
     level = "note" if context.run.use == "ci" else "warning"
     for text in unknown_musts(context.run):

@@ -462,8 +462,8 @@ def _facts(profile: ProfileSource, linked: Linked) -> Iterator[tuple[str, Parts]
         if bounds is not None:
             yield name, _bounds(*bounds)
     if profile.reason:
-        told = f" ({profile.confidence})" if profile.confidence else ""
-        yield "Reason", line(*linked(profile.reason), told)
+        words = f" ({profile.confidence})" if profile.confidence else ""
+        yield "Reason", line(*linked(profile.reason), words)
     if profile.link_layer:
         yield "Link layer", profile.link_layer
     for name, is_so in (("RDMA", profile.rdma), ("Lossless", profile.lossless)):
@@ -482,13 +482,13 @@ def _effects(profile: ProfileSource, linked: Linked) -> Iterator[tuple[str, Part
         yield f"Adds with {kind}", linked.clauses(names)
     for entry in profile.raises_when:
         where = [", ".join(names) for names in (entry.use, entry.size) if names]
-        told = f"in {' with '.join(where)}: " if where else ""
+        words = f"in {' with '.join(where)}: " if where else ""
         by_level: dict[str, list[str]] = {}
         for clause, raised in entry.raises.items():
             by_level.setdefault(raised, []).append(clause)
         for level, clauses in by_level.items():
             parts = linked.clauses(clauses)
-            yield f"Raises to {level}", line(told, *parts, ". ", entry.reason)
+            yield f"Raises to {level}", line(words, *parts, ". ", entry.reason)
     for name, reason in profile.not_applicable.items():
         yield "Leaves out", line(*linked(name), f": {reason}")
 
@@ -593,15 +593,15 @@ def _certificate(profile: ProfileSource) -> Iterator[Block]:
     for name, (title, text) in _TERMS.items():
         term: TermSource | None = getattr(profile, name)
         if term is not None:
-            told = f"{term.confidence}: {term.source}"
+            words = f"{term.confidence}: {term.source}"
             if term.confidence == "engineering-default":
-                told = term.source
+                words = term.source
             rows.append(
                 (
                     title,
                     f"{term.value:g} {_UNITS[term.unit]}".strip(),
                     text,
-                    (f"{told}. {term.note}" if term.note else told),
+                    (f"{words}. {term.note}" if term.note else words),
                 )
             )
     yield table("Terms of a certificate", ("term", "value", "what", "source"), rows)
@@ -717,8 +717,8 @@ def _provenance(source: EditionSource, linked: Linked) -> Iterator[Block]:
     )
     yield Heading(2, "Where reports contradict each other", "contradictions", "-")
     for one in found.contradictions:
-        told = "; ".join(f"{name}: {text}" for name, text in one.statements.items())
-        yield Terms(((one.topic, f"{told}. {one.resolution}"),))
+        words = "; ".join(f"{name}: {text}" for name, text in one.statements.items())
+        yield Terms(((one.topic, f"{words}. {one.resolution}"),))
     yield Heading(2, "Claims", "claims", "-")
     yield Paragraph(
         "Public claims in our own words, and the clauses that take them up."
