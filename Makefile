@@ -11,26 +11,30 @@
 #   make page-pictures  take the pictures of docs/pages.md: needs chromium
 #   make calibration  write docs/calibration.md: the rules on published files
 #   make measuring  install what speccheck bench and its tests need: torch
+#   make lock       renew requirements/lock.txt, the versions that develop and test
+#   make behind     print which versions of the lock have newer releases
+#   make lowest     test the lowest supported versions of the dependencies
 #   make docs       build the site of the documentation into site/
 #   make freeze EDITION=1.0  write an approved edition into schemas/FROZEN.yaml
 #   make schemas-for-tests  fetch the SARIF schema, which a test validates against
+#   make golden BASE=main  show what prints otherwise than at a revision
 #   make generate   rewrite the generated files that are committed
 #   make clean      remove .venv and caches
 # PYTHON=... picks the interpreter, PYTEST_ARGUMENTS=... goes to pytest.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := check
-.PHONY: demo test lint format check bench bench-peers measuring accuracy bandwidth node-report fleet-report calibration docs generate freeze schemas-for-tests clean page-pictures
+.PHONY: demo test lint format check bench bench-peers measuring lock behind lowest accuracy bandwidth node-report fleet-report calibration docs generate golden freeze schemas-for-tests clean page-pictures
 
 EXAMPLE := fixtures/examples/several-files --gpu H100-80GB --role sft
 
 VENV := .venv
 BIN := $(VENV)/bin
-# Stamps: the environment holds what this pyproject.toml asks for.
+REQUIREMENTS := requirements
+# Stamps: the environment holds what pyproject.toml and the requirements ask for.
 INSTALLED := $(VENV)/.installed
 INSTALLED_FOR_DEVELOPMENT := $(VENV)/.installed-for-development
 INSTALLED_FOR_PLOTS := $(VENV)/.installed-for-plots
-INSTALLED_FOR_DOCS := $(VENV)/.installed-for-docs
 INSTALLED_FOR_MEASURING := $(VENV)/.installed-for-measuring
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -81,6 +85,31 @@ $(PEERS)/.installed: bench/peers.txt
 
 measuring: $(INSTALLED_FOR_MEASURING)
 
+# uv finds the versions for every supported Python and platform at once, in seconds. It
+# stays out of .venv. Nothing in the file names an index: that is the reader's choice.
+LOCK := $(REQUIREMENTS)/lock.txt
+lock:
+	$(create_environment)
+	$(BIN)/python -m pip install --quiet --upgrade --target build/uv uv
+	build/uv/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+	  --generate-hashes --extra dev --extra docs pyproject.toml --output-file $(LOCK) \
+	  --custom-compile-command 'make lock'
+
+behind:
+	@$(MAKE) --silent --no-print-directory lock LOCK=build/newest.txt
+	@diff <(grep == $(LOCK)) <(grep == build/newest.txt) | grep -o '^[<>] [^ ]*' || \
+	  echo 'The lock holds the newest of everything.'
+
+# Commands, settings, editions, schemas and reports meet every base dependency.
+LOWEST := build/lowest/bin/python -m
+lowest:
+	$(create_environment)
+	$(BIN)/python -m venv --clear build/lowest
+	$(LOWEST) pip install --quiet --constraint $(REQUIREMENTS)/lowest.txt \
+	  --editable '.[certify,fleet]' pytest jsonschema
+	$(LOWEST) pytest --quiet tests/test_{cli,settings,spec,report_}*.py \
+	  tests/test_*schema*.py
+
 accuracy: $(INSTALLED_FOR_PLOTS)
 	$(BIN)/python bench/accuracy.py --write
 
@@ -103,7 +132,7 @@ calibration: $(INSTALLED)
 # --strict: a link or an anchor that leads nowhere, or a page that nothing leads to, fails
 # (with --quiet, MkDocs would not count them).
 # The variable silences a notice of the theme, which docs/decisions/0009 answers.
-docs: $(INSTALLED_FOR_DOCS)
+docs: $(INSTALLED_FOR_DEVELOPMENT)
 	$(BIN)/python docs/theme/stage.py build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file build/site/mkdocs.yml
 	@echo 'site/index.html'
@@ -134,6 +163,13 @@ generate: $(INSTALLED_FOR_DEVELOPMENT)
 	  PYTHONPATH=tools $(BIN)/python tools/$$generator.py || exit; \
 	done
 
+# What the program prints now against a revision, in thousands of cases; a quick look is
+# GOLDEN_ARGUMENTS='--sample 200', one rule --only 'rules/warmup_fills_the_run/*'.
+BASE ?= $(shell git rev-parse --verify --quiet origin/main >/dev/null && echo origin/main || echo HEAD)
+
+golden: $(INSTALLED_FOR_DEVELOPMENT)
+	$(BIN)/python tools/golden.py against $(BASE) $(GOLDEN_ARGUMENTS)
+
 # An approved edition never changes again.
 freeze: $(INSTALLED_FOR_DEVELOPMENT)
 	PYTHONPATH=tools $(BIN)/python tools/freeze.py $(EDITION)
@@ -150,7 +186,7 @@ schemas-for-tests: .schemas/sarif-schema-2.1.0.json
 
 clean:
 	rm -rf $(VENV) $(PEERS) .mypy_cache .pytest_cache .ruff_cache build dist site
-	find validator rules schemas probes tests bench -name __pycache__ -prune -exec rm -rf {} +
+	find validator rules schemas probes tests bench tools -name __pycache__ -prune -exec rm -rf {} +
 
 # An environment that is there already is kept as long as its interpreter runs.
 define create_environment
@@ -169,22 +205,22 @@ $(INSTALLED): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-$(INSTALLED_FOR_DEVELOPMENT): pyproject.toml
+# hatchling, which builds, is in the lock: no build fetches a version of its own.
+$(INSTALLED_FOR_DEVELOPMENT): pyproject.toml $(REQUIREMENTS)/lock.txt
 	$(create_environment)
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement $(REQUIREMENTS)/lock.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $(INSTALLED) $@
 
-$(INSTALLED_FOR_MEASURING): pyproject.toml
-	$(create_environment)
-	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
-	@touch $(INSTALLED) $(INSTALLED_FOR_DEVELOPMENT) $@
+# $(call add_extra,NAME)
+define add_extra
+	$(BIN)/python -m pip install --quiet --no-build-isolation \
+	  --constraint $(REQUIREMENTS)/measuring.txt --editable '.[$(1)]'
+	@touch $@
+endef
 
-$(INSTALLED_FOR_DOCS): pyproject.toml
-	$(create_environment)
-	$(BIN)/python -m pip install --quiet --editable '.[docs]'
-	@touch $(INSTALLED) $@
+$(INSTALLED_FOR_MEASURING): $(INSTALLED_FOR_DEVELOPMENT) $(REQUIREMENTS)/measuring.txt
+	$(call add_extra,bench)
 
-$(INSTALLED_FOR_PLOTS): pyproject.toml
-	$(create_environment)
-	$(BIN)/python -m pip install --quiet --editable '.[plot]'
-	@touch $(INSTALLED) $@
+$(INSTALLED_FOR_PLOTS): $(INSTALLED_FOR_DEVELOPMENT) $(REQUIREMENTS)/measuring.txt
+	$(call add_extra,plot)

@@ -13,10 +13,9 @@ from tempfile import TemporaryDirectory
 from speccheck.validator.cli.main import main
 from speccheck.validator.engine.request import Request
 from speccheck.validator.fleet.attendance import Expected
-from speccheck.validator.fleet.listing import listing
-from speccheck.validator.fleet.run import judge_fleet
+from speccheck.validator.fleet.reading import listing
+from speccheck.validator.fleet.run import Work, judge_fleet
 from speccheck.validator.fleet.verdict import fleet_verdict
-from speccheck.validator.fleet.work import Work
 from speccheck.validator.report.context import FleetContext
 from speccheck.validator.report.fleet_text import fleet_text
 from speccheck.validator.report.node_outcome import NodeVerdict

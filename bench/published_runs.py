@@ -18,10 +18,10 @@ from speccheck.validator.engine.request import Request
 from speccheck.validator.engine.selection import Selection
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.models.bus_bandwidth import GIGA, Collective
-from speccheck.validator.models.collective_setting import Setting
 from speccheck.validator.models.expectation import (
     NO_THRESHOLD_BELOW,
     Floors,
+    Setting,
     expectation,
     implausible,
 )

@@ -4,7 +4,7 @@ from copy import deepcopy
 from typing import Any
 
 from signed_files import INSTANCE_TYPE, KEY, TYPE_SHA256
-from speccheck.validator.signing.statement import CERTIFICATE_TYPE, Statement
+from speccheck.validator.signing.envelope import CERTIFICATE_TYPE, Statement
 
 _SHA256 = "0f" * 32
 

@@ -11,14 +11,14 @@ import pytest
 
 from signed_files import KEY, OTHER
 from speccheck.validator.cli.main import main
-from speccheck.validator.signing.envelope import read_envelope
-from speccheck.validator.signing.keys import PrivateKey
-from speccheck.validator.signing.signers import signed
-from speccheck.validator.signing.statement import (
+from speccheck.validator.signing.envelope import (
     CERTIFICATE_TYPE,
     Statement,
+    read_envelope,
     statement_bytes,
 )
+from speccheck.validator.signing.keys import PrivateKey
+from speccheck.validator.signing.signers import signed
 
 ROOT = Path(__file__).resolve().parents[1]
 KIT = ROOT / "fixtures" / "examples" / "certification"

@@ -11,7 +11,7 @@ import yaml
 import speccheck.schemas
 from compile_edition import compiled_edition
 from speccheck.validator.editions.edition import Edition, edition_of
-from speccheck.validator.editions.edition_source import EditionSourceError
+from speccheck.validator.editions.source import EditionSourceError
 
 SCHEMAS = Path(speccheck.schemas.__file__).parent
 

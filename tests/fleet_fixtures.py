@@ -18,9 +18,8 @@ from typing import Any
 from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.fleet.attendance import Expected
-from speccheck.validator.fleet.listing import listing
-from speccheck.validator.fleet.run import judge_fleet
-from speccheck.validator.fleet.work import Work
+from speccheck.validator.fleet.reading import listing
+from speccheck.validator.fleet.run import Work, judge_fleet
 from speccheck.validator.node.host_names import unfold
 from speccheck.validator.simulation.fleet import Fleet, healthy_nodes
 

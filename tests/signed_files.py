@@ -6,13 +6,13 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from speccheck.validator.signing.keys import PrivateKey
-from speccheck.validator.signing.signers import signed
-from speccheck.validator.signing.statement import (
+from speccheck.validator.signing.envelope import (
     CERTIFICATE_TYPE,
     Statement,
     statement_bytes,
 )
+from speccheck.validator.signing.keys import PrivateKey
+from speccheck.validator.signing.signers import signed
 
 INSTANCE_TYPE = "contoso-gx8-h100"
 TYPE_SHA256 = "ab" * 32

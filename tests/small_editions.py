@@ -5,11 +5,14 @@ from typing import Any
 from speccheck.validator.editions.edition import (
     Clause,
     Condition,
+    Deprecation,
     Edition,
+    Number,
+    NumberValue,
     Profile,
+    Tombstone,
+    Unit,
 )
-from speccheck.validator.editions.lifecycle import Deprecation, Tombstone
-from speccheck.validator.editions.number import Number, NumberValue, Unit
 
 NODES = Unit("nodes", singular="node")
 COUNT = Unit("count", is_bare=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from speccheck.validator.models.amounts import mebibytes
+from speccheck.validator.models.units import mebibytes
 
 
 @pytest.mark.parametrize(

@@ -20,13 +20,13 @@ from speccheck.validator.models.bus_bandwidth import (
     bandwidths,
     ranks_of_ratio,
 )
-from speccheck.validator.models.collective_setting import Setting
 from speccheck.validator.models.expectation import (
     MARGIN,
     NO_THRESHOLD_BELOW,
     OF_ALL_TO_ALL,
     Expectation,
     Floors,
+    Setting,
     expectation,
     implausible,
     share_of_peak,

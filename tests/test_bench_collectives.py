@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import jsonschema
 import pytest
@@ -13,7 +14,11 @@ from speccheck.probes.collectives.faults import told_fault
 from speccheck.probes.collectives.interfaces import interface_to
 from speccheck.probes.collectives.measure import Point
 from speccheck.probes.collectives.meeting import Member, Refused
-from speccheck.probes.collectives.operations import bus_factor, elements_of
+from speccheck.probes.collectives.operations import (
+    bus_factor,
+    elements_of,
+    functions_of,
+)
 from speccheck.probes.collectives.patterns import summed, sums
 from speccheck.probes.collectives.results import Results, SetRun
 from speccheck.probes.collectives.settings import Settings, settings_of
@@ -158,6 +163,26 @@ def test_bus_bandwidth_is_that_of_nccl_tests() -> None:
         "all_to_all": 0.875,
     }
     assert bus_factor("send_recv", 8) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("has", "functions"),
+    [
+        (("all_gather", "all_gather_into_tensor"), "all_gather_into_tensor all_gather"),
+        (
+            ("all_gather", "all_gather_into_tensor", "all_gather_single"),
+            "all_gather_single all_gather",
+        ),
+        (("all_gather_single",), "all_gather_single"),
+        ((), ""),
+    ],
+)
+def test_a_function_goes_by_its_present_name(
+    has: tuple[str, ...], functions: str
+) -> None:
+    """Newer torch warns of the older name, on stderr."""
+    distributed = SimpleNamespace(**dict.fromkeys(has))
+    assert functions_of(distributed, "all_gather") == functions.split()
 
 
 def test_blocks_of_ranks_are_of_one_length() -> None:

@@ -9,11 +9,13 @@ from certificate_sample import certificate, clause, predicate, track
 from other_verifiers import in_toto_statement, in_toto_test_result
 from signed_files import KEY, TYPE_SHA256
 from speccheck.validator.certification.certificate_model import Certificate
-from speccheck.validator.certification.derived import KINDS, derived
-from speccheck.validator.signing.canonical import canonical
-from speccheck.validator.signing.faults import StatementError
+from speccheck.validator.certification.statement import KINDS, derived
+from speccheck.validator.signing.envelope import (
+    StatementError,
+    canonical,
+    statement_bytes,
+)
 from speccheck.validator.signing.signers import signed
-from speccheck.validator.signing.statement import statement_bytes
 from speccheck.validator.signing.verified import verified
 
 FILE_SHA256 = "3c" * 32

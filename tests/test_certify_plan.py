@@ -8,9 +8,13 @@ from contextlib import redirect_stdout
 import pytest
 
 from speccheck.validator.certification.needs import asked_of, clauses_by_source
-from speccheck.validator.certification.run_commands import ENGINES, Engine
-from speccheck.validator.certification.run_drill import drill_example
-from speccheck.validator.certification.run_plan import RunPlan, run_plan
+from speccheck.validator.certification.run_plan import (
+    ENGINES,
+    Engine,
+    RunPlan,
+    drill_example,
+    run_plan,
+)
 from speccheck.validator.cli import (
     bench_options,
     certify,
@@ -21,8 +25,7 @@ from speccheck.validator.cli import (
 from speccheck.validator.cli.main import main
 from speccheck.validator.cli.option_table import OPTIONS, Option
 from speccheck.validator.cli.options import parse
-from speccheck.validator.editions.edition import load_edition
-from speccheck.validator.editions.number import NumberValue
+from speccheck.validator.editions.edition import NumberValue, load_edition
 
 TYPE = "azure-nd96isr-h100-v5"
 COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")

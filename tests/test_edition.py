@@ -11,7 +11,6 @@ import pytest
 
 import speccheck.schemas
 from compile_edition import main
-from speccheck.validator.editions.compiled_form import compiled_text
 from speccheck.validator.editions.edition import (
     Condition,
     Edition,
@@ -19,9 +18,10 @@ from speccheck.validator.editions.edition import (
     digest,
     load_edition,
 )
-from speccheck.validator.editions.edition_consistency import COMPUTED_FACTS
-from speccheck.validator.editions.edition_source import (
+from speccheck.validator.editions.source import (
+    COMPUTED_FACTS,
     EditionSourceError,
+    compiled_text,
     load_edition_source,
 )
 from speccheck.validator.evidence.plan import SECTIONS

@@ -11,14 +11,13 @@ from compile_edition import main as compile_editions
 from edition_folders import clause, reasons, write
 from json_schemas import edition_diff_schema
 from speccheck.validator.cli.main import main as speccheck
-from speccheck.validator.editions.edition import Edition, Raise, load_edition
-from speccheck.validator.editions.lifecycle import Tombstone
+from speccheck.validator.editions.difference import differences
+from speccheck.validator.editions.edition import Edition, Raise, Tombstone, load_edition
 from speccheck.validator.editions.report_by_edition import (
     OtherwiseReport,
     ReportByEdition,
     by_edition,
 )
-from speccheck.validator.editions.versioning import differences
 
 
 def ran(capsys: pytest.CaptureFixture[str], *words: str) -> str:

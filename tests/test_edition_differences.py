@@ -14,9 +14,8 @@ from small_editions import (
     with_certify,
     with_first,
 )
-from speccheck.validator.editions.differing_numbers import direction
+from speccheck.validator.editions.difference import differences, direction
 from speccheck.validator.editions.edition import Condition, Edition, Profile, Raise
-from speccheck.validator.editions.versioning import differences
 
 TO_MUST = Raise({"A-001": "must"}, "a test")
 Weighed = tuple[Edition, Edition, list[tuple[str, str, str]]]

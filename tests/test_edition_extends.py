@@ -16,12 +16,11 @@ from edition_folders import (
     reasons,
     write,
 )
-from speccheck.validator.editions.compiled_form import compile_edition
-from speccheck.validator.editions.edition import COMPILED, editions, load_edition
-from speccheck.validator.editions.edition_source import (
+from speccheck.validator.editions.edition import COMPILED, age, editions, load_edition
+from speccheck.validator.editions.source import (
+    compile_edition,
     load_edition_source,
 )
-from speccheck.validator.editions.lifecycle import age
 
 SHIPPED = editions()
 GONE = {"reason": "nobody could judge it", "since": "2.0", "replaced_by": "COMM-002"}

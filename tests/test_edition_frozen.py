@@ -10,9 +10,9 @@ from edition_folders import SCHEMAS, base
 from freeze import CannotFreeze, freeze
 from freeze import main as freeze_main
 from speccheck.validator.cli.main import main as speccheck
-from speccheck.validator.editions.certifying import may_certify
+from speccheck.validator.editions.compose import may_certify
 from speccheck.validator.editions.edition import editions, load_edition
-from speccheck.validator.editions.frozen import FROZEN, frozen_editions
+from speccheck.validator.editions.source import FROZEN, frozen_editions
 
 DAY = "2026-11-22"
 
@@ -142,7 +142,7 @@ def test_an_approved_edition_of_other_content_certifies_nothing(
 ) -> None:
     frozen = {"1.0": freeze("1.0", DAY, approved)}
     monkeypatch.setattr(
-        "speccheck.validator.editions.certifying.frozen_editions", lambda: frozen
+        "speccheck.validator.editions.compose.frozen_editions", lambda: frozen
     )
     edition = load_edition(str(approved / "1.0"))
     assert may_certify(edition) == (

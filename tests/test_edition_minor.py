@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from rule_fixtures import load, of_files, on_the_day, request_of
+from speccheck.validator.editions.difference import weight_between
 from speccheck.validator.editions.edition import editions, load_edition
-from speccheck.validator.editions.versioning import weight_between
 from speccheck.validator.engine.selection import Selection
 from speccheck.validator.rule.clause_outcome import by_clause
 from speccheck.validator.run.run import run

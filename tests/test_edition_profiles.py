@@ -9,8 +9,13 @@ from speccheck.validator.editions.compose import (
     find_profile,
     size_class,
 )
-from speccheck.validator.editions.edition import Edition, load_edition
-from speccheck.validator.editions.number import Number, NumberValue, Unit
+from speccheck.validator.editions.edition import (
+    Edition,
+    Number,
+    NumberValue,
+    Unit,
+    load_edition,
+)
 
 RANK = {"may": 0, "should": 1, "must": 2}
 SIZES = ("XS", "S", "M", "L", "XL", "XXL")

@@ -3,8 +3,14 @@
 import pytest
 
 from speccheck.validator.editions.compose import compose
-from speccheck.validator.editions.edition import Edition, load_edition
-from speccheck.validator.editions.number import Number, NumberValue, Unit, number_text
+from speccheck.validator.editions.edition import (
+    Edition,
+    Number,
+    NumberValue,
+    Unit,
+    load_edition,
+    number_text,
+)
 from speccheck.validator.editions.show import clause_text, list_text
 
 COUNT = Unit("count", is_bare=True)

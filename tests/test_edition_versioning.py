@@ -7,9 +7,9 @@ import pytest
 
 from edition_folders import clause, compiled, reasons, write
 from small_editions import NOTICE, PROPOSED, STONE, a_clause, edition, must, with_first
+from speccheck.validator.editions.difference import refusals, weight_between
 from speccheck.validator.editions.edition import Edition, editions, load_edition
-from speccheck.validator.editions.edition_source import EditionSourceError
-from speccheck.validator.editions.versioning import refusals, weight_between
+from speccheck.validator.editions.source import EditionSourceError
 
 
 @pytest.mark.parametrize(

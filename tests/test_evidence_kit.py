@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from speccheck.validator.certification.evidence_file import EvidenceFile, Kit
-from speccheck.validator.certification.kit import KitError, read_kit
+from speccheck.validator.certification.kit import EvidenceFile, Kit, KitError, read_kit
 from speccheck.validator.certification.manifest import (
     Manifest,
     ManifestError,

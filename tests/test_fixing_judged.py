@@ -11,8 +11,8 @@ from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.fix import Fix, to_remove, to_rename, to_set
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.evidence.waiver import Waiver
+from speccheck.validator.run.fixing import fixes as mending
 from speccheck.validator.run.run import run as judged
-from speccheck.validator.run.run.fixing import fixes as mending
 
 HEAD = "#!/bin/bash\n#SBATCH --nodes=1\n"
 RUN = "srun torchrun --nnodes 1 --nproc-per-node 8 train.py\n"

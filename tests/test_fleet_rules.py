@@ -15,13 +15,12 @@ from speccheck.validator.engine.rule_index import rule_entries
 from speccheck.validator.engine.selection import Selection
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.fleet.attendance import Expected
-from speccheck.validator.fleet.listing import listing
-from speccheck.validator.fleet.run import judge_fleet
-from speccheck.validator.fleet.work import Work
+from speccheck.validator.fleet.reading import listing
+from speccheck.validator.fleet.run import Work, judge_fleet
 from speccheck.validator.models.peers import distance_of, tail
 from speccheck.validator.simulation.faults import FAULTS
 from speccheck.validator.simulation.fleet import Fleet
-from speccheck.validator.simulation.making import nodes
+from speccheck.validator.simulation.fleet_files import nodes
 from speccheck.validator.simulation.planting import Plant, Planting
 from speccheck.validator.simulation.shape import instances
 from speccheck.validator.sources.context import Context

@@ -251,7 +251,9 @@ def test_a_run_that_cannot_be_kept_whole_leaves_nothing(
 
     folder = kept("next", on_day(nodes, 2))
     with monkeypatch.context() as patch:
-        patch.setattr("speccheck.validator.fleet.history.store._Rows._counters", broken)
+        patch.setattr(
+            "speccheck.validator.fleet.history.database._Rows._counters", broken
+        )
         code, _, err = run("fleet", folder, "--history", "h.db")
     assert code == 2
     assert err == "speccheck: h.db: history not used: disk I/O error\n"

@@ -11,10 +11,9 @@ from html_reading import Page
 from speccheck.validator.cli.main import main
 from speccheck.validator.engine.request import Request
 from speccheck.validator.fleet.attendance import Expected
-from speccheck.validator.fleet.listing import listing
-from speccheck.validator.fleet.run import FleetRun, judge_fleet
+from speccheck.validator.fleet.reading import listing
+from speccheck.validator.fleet.run import FleetRun, Work, judge_fleet
 from speccheck.validator.fleet.verdict import Reason, Unfit, fleet_verdict
-from speccheck.validator.fleet.work import Work
 from speccheck.validator.report.forms.html_fleet import fleet_html
 from speccheck.validator.report.forms.html_fleet_map import map_html
 from speccheck.validator.report.node_outcome import NodeVerdict

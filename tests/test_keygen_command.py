@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from speccheck.validator.cli.main import main
-from speccheck.validator.signing.key_files import read_key_file, read_public_key
-from speccheck.validator.signing.keys import private_key
+from speccheck.validator.signing.keys import private_key, read_key_file, read_public_key
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -17,7 +17,7 @@ from probed import content, healthy_but
 from speccheck.validator.catalogue.node_profiles import gpu_profiles
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.node.gpu import Gpus
-from speccheck.validator.simulation.changes import Change, Snapshot
+from speccheck.validator.simulation.fault import Change, Snapshot
 from speccheck.validator.simulation.healthy import healthy_node
 from speccheck.validator.simulation.shape import profiles
 from speccheck.validator.sources.files import read_file

@@ -10,7 +10,7 @@ from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.node.profile import GpuProfile
 from speccheck.validator.evidence.value import Value
-from speccheck.validator.models.links import pcie_bytes_per_second
+from speccheck.validator.models.bus_bandwidth import pcie_bytes_per_second
 from speccheck.validator.run.run import run
 
 GIGA = 1e9

@@ -8,20 +8,18 @@ import pytest
 
 from predictions.checkpoint import CONTENTS, predictions
 from predictions.prediction import Prediction, vectors
-from speccheck.validator.models.checkpoint_interval import (
-    daly_interval_seconds,
-    optimal_interval_seconds,
-    useful_share,
-    young_interval_seconds,
-)
-from speccheck.validator.models.checkpoint_size import (
+from speccheck.validator.models.checkpointing import (
     Contents,
     checkpoint_bytes,
+    daly_interval_seconds,
+    optimal_interval_seconds,
     staging_seconds,
+    useful_share,
     write_seconds,
+    young_interval_seconds,
 )
-from speccheck.validator.models.durations import duration
 from speccheck.validator.models.estimate import exactly
+from speccheck.validator.models.units import duration
 
 ROWS = tuple(predictions())
 HELD = [row for row in ROWS if row.band_percent is not None]

@@ -8,17 +8,15 @@ import pytest
 from predictions.failures import effective_share, predictions
 from predictions.prediction import Prediction, rows, vectors
 from speccheck.validator.models.failures import (
+    DEFAULTS,
     NODE_FAILURES,
     FailureRate,
-    effective_time_ratio,
-    hot_spares,
-    mean_time_between_failures,
-)
-from speccheck.validator.models.recovery_phases import (
-    DEFAULTS,
     abort_of_torch,
     detection,
+    effective_time_ratio,
+    hot_spares,
     initialization,
+    mean_time_between_failures,
 )
 
 ROWS = tuple(predictions())

@@ -3,13 +3,6 @@
 import pytest
 
 from known_models import LLAMA_8B, LLAMA_70B, QWEN3_30B
-from speccheck.validator.models.activation_memory import (
-    Work,
-    activation_estimate,
-    logit_estimate,
-    most_layer_bytes,
-)
-from speccheck.validator.models.amounts import billions, gigabytes
 from speccheck.validator.models.estimate import exactly
 from speccheck.validator.models.parameters import (
     COUNT,
@@ -23,13 +16,18 @@ from speccheck.validator.models.parameters import (
     stage_imbalance,
 )
 from speccheck.validator.models.peak_memory import FAMILIES, Job, peak_of
-from speccheck.validator.models.state_memory import (
+from speccheck.validator.models.training_memory import (
     Scheme,
     Sharding,
+    Work,
+    activation_estimate,
     bytes_per_parameter,
     host_bytes,
+    logit_estimate,
+    most_layer_bytes,
     state_bytes,
 )
+from speccheck.validator.models.units import billions, gigabytes
 
 BARE = Dimensions(layers=48, hidden_size=7168, attention_heads=56)
 DEEPSPEED = Scheme("bf16", "deepspeed", accumulate_dtype="bf16", optimizer="adamw")

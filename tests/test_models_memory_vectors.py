@@ -7,22 +7,12 @@ import pytest
 
 from known_models import LLAMA_3B, LLAMA_8B
 from predictions.prediction import vectors
-from speccheck.validator.models.activation_memory import (
-    Work,
-    gpt_layer_bytes,
-    interleave_factor,
-    layer_elements,
-    logit_bytes,
-    micro_batches_in_flight,
-    operation_checkpoint_elements,
-)
 from speccheck.validator.models.deepspeed_estimators import (
     zero2_bytes,
     zero2_documented_bytes,
     zero3_bytes,
 )
 from speccheck.validator.models.estimate import exactly
-from speccheck.validator.models.fine_tune_memory import single_device_active
 from speccheck.validator.models.parameters import (
     COUNT,
     Dimensions,
@@ -34,13 +24,21 @@ from speccheck.validator.models.peak_memory import (
     FAMILIES,
     Job,
     peak_of,
+    single_device_active,
     zero3_module_bytes,
 )
-from speccheck.validator.models.state_memory import (
+from speccheck.validator.models.training_memory import (
     GIB,
     Scheme,
     Sharding,
+    Work,
     gib_to_gb,
+    gpt_layer_bytes,
+    interleave_factor,
+    layer_elements,
+    logit_bytes,
+    micro_batches_in_flight,
+    operation_checkpoint_elements,
     state_bytes,
 )
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from predictions.prediction import vectors
-from speccheck.validator.models.telemetry_interval import (
+from speccheck.validator.models.telemetry import (
     interval_adherence,
     timestamp_unit,
 )

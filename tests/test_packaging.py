@@ -111,10 +111,10 @@ def test_the_wheel_says_what_it_needs(wheel: Path) -> None:
     }
     assert needed == {
         "typer<0.29,>=0.26",
-        "pydantic>=2.6",
-        "pyyaml>=6",
-        "rich>=13",
-        "nvidia-ml-py>=12",
+        "pydantic<3,>=2.11",
+        "pyyaml<7,>=6",
+        "rich<16,>=13.8",
+        "nvidia-ml-py<14,>=12.535.77",
     }
     assert "Requires-Python: >=3.11" in head
     assert "License-Expression: Apache-2.0" in head

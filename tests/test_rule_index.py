@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from speccheck.validator.engine.engine import rule_index
+from speccheck.validator.engine import rule_index
 from speccheck.validator.engine.rule_index import (
     INDEX,
     RulesByClause,

@@ -5,8 +5,12 @@ from random import Random
 
 import pytest
 
-from speccheck.validator.signing.canonical import Json, canonical, read_canonical
-from speccheck.validator.signing.faults import NotCanonicalError
+from speccheck.validator.signing.envelope import (
+    Json,
+    NotCanonicalError,
+    canonical,
+    read_canonical,
+)
 
 
 @pytest.mark.parametrize(

@@ -18,18 +18,19 @@ from signed_files import (
     fields_of,
     payload_of,
 )
-from speccheck.validator.signing.canonical import canonical
-from speccheck.validator.signing.envelope import pae, read_envelope
-from speccheck.validator.signing.faults import (
+from speccheck.validator.signing.envelope import (
     EnvelopeError,
     OtherKeyError,
     SignatureError,
     SigningError,
     StatementError,
+    canonical,
+    pae,
+    read_envelope,
+    statement_bytes,
 )
 from speccheck.validator.signing.keys import PublicKey
 from speccheck.validator.signing.signers import signed
-from speccheck.validator.signing.statement import statement_bytes
 from speccheck.validator.signing.verified import verified
 
 # secure-systems-lab/dsse: protocol.md, and testvectors/vectors.json with the first two

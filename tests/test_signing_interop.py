@@ -12,10 +12,14 @@ from other_verifiers import (
     their_signed,
 )
 from signed_files import KEY, OTHER, STATEMENT, envelope
-from speccheck.validator.signing.canonical import canonical
-from speccheck.validator.signing.envelope import pae, read_envelope
-from speccheck.validator.signing.faults import SignatureError
-from speccheck.validator.signing.statement import Statement, statement_bytes
+from speccheck.validator.signing.envelope import (
+    SignatureError,
+    Statement,
+    canonical,
+    pae,
+    read_envelope,
+    statement_bytes,
+)
 from speccheck.validator.signing.verified import verified
 
 SECRET = bytes([1]) * 32  # of KEY

@@ -20,19 +20,17 @@ from cryptography.hazmat.primitives.asymmetric import (
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
 from signed_files import KEY, OTHER, key_of
-from speccheck.validator.signing.faults import KeyFileError
-from speccheck.validator.signing.key_files import (
-    open_to_others,
-    read_key_file,
-    read_public_key,
-    write_pair,
-)
+from speccheck.validator.signing.envelope import KeyFileError
 from speccheck.validator.signing.keys import (
     PrivateKey,
     PublicKey,
     new_private_key,
+    open_to_others,
     private_key,
     public_key,
+    read_key_file,
+    read_public_key,
+    write_pair,
 )
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -14,9 +14,8 @@ import pytest
 from certificate_sample import certificate
 from markdown_pages import ROOT, examples
 from signed_files import INSTANCE_TYPE, KEY, OTHER, TYPE_SHA256, envelope
-from speccheck.validator.signing.sign_command import SignCommand
-from speccheck.validator.signing.signers import signed
-from speccheck.validator.signing.statement import statement_bytes
+from speccheck.validator.signing.envelope import statement_bytes
+from speccheck.validator.signing.signers import SignCommand, signed
 
 PAGE = ROOT / "docs" / "signing.md"
 # Answers as `vault write -field=signature transit/sign/speccheck input=-` does.

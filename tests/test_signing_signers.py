@@ -13,14 +13,13 @@ from pathlib import Path
 import pytest
 
 from signed_files import KEY, OTHER, STATEMENT, envelope
-from speccheck.validator.signing.faults import (
+from speccheck.validator.signing.envelope import (
     KeyFileError,
     SignerError,
     SigningError,
+    statement_bytes,
 )
-from speccheck.validator.signing.sign_command import SignCommand
-from speccheck.validator.signing.signers import signed, signer_of
-from speccheck.validator.signing.statement import statement_bytes
+from speccheck.validator.signing.signers import SignCommand, signed, signer_of
 from speccheck.validator.signing.verified import verified
 
 PAYLOAD = statement_bytes(STATEMENT)

@@ -11,20 +11,20 @@ import pytest
 from example_kit import FLEET, FOLDER
 from simulation_page import PAGE_OF_KITS, page_of_kits
 from speccheck.validator.certification.certifying import Certification, Order, certify
-from speccheck.validator.certification.evidence import read_evidence
+from speccheck.validator.certification.judging import read_evidence
 from speccheck.validator.certification.kit import read_kit
 from speccheck.validator.cli.main import main
 from speccheck.validator.cli.options import UsageError
 from speccheck.validator.cli.simulated_kit import KitOrder, write_kit
 from speccheck.validator.report.style import printable
 from speccheck.validator.simulation.fleet import Fleet
-from speccheck.validator.simulation.kit.making import (
+from speccheck.validator.simulation.kit.builder import (
     KitError,
     Ordered,
     kit_files,
     texts,
 )
-from speccheck.validator.simulation.kit.spoiling import SPOILS
+from speccheck.validator.simulation.kit.corruption import SPOILS
 from speccheck.validator.simulation.planting import Planting
 from speccheck.validator.simulation.shape import instances
 

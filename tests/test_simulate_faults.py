@@ -16,9 +16,14 @@ from speccheck.validator.engine.rule_index import rule_entries
 from speccheck.validator.simulation.fault import Fault
 from speccheck.validator.simulation.faults import AREAS, FAULTS
 from speccheck.validator.simulation.fleet import Fleet
-from speccheck.validator.simulation.making import nodes
-from speccheck.validator.simulation.plan import SCHEMA, PlanError, load_plan
-from speccheck.validator.simulation.planting import Planting, plant
+from speccheck.validator.simulation.fleet_files import nodes
+from speccheck.validator.simulation.planting import (
+    SCHEMA,
+    PlanError,
+    Planting,
+    load_plan,
+    plant,
+)
 from speccheck.validator.simulation.shape import shape_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -346,7 +351,7 @@ def test_the_truth_does_not_come_from_the_judge() -> None:
     """What is planted where is known without any rule."""
     program = (
         "import sys\n"
-        "import speccheck.validator.simulation.making\n"
+        "import speccheck.validator.simulation.fleet_files\n"
         "print(*sorted(name for name in sys.modules if name.startswith('speccheck')))"
     )
     ended = subprocess.run(

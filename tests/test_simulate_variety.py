@@ -11,8 +11,8 @@ import pytest
 
 from judged_nodes import failing, findings
 from speccheck.validator.cli.main import main
-from speccheck.validator.simulation.dice import Dice
 from speccheck.validator.simulation.fleet import Fleet, Maker, Snapshot
+from speccheck.validator.simulation.rng import Dice
 from speccheck.validator.simulation.shape import instances
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -122,7 +122,7 @@ def test_dice_have_bounds() -> None:
 
 def test_dice_are_the_same_in_another_process() -> None:
     program = (
-        "from speccheck.validator.simulation.dice import Dice\n"
+        "from speccheck.validator.simulation.rng import Dice\n"
         "dice = Dice(7, 'dgx-h100', 12)\n"
         "print(dice.digest(), dice.whole(0, 10**6), repr(dice.bell(1, 2)))"
     )

@@ -6,7 +6,7 @@ from predictions.busbw import predictions as bandwidth_predictions
 from predictions.prediction import Prediction, rows
 from predictions.throughput import predictions as throughput_predictions
 from predictions.throughput import token_work, tokens_per_second
-from speccheck.validator.models.architectures import Architecture
+from speccheck.validator.models.bus_bandwidth import Architecture
 from speccheck.validator.models.flops import flops_per_token
 from speccheck.validator.models.throughput import UTILIZATIONS
 

@@ -23,7 +23,7 @@ from speccheck.validator.models.packing import (
     packing_gain,
     padded_share,
 )
-from speccheck.validator.models.scaling import exposed, scaling_efficiency
+from speccheck.validator.models.throughput import exposed, scaling_efficiency
 from speccheck.validator.models.traffic import (
     Activations,
     context_parallel_bytes,

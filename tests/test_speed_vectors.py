@@ -7,7 +7,6 @@ import pytest
 
 from predictions.prediction import vectors
 from predictions.throughput import TERA
-from speccheck.validator.models.architectures import Architecture
 from speccheck.validator.models.batch import (
     critical_batch_tokens,
     data_parallel_size,
@@ -17,6 +16,7 @@ from speccheck.validator.models.batch import (
 )
 from speccheck.validator.models.bus_bandwidth import (
     GIGA,
+    Architecture,
     Network,
     adapter_rate,
     all_to_all_ceiling,
@@ -39,11 +39,6 @@ from speccheck.validator.models.elasticity import (
     elastic_batch,
     elastic_micro_batch,
 )
-from speccheck.validator.models.energy import (
-    JOULES_PER_KILOWATT_HOUR,
-    energy_per_token,
-    run_energy,
-)
 from speccheck.validator.models.flops import (
     Convention,
     Layers,
@@ -54,15 +49,16 @@ from speccheck.validator.models.flops import (
     matmul_parameters,
     recomputed_flops,
 )
-from speccheck.validator.models.pipeline_bubble import (
+from speccheck.validator.models.throughput import (
+    JOULES_PER_KILOWATT_HOUR,
     Pipeline,
+    energy_per_token,
     idle_over_ideal,
     idle_share,
-    scaled_throughput,
-)
-from speccheck.validator.models.throughput import (
     implied_flops_per_second,
     is_power_limited,
+    run_energy,
+    scaled_throughput,
     training_days,
 )
 from speccheck.validator.models.traffic import (

@@ -13,14 +13,15 @@ from corpus import corpus_folder
 from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.declaration import Declaration, EvidenceDigest
 from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.models.run_evidence import (
+from speccheck.validator.models.telemetry import (
+    adherence,
     allowed_in,
     counted,
     grown,
+    left_of,
     medians_by_window,
     percentile,
 )
-from speccheck.validator.models.telemetry_interval import adherence, left_of
 from speccheck.validator.rule.clause_outcome import by_clause
 from speccheck.validator.run.run import run
 from speccheck.validator.sources.context import Context

@@ -11,10 +11,11 @@ from speccheck.validator.editions.compose import ComposedEdition, compose
 from speccheck.validator.editions.edition import (
     Clause,
     Edition,
+    Number,
     editions,
     load_edition,
+    number_text,
 )
-from speccheck.validator.editions.number import Number, number_text
 from speccheck.validator.editions.show import (
     by_profile_text,
     conditions_text,

@@ -9,18 +9,18 @@ import os
 import sys
 from pathlib import Path
 
-from speccheck.validator.editions.compiled_form import compiled_text
-from speccheck.validator.editions.edition import COMPILED, edition_of
+from speccheck.validator.editions.difference import refusals
+from speccheck.validator.editions.edition import COMPILED, edition_of, editions_in
 from speccheck.validator.editions.edition_models import EditionSource
-from speccheck.validator.editions.edition_source import (
+from speccheck.validator.editions.source import (
+    HEAD,
+    SCHEMAS,
     EditionSourceError,
     base_folder,
+    compiled_text,
+    frozen_editions,
     load_edition_source,
 )
-from speccheck.validator.editions.extends import HEAD
-from speccheck.validator.editions.frozen import SCHEMAS, frozen_editions
-from speccheck.validator.editions.lifecycle import editions_in
-from speccheck.validator.editions.versioning import refusals
 
 
 def compiled_edition(folder: Path) -> str:

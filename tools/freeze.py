@@ -12,10 +12,10 @@ from pathlib import Path
 
 from compile_edition import compiled_edition
 from speccheck.validator.editions.edition import COMPILED, edition_of
-from speccheck.validator.editions.edition_source import EditionSourceError
-from speccheck.validator.editions.frozen import (
+from speccheck.validator.editions.source import (
     FROZEN,
     SCHEMAS,
+    EditionSourceError,
     FrozenEdition,
     frozen_editions,
 )

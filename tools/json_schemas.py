@@ -31,7 +31,7 @@ from speccheck.validator.report.tailoring_model import Tailoring
 from speccheck.validator.report.telemetry_model import TelemetryDocument
 from speccheck.validator.report.waivers_model import Baseline, Waivers
 from speccheck.validator.simulation.faults import FAULTS
-from speccheck.validator.simulation.plan import FaultPlan
+from speccheck.validator.simulation.planting import FaultPlan
 from speccheck.validator.sources.formats.native import ENVIRONMENT, MARKER, leaf_type
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from speccheck.validator.simulation.fault import Fault
 from speccheck.validator.simulation.faults import AREAS
-from speccheck.validator.simulation.kit.spoiling import SPOILS
+from speccheck.validator.simulation.kit.corruption import SPOILS
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE, PAGE_OF_KITS = DOCS / "simulate.md", DOCS / "evidence.md"

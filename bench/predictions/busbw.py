@@ -12,9 +12,9 @@ network-ceiling: several nodes never exceed the adapters.
 from collections.abc import Iterator, Mapping
 
 from predictions.prediction import Prediction, rows
-from speccheck.validator.models.architectures import Architecture
 from speccheck.validator.models.bus_bandwidth import (
     GIGA,
+    Architecture,
     Network,
     all_to_all_ceiling,
     bandwidths,

@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping
 
 from predictions.prediction import Prediction, rows
-from speccheck.validator.models.checkpoint_interval import (
+from speccheck.validator.models.checkpointing import (
+    Contents,
+    checkpoint_bytes,
     daly_interval_seconds,
     optimal_interval_seconds,
     useful_share,
     young_interval_seconds,
 )
-from speccheck.validator.models.checkpoint_size import Contents, checkpoint_bytes
 from speccheck.validator.models.estimate import exactly
 from speccheck.validator.models.failures import effective_time_ratio
 

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping
 
 from predictions.prediction import Prediction, rows
-from speccheck.validator.models.checkpoint_interval import useful_share
-from speccheck.validator.models.durations import hours_in
+from speccheck.validator.models.checkpointing import useful_share
 from speccheck.validator.models.failures import (
     FEWEST_NODES,
     FailureRate,
     effective_time_ratio,
     mean_time_between_failures,
 )
+from speccheck.validator.models.units import hours_in
 
 GPUS_OF_NODE = 8
 HOURS_OF_DAY = 24

@@ -17,14 +17,16 @@ from predictions.memory_rows import (
     work_of,
 )
 from predictions.prediction import Prediction, rows
-from speccheck.validator.models.activation_memory import Work
 from speccheck.validator.models.estimate import Estimate, exactly
-from speccheck.validator.models.fine_tune_memory import (
+from speccheck.validator.models.parameters import COUNT, Dimensions
+from speccheck.validator.models.peak_memory import (
+    FAMILIES,
+    Peak,
     adapter_peak,
+    peak_of,
     single_device_active,
 )
-from speccheck.validator.models.parameters import COUNT, Dimensions
-from speccheck.validator.models.peak_memory import FAMILIES, Peak, peak_of
+from speccheck.validator.models.training_memory import Work
 
 # Figures of vendors for no run in particular.
 NO_READINGS = frozenset({"rule-of-thumb"})

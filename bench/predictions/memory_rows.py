@@ -2,18 +2,18 @@
 
 from collections.abc import Mapping
 
-from speccheck.validator.models.activation_memory import (
+from speccheck.validator.models.parameters import Dimensions, LatentAttention
+from speccheck.validator.models.peak_memory import FrozenBase, Job
+from speccheck.validator.models.training_memory import (
     FOUR_BIT_SHARE,
     FOUR_BIT_SHARE_2023,
     Recompute,
+    Scheme,
+    Sharding,
     Work,
     frozen_share,
     micro_batches_in_flight,
 )
-from speccheck.validator.models.fine_tune_memory import FrozenBase
-from speccheck.validator.models.parameters import Dimensions, LatentAttention
-from speccheck.validator.models.peak_memory import Job
-from speccheck.validator.models.state_memory import Scheme, Sharding
 
 Row = Mapping[str, str]
 

@@ -15,9 +15,13 @@ from speccheck.validator.models.flops import (
     megatron_model_flops,
     recomputed_flops,
 )
-from speccheck.validator.models.pipeline_bubble import Pipeline, scaled_throughput
-from speccheck.validator.models.scaling import sharded_throughput
-from speccheck.validator.models.throughput import training_days, utilization
+from speccheck.validator.models.throughput import (
+    Pipeline,
+    scaled_throughput,
+    sharded_throughput,
+    training_days,
+    utilization,
+)
 
 Row = Mapping[str, str]
 

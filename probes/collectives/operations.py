@@ -16,17 +16,26 @@ from speccheck.probes.collectives.patterns import (
     write,
 )
 
-# By collective, the functions of torch.distributed that do it, the best first, and the
-# bus factor: all-reduce 2(n-1)/n, those that spread blocks (n-1)/n, a pair 1.
+# By collective, the functions of torch.distributed that do it, the best first, each by
+# its present name and then by that of older torch, which newer torch warns of.
 _FUNCTIONS = {
-    "all_reduce": ("all_reduce",),
-    "all_gather": ("all_gather_into_tensor", "all_gather"),
-    "reduce_scatter": ("reduce_scatter_tensor", "reduce_scatter"),
-    "all_to_all": ("all_to_all_single", "all_to_all"),
-    "send_recv": ("batch_isend_irecv",),
+    "all_reduce": (("all_reduce",),),
+    "all_gather": (("all_gather_single", "all_gather_into_tensor"), ("all_gather",)),
+    "reduce_scatter": (
+        ("reduce_scatter_single", "reduce_scatter_tensor"),
+        ("reduce_scatter",),
+    ),
+    "all_to_all": (("all_to_all_single",), ("all_to_all",)),
+    "send_recv": (("batch_isend_irecv",),),
 }
 _OF_TENSORS = frozenset(
-    {"all_gather_into_tensor", "reduce_scatter_tensor", "all_to_all_single"}
+    {
+        "all_gather_single",
+        "all_gather_into_tensor",
+        "reduce_scatter_single",
+        "reduce_scatter_tensor",
+        "all_to_all_single",
+    }
 )
 _IN_PLACE = frozenset({"all_reduce"})
 _WHOLE = frozenset({"all_reduce", "send_recv"})  # not cut into a block for each rank
@@ -39,7 +48,10 @@ class NotOffered(Exception):  # noqa: N818 - a usage error with its own message
 
 
 def bus_factor(collective: str, ranks: int) -> float:
-    """Bus bandwidth over algorithm bandwidth."""
+    """Return bus bandwidth over algorithm bandwidth.
+
+    2(n-1)/n for all-reduce, (n-1)/n where each rank has a block, 1 for a pair.
+    """
     if collective == "send_recv":
         return 1.0
     return (2 if collective == "all_reduce" else 1) * (ranks - 1) / ranks
@@ -146,6 +158,21 @@ class Exchange:
         )
 
 
+def functions_of(
+    distributed: Any,  # noqa: ANN401
+    collective: str,
+) -> list[str]:
+    """Return the functions that this torch has for a collective, the best first.
+
+    Each has one name: the present one where torch knows it.
+    """
+    present = [
+        next((name for name in names if hasattr(distributed, name)), "")
+        for names in _FUNCTIONS[collective]
+    ]
+    return [name for name in present if name]
+
+
 def offered(
     torch: Any,  # noqa: ANN401
     collective: str,
@@ -160,9 +187,7 @@ def offered(
     """
     ranks = torch.distributed.get_world_size()
     reason = ""
-    for function in _FUNCTIONS[collective]:
-        if not hasattr(torch.distributed, function):
-            continue
+    for function in functions_of(torch.distributed, collective):
         try:
             Exchange(torch, collective, data_type, device, function, ranks).run()
             finish()

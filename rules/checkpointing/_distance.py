@@ -6,7 +6,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.forecast.checkpointing import time_between_failures
 from speccheck.validator.forecast.saving import interval, stall
-from speccheck.validator.models.checkpoint_interval import (
+from speccheck.validator.models.checkpointing import (
     optimal_interval_seconds,
     useful_share,
 )

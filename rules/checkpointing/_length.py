@@ -1,8 +1,8 @@
 """Whether a run is long enough to need checkpoints."""
 
 from speccheck.validator.evidence.plan import Cluster, Run
-from speccheck.validator.forecast.schedule import run_hours, run_seconds
-from speccheck.validator.models.durations import duration
+from speccheck.validator.forecast.plan_facts import run_hours, run_seconds
+from speccheck.validator.models.units import duration
 
 _FINE_TUNING = frozenset({"sft", "lora", "rl"})  # often done within the hour
 

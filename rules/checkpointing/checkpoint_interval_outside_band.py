@@ -24,9 +24,9 @@ from speccheck.rules.checkpointing._distance import surely_off
 from speccheck.validator.evidence.plan import Checkpoint, Run
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.forecast.checkpointing import checkpoint_forecast
-from speccheck.validator.forecast.schedule import run_seconds
-from speccheck.validator.models.checkpoint_interval import useful_share
-from speccheck.validator.models.durations import duration
+from speccheck.validator.forecast.plan_facts import run_seconds
+from speccheck.validator.models.checkpointing import useful_share
+from speccheck.validator.models.units import duration
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 

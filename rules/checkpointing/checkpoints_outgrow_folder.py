@@ -30,7 +30,7 @@ from speccheck.validator.evidence.node.job_path import (
 )
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.forecast.saving import kept_checkpoints, sections, size
-from speccheck.validator.models.amounts import gigabytes
+from speccheck.validator.models.units import gigabytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 # Kinds of file systems that lie on drives or in memory of one node.

@@ -23,7 +23,7 @@ Good::
 from speccheck.validator.evidence.plan import Checkpoint
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.forecast.checkpointing import checkpoint_forecast
-from speccheck.validator.models.durations import duration
+from speccheck.validator.models.units import duration
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 

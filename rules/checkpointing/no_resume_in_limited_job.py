@@ -24,7 +24,7 @@ Good::
 from speccheck.validator.evidence.mending import place_of, switched
 from speccheck.validator.evidence.plan import Checkpoint, Recovery, Run
 from speccheck.validator.evidence.stated_keys import StatedKeys
-from speccheck.validator.models.durations import duration, hours_in
+from speccheck.validator.models.units import duration, hours_in
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 

@@ -23,8 +23,8 @@ Good::
 """
 
 from speccheck.validator.evidence.plan import Checkpoint, Recovery, Run
-from speccheck.validator.forecast.schedule import run_seconds, save_interval_seconds
-from speccheck.validator.models.durations import duration
+from speccheck.validator.forecast.plan_facts import run_seconds, save_interval_seconds
+from speccheck.validator.models.units import duration
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 

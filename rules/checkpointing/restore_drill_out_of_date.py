@@ -24,7 +24,7 @@ from speccheck.validator.evidence.declaration import Declaration
 from speccheck.validator.evidence.measurement.series import events_of
 from speccheck.validator.evidence.measurement.telemetry import RunEvents
 from speccheck.validator.evidence.value import MissingEvidence
-from speccheck.validator.models.durations import days_in
+from speccheck.validator.models.units import days_in
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 _SUCCEEDED = frozenset({None, "success", "succeeded", "ok", "completed"})

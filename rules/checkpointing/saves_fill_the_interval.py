@@ -23,7 +23,7 @@ Good::
 from speccheck.validator.evidence.plan import Checkpoint, Run
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.forecast.saving import interval, write_time
-from speccheck.validator.models.durations import duration
+from speccheck.validator.models.units import duration
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 

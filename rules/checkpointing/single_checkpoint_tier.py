@@ -23,7 +23,7 @@ Good::
 from speccheck.validator.evidence.plan import Checkpoint, Run
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.forecast.checkpointing import time_between_failures
-from speccheck.validator.models.durations import duration
+from speccheck.validator.models.units import duration
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 # Their files state the local tier, where there is one.

@@ -9,8 +9,6 @@ from speccheck.validator.straggler_search.judgement import (
     Judgement,
     Limits,
     judge,
-)
-from speccheck.validator.straggler_search.wording import (
     rate_words,
     set_words,
     undecided_words,

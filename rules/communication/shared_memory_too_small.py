@@ -27,7 +27,7 @@ Good::
 """
 
 from speccheck.validator.evidence.plan import Cluster, Data
-from speccheck.validator.models.amounts import mebibytes
+from speccheck.validator.models.units import mebibytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 _FAMILIES = frozenset({"nvidia", "amd"})

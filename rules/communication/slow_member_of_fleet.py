@@ -28,7 +28,7 @@ Good::
 from speccheck.rules.communication._slow_members import Noise, slow_members
 from speccheck.validator.evidence.fleet.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule
-from speccheck.validator.straggler_search.measured_sets import hosts_of
+from speccheck.validator.straggler_search.judgement import hosts_of
 
 
 @rule(clause="COMM-090", confidence="calibrated")

@@ -25,7 +25,7 @@ from speccheck.validator.evidence.fix import Fix, to_rename
 from speccheck.validator.evidence.mending import combined
 from speccheck.validator.evidence.plan import Parallelism, Precision
 from speccheck.validator.evidence.stated_keys import StatedKeys
-from speccheck.validator.models.state_memory import WEIGHT_STAGE
+from speccheck.validator.models.training_memory import WEIGHT_STAGE
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

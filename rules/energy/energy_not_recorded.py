@@ -25,7 +25,7 @@ Good::
 from speccheck.validator.evidence.measurement.metric_dictionary import MetricDictionary
 from speccheck.validator.evidence.measurement.series import finite_of, series_of
 from speccheck.validator.evidence.measurement.telemetry import Metrics
-from speccheck.validator.models.run_evidence import grown
+from speccheck.validator.models.telemetry import grown
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 _OF_HARDWARE = frozenset({"accelerator", "errors", "energy"})

@@ -32,7 +32,7 @@ from speccheck.validator.evidence.measurement.series import (
 )
 from speccheck.validator.evidence.measurement.telemetry import Metric, Metrics
 from speccheck.validator.evidence.value import MissingEvidence
-from speccheck.validator.models.run_evidence import grown
+from speccheck.validator.models.telemetry import grown
 from speccheck.validator.rule import (
     Numbers,
     Verdict,

@@ -21,8 +21,7 @@ Good::
     ls /sys/class/infiniband    # mlx5_0 mlx5_1 on 64 nodes
 """
 
-from speccheck.validator.comparison.differences import Compared
-from speccheck.validator.comparison.places import are_places_fixed
+from speccheck.validator.comparison.differences import Compared, are_places_fixed
 from speccheck.validator.comparison.verdicts import Advice, uniform
 from speccheck.validator.evidence.fleet.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule

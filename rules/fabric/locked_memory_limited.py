@@ -24,7 +24,7 @@ from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.node.host import Host
 from speccheck.validator.evidence.node.rdma import RdmaPorts
 from speccheck.validator.evidence.plan import Cluster
-from speccheck.validator.models.amounts import mebibytes
+from speccheck.validator.models.units import mebibytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 _UNLIMITED = -1

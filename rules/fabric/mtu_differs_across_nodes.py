@@ -20,8 +20,7 @@ Good::
     ibv_devinfo | grep active_mtu    # 4096 on 64 nodes
 """
 
-from speccheck.validator.comparison.differences import Compared, differing
-from speccheck.validator.comparison.keyed import by_key
+from speccheck.validator.comparison.differences import Compared, by_key, differing
 from speccheck.validator.comparison.verdicts import Advice, verdicts
 from speccheck.validator.evidence.fleet.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule

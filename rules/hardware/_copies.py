@@ -5,8 +5,7 @@ from speccheck.validator.evidence.node.profile import GpuProfile
 from speccheck.validator.evidence.plan import Cluster
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import MissingEvidence
-from speccheck.validator.models.bus_bandwidth import GIGA
-from speccheck.validator.models.links import pcie_bytes_per_second
+from speccheck.validator.models.bus_bandwidth import GIGA, pcie_bytes_per_second
 from speccheck.validator.rule import Verdict, passed
 
 HOST = ("host_to_device", "device_to_host")

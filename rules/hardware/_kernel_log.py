@@ -9,7 +9,7 @@ from speccheck.validator.evidence.node.kernel_log import (
     KernelLog,
 )
 from speccheck.validator.evidence.value import MissingEvidence
-from speccheck.validator.models.durations import hours_in
+from speccheck.validator.models.units import hours_in
 from speccheck.validator.rule import Numbers, Verdict, fail, passed, unknown
 
 

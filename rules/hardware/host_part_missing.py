@@ -23,7 +23,7 @@ Good::
 from speccheck.validator.evidence.node.host import Host
 from speccheck.validator.evidence.node.pci import PciDevices
 from speccheck.validator.evidence.value import Value
-from speccheck.validator.models.amounts import gigabytes
+from speccheck.validator.models.units import gigabytes
 from speccheck.validator.rule import Numbers, Verdict, Verdicts, fail, passed, rule
 
 _NVME_CLASS = "0x010802"

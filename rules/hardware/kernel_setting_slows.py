@@ -22,7 +22,7 @@ Good::
 
 from speccheck.validator.evidence.node.host import Host
 from speccheck.validator.evidence.value import Value
-from speccheck.validator.models.amounts import mebibytes
+from speccheck.validator.models.units import mebibytes
 from speccheck.validator.rule import Numbers, Verdict, Verdicts, fail, passed, rule
 
 

@@ -22,7 +22,7 @@ Good::
 
 from speccheck.validator.evidence.node.gpu import Gpu
 from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.models.state_memory import GIB
+from speccheck.validator.models.training_memory import GIB
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 

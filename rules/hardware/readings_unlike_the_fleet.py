@@ -24,11 +24,11 @@ Good::
 """
 
 from speccheck.validator.comparison.differences import Compared, differences
-from speccheck.validator.comparison.outlier_verdicts import (
+from speccheck.validator.comparison.outliers import MIB, Noise, Reading, outliers
+from speccheck.validator.comparison.verdicts import (
     OutlierAdvice,
     outlier_verdicts,
 )
-from speccheck.validator.comparison.outliers import MIB, Noise, Reading, outliers
 from speccheck.validator.evidence.fleet.fleet import Fleet
 from speccheck.validator.rule import Numbers, Verdicts, rule
 

@@ -20,7 +20,7 @@ Good::
 
 from speccheck.validator.evidence.node.gpu import Gpus
 from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.models.amounts import mebibytes
+from speccheck.validator.models.units import mebibytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 

@@ -22,12 +22,11 @@ Good::
     host_to_device    51.8 to 52.4 GB/s on 512 GPUs
 """
 
-from speccheck.validator.comparison.outlier_verdicts import (
+from speccheck.validator.comparison.outliers import Noise, outliers, rates_of
+from speccheck.validator.comparison.verdicts import (
     OutlierAdvice,
     outlier_verdicts,
 )
-from speccheck.validator.comparison.outliers import Noise, outliers
-from speccheck.validator.comparison.rates import rates_of
 from speccheck.validator.evidence.fleet.fleet import Fleet
 from speccheck.validator.rule import Numbers, Verdicts, rule
 

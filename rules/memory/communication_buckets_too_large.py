@@ -20,7 +20,7 @@ Good::
 """
 
 from speccheck.validator.evidence.plan import Cluster, Communication, Parallelism
-from speccheck.validator.models.amounts import gigabytes
+from speccheck.validator.models.units import gigabytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 _STAGES = (1, 2)

@@ -23,7 +23,7 @@ Good::
 from speccheck.validator.evidence.mending import rewritten
 from speccheck.validator.evidence.plan import Model, Parallelism
 from speccheck.validator.evidence.stated_keys import StatedKeys
-from speccheck.validator.models.state_memory import WEIGHT_STAGE
+from speccheck.validator.models.training_memory import WEIGHT_STAGE
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

@@ -24,7 +24,7 @@ Good::
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.forecast.memory import memory_forecast, peak_otherwise
 from speccheck.validator.forecast.plan_facts import trains_adapter
-from speccheck.validator.models.amounts import gigabytes
+from speccheck.validator.models.units import gigabytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 

@@ -21,8 +21,8 @@ Good::
 """
 
 from speccheck.validator.evidence.plan import Checkpoint, Model, Parallelism
-from speccheck.validator.models.amounts import billions
-from speccheck.validator.models.state_memory import WEIGHT_STAGE
+from speccheck.validator.models.training_memory import WEIGHT_STAGE
+from speccheck.validator.models.units import billions
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 

@@ -23,7 +23,7 @@ Good::
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.forecast.memory import host_forecast
 from speccheck.validator.forecast.plan_facts import trains_adapter
-from speccheck.validator.models.amounts import gigabytes
+from speccheck.validator.models.units import gigabytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 _DEVICES = ("memory.optimizer_offload_device", "memory.parameter_offload_device")

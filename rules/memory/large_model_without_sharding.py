@@ -22,7 +22,7 @@ Good::
 
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.forecast.plan_facts import degree, is_cut, trains_adapter
-from speccheck.validator.models.amounts import billions, gigabytes
+from speccheck.validator.models.units import billions, gigabytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 

@@ -27,7 +27,7 @@ Good::
 """
 
 from speccheck.validator.evidence.plan import Parallelism
-from speccheck.validator.models.state_memory import WEIGHT_STAGE
+from speccheck.validator.models.training_memory import WEIGHT_STAGE
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

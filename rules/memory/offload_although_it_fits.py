@@ -22,7 +22,7 @@ Good::
 
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.forecast.memory import memory_forecast, peak_otherwise
-from speccheck.validator.models.amounts import gigabytes
+from speccheck.validator.models.units import gigabytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 _DEVICES = ("memory.optimizer_offload_device", "memory.parameter_offload_device")

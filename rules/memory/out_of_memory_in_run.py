@@ -34,7 +34,7 @@ from speccheck.validator.evidence.measurement.telemetry import (
     RunEvents,
 )
 from speccheck.validator.evidence.value import MissingEvidence
-from speccheck.validator.models.run_evidence import allowed_in, counted
+from speccheck.validator.models.telemetry import allowed_in, counted
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 _OOMS, _RETRIES, _STEP = (

@@ -20,7 +20,7 @@ Good::
 """
 
 from speccheck.validator.evidence.plan import Memory, Parallelism
-from speccheck.validator.models.state_memory import WEIGHT_STAGE
+from speccheck.validator.models.training_memory import WEIGHT_STAGE
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

@@ -12,7 +12,7 @@ from speccheck.validator.evidence.measurement.series import (
 )
 from speccheck.validator.evidence.measurement.telemetry import Metric, Metrics
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.models.telemetry_interval import (
+from speccheck.validator.models.telemetry import (
     Adherence,
     adherence,
     left_of,

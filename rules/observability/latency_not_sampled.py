@@ -26,7 +26,7 @@ from speccheck.validator.evidence.measurement.metric_dictionary import MetricDic
 from speccheck.validator.evidence.measurement.series import samples_of, series_of
 from speccheck.validator.evidence.measurement.telemetry import Metrics, RunLogs
 from speccheck.validator.evidence.value import MissingEvidence
-from speccheck.validator.models.durations import duration
+from speccheck.validator.models.units import duration
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 _LATENCY = "net.internode.latency"

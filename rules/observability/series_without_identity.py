@@ -31,7 +31,7 @@ from speccheck.validator.evidence.measurement.telemetry import (
     RunLogs,
 )
 from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.models.durations import milliseconds_in
+from speccheck.validator.models.units import milliseconds_in
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 _UTC = "utc"

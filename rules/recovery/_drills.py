@@ -11,7 +11,7 @@ from speccheck.validator.evidence.measurement.telemetry import (
 )
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.models.durations import duration
+from speccheck.validator.models.units import duration
 
 _INJECTED, _DETECTED, _RESUMED = (
     "run.failure_injected",

@@ -21,8 +21,8 @@ Good::
 """
 
 from speccheck.validator.evidence.plan import Recovery, Run
-from speccheck.validator.forecast.schedule import run_seconds
-from speccheck.validator.models.durations import duration
+from speccheck.validator.forecast.plan_facts import run_seconds
+from speccheck.validator.models.units import duration
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _KEY = "activeDeadlineSeconds"

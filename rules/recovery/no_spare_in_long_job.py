@@ -25,7 +25,7 @@ Good::
 from speccheck.validator.evidence.plan import Cluster, Run
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.forecast.checkpointing import time_between_failures
-from speccheck.validator.models.durations import duration, seconds_in
+from speccheck.validator.models.units import duration, seconds_in
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 

@@ -26,7 +26,7 @@ from statistics import median
 
 from speccheck.validator.evidence.measurement.series import samples_of, series_of
 from speccheck.validator.evidence.measurement.telemetry import Metric, Metrics
-from speccheck.validator.models.run_evidence import medians_by_window
+from speccheck.validator.models.telemetry import medians_by_window
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 

@@ -26,8 +26,8 @@ Good::
 
 from speccheck.rules.recovery._drills import Drill, drills_of
 from speccheck.validator.evidence.measurement.telemetry import RunEvents, RunLogs
-from speccheck.validator.models.durations import duration
-from speccheck.validator.models.run_evidence import percentile
+from speccheck.validator.models.telemetry import percentile
+from speccheck.validator.models.units import duration
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 

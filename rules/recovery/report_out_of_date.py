@@ -20,7 +20,7 @@ Good::
     "taken": "2026-11-22T06:40:00Z"    # an hour before
 """
 
-from speccheck.validator.comparison.wording import counted, hours
+from speccheck.validator.comparison.verdicts import counted, hours
 from speccheck.validator.evidence.fleet.fleet import Fleet
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown

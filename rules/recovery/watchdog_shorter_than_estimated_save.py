@@ -27,8 +27,8 @@ Good::
 from speccheck.validator.evidence.plan import Checkpoint, Communication, Run
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.forecast.saving import size
-from speccheck.validator.models.checkpoint_size import gathered_seconds
-from speccheck.validator.models.durations import duration
+from speccheck.validator.models.checkpointing import gathered_seconds
+from speccheck.validator.models.units import duration
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 

@@ -20,8 +20,11 @@ Good::
     nvidia-smi --query-gpu=pci.bus_id   # the same list on 64 nodes
 """
 
-from speccheck.validator.comparison.differences import Compared, differing
-from speccheck.validator.comparison.places import are_places_fixed
+from speccheck.validator.comparison.differences import (
+    Compared,
+    are_places_fixed,
+    differing,
+)
 from speccheck.validator.comparison.verdicts import Advice, verdicts
 from speccheck.validator.evidence.fleet.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule

@@ -5,28 +5,254 @@ measured together, and of its own snapshot; rules of scope fleet see all machine
 Without a machine the files are judged alone, and what asks for one is not known.
 """
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from statistics import median
 
-from speccheck.validator.certification.distributions import Sample, samples
-from speccheck.validator.certification.results import Judged
+from speccheck.validator.certification.kit import (
+    EvidenceFile,
+    Kit,
+    OpenedFile,
+    Problem,
+    open_kit,
+)
 from speccheck.validator.editions.compose import ComposedEdition
-from speccheck.validator.editions.edition import Edition
+from speccheck.validator.editions.edition import Clause, Edition
 from speccheck.validator.engine.assemble import assemble
 from speccheck.validator.engine.request import Request
-from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.evidence.finding import ClauseLevel, Finding
 from speccheck.validator.evidence.measurement.conditions import Conditions
 from speccheck.validator.evidence.node.node import Node
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.attendance import Expected
-from speccheck.validator.fleet.listing import listing
-from speccheck.validator.fleet.run import judge_fleet
-from speccheck.validator.fleet.work import Work
+from speccheck.validator.fleet.reading import listing
+from speccheck.validator.fleet.run import Work, judge_fleet
+from speccheck.validator.forecast.collective_series import Bound
+from speccheck.validator.measurements.measured import (
+    MeasuredCurve,
+    measured_curves,
+    rates_of_parts,
+)
+from speccheck.validator.models.expectation import OF_ALL_TO_ALL, Floors
 from speccheck.validator.rule import Scope
+from speccheck.validator.rule.clause_outcome import by_clause
 from speccheck.validator.run.plan_judge import PlanJudge
 from speccheck.validator.sources.files import ReadFile
-from speccheck.validator.sources.joining.grouping import PlanFiles
+from speccheck.validator.sources.joining.grouping import PlanFiles, group
 from speccheck.validator.sources.joining.one_node import joined
+from speccheck.validator.sources.registry import Readers
+
+LEVELS = ("L1", "L2", "L3")
+_LEVEL_OF_SCOPE: dict[Scope, str] = {"node": "L2", "fleet": "L2", "measurement": "L3"}
+
+
+class Judged(Record):
+    """A finding, and the machine that it is about; empty for the job or all of them."""
+
+    specimen: str
+    finding: Finding
+
+
+class ClauseResult(Record):
+    """One clause with all that was found. outcome: the worst of it, or waived."""
+
+    clause: Clause
+    level: ClauseLevel
+    outcome: str
+    judged: tuple[Judged, ...]
+
+
+def clause_results(
+    edition: Edition, judged: Iterable[Judged], scopes: Mapping[str, Scope]
+) -> list[ClauseResult]:
+    """The clauses of findings, in the order of the edition.
+
+    Args:
+        edition: with the clauses.
+        judged: all findings.
+        scopes: of the rules, by name.
+
+    """
+    found: dict[str, list[Judged]] = {}
+    for one in judged:
+        found.setdefault(one.finding.clause, []).append(one)
+    return [
+        _result(edition.clauses[clause], found[clause], scopes)
+        for clause in edition.clauses
+        if clause in found
+    ]
+
+
+def _result(
+    clause: Clause, all_judged: list[Judged], scopes: Mapping[str, Scope]
+) -> ClauseResult:
+    # What files can show needs no machine: a rule that would look at one as well, and
+    # has none to look at, leaves the clause to the rules that judge files.
+    beyond = [one for one in all_judged if _is_beyond(clause, one.finding, scopes)]
+    judged = [one for one in all_judged if one not in beyond] or all_judged
+    outcome = by_clause(one.finding for one in judged)[0]
+    level = judged[0].finding.clause_level
+    return ClauseResult(clause, level, outcome.outcome, tuple(judged))
+
+
+def _is_beyond(clause: Clause, finding: Finding, scopes: Mapping[str, Scope]) -> bool:
+    """Whether a rule found no evidence of a kind that the level does not ask for."""
+    level = _LEVEL_OF_SCOPE.get(scopes.get(finding.rule, "plan"), LEVELS[0])
+    lacks_a_kind = bool(finding.missing) and all("." not in o for o in finding.missing)
+    is_unknown = finding.outcome == "unknown" and lacks_a_kind
+    return is_unknown and level > clause.certification_level
+
+
+Scalar = str | int | float | bool
+SampleConditions = tuple[tuple[str, Scalar], ...]
+_LOW = 0.05  # the share of values below the fifth percentile
+_FEWEST_FOR_SPREAD = 2
+
+
+class Sample(Record):
+    """Values of one quantity under the same conditions, of one machine or one file.
+
+    specimen: empty for what several machines measured together. floor: below it a
+    rule fails; ceiling: what the hardware can reach at most; None: not known.
+    """
+
+    name: str
+    unit: str
+    conditions: SampleConditions
+    specimen: str
+    values: tuple[float, ...]
+    floor: float | None = None
+    ceiling: float | None = None
+
+
+class Distribution(Record):
+    """All samples of one quantity.
+
+    spread: between the medians of machines, the largest less the smallest over their
+    median; None of fewer than two machines.
+    """
+
+    name: str
+    unit: str
+    conditions: SampleConditions
+    readings: int
+    specimens: int
+    median: float
+    p5: float
+    least: float
+    most: float
+    spread: float | None
+    floor: float | None
+    ceiling: float | None
+
+
+def samples(
+    specimen: str, by_type: Mapping[type, object], floors: Mapping[str, float]
+) -> Iterator[Sample]:
+    """All that evidence measured: one machine's, or what several measured together.
+
+    Args:
+        specimen: the machine; empty for several.
+        by_type: what they measured, and under which conditions.
+        floors: by collective, the share of what it can reach that fails it below.
+
+    """
+    for found in rates_of_parts(by_type):
+        yield Sample(found.title, found.unit, (), specimen, tuple(found.rates.values()))
+    for curve in measured_curves(by_type):
+        yield from _of_curve(specimen, curve, floors.get(curve.collective))
+
+
+def _of_curve(
+    specimen: str, curve: MeasuredCurve, share: float | None
+) -> Iterator[Sample]:
+    """The bandwidth of the largest message, and the time of the smallest."""
+    points = curve.curve.points
+    if not points:
+        return
+    told: dict[str, Scalar | None] = {
+        "ranks": curve.ranks,
+        "nodes": curve.nodes,
+        "gpu": curve.gpu,
+        "tool": curve.tool,
+        "path": curve.path,
+        "placement": curve.placed[0].placement,
+        "runs": curve.runs,
+    }
+    about = tuple((name, one) for name, one in told.items() if one not in {None, ""})
+    largest, smallest = points[-1], points[0]
+    bound = _bound_at(curve, largest.size_bytes)
+    name = curve.collective or "collective"
+    yield Sample(
+        f"{name} bus bandwidth",
+        "bytes_per_second",
+        _known(("size_bytes", largest.size_bytes), *about),
+        specimen,
+        (largest.bus_bytes_per_second,),
+        _floor(bound, name, share),
+        bound.ceiling if bound else None,
+    )
+    if smallest.seconds:
+        yield Sample(
+            f"{name} time",
+            "seconds",
+            _known(("size_bytes", smallest.size_bytes), *about),
+            specimen,
+            (smallest.seconds,),
+        )
+
+
+def _floor(bound: Bound | None, collective: str, share: float | None) -> float | None:
+    """What fails below, by the share of the profiles in force."""
+    if bound is None or bound.fail_below is None or share is None:
+        return bound.fail_below if bound else None
+    usual = OF_ALL_TO_ALL if collective == "all_to_all" else Floors()
+    return bound.fail_below / usual.fail * share
+
+
+def _known(*told: tuple[str, Scalar | None]) -> SampleConditions:
+    return tuple((name, one) for name, one in told if one is not None)
+
+
+def _bound_at(curve: MeasuredCurve, size: int) -> Bound | None:
+    return next((o for o in curve.held_to.bounds if o.size_bytes == size), None)
+
+
+def distributions(found: Iterable[Sample]) -> list[Distribution]:
+    """Samples of the same quantity under the same conditions together."""
+    groups: dict[tuple[str, str, SampleConditions], list[Sample]] = {}
+    for one in found:
+        groups.setdefault((one.name, one.unit, one.conditions), []).append(one)
+    return [_distribution(group) for group in groups.values()]
+
+
+def _distribution(group: list[Sample]) -> Distribution:
+    first = group[0]
+    values = sorted(value for one in group for value in one.values)
+    machines: dict[str, list[float]] = {}
+    for one in group:
+        if one.specimen:
+            machines.setdefault(one.specimen, []).extend(one.values)
+    medians = [median(of_one) for of_one in machines.values()]
+    middle = median(medians) if medians else 0.0
+    has_spread = len(medians) >= _FEWEST_FOR_SPREAD and middle > 0
+    return Distribution(
+        first.name,
+        first.unit,
+        first.conditions,
+        len(values),
+        len(machines),
+        median(values),
+        values[int(_LOW * len(values))],
+        values[0],
+        values[-1],
+        (max(medians) - min(medians)) / middle if has_spread else None,
+        first.floor,
+        first.ceiling,
+    )
+
 
 # Which clause holds a collective to a floor.
 _FLOORS = {
@@ -189,3 +415,150 @@ def _of_files(
     if Conditions in known:
         by_type[Conditions] = known[Conditions]
     yield from samples(name, by_type, floors)
+
+
+# Clocks of machines and of who judges them may differ by that much.
+_CLOCKS_APART = timedelta(minutes=10)
+
+
+class LeftOut(Record):
+    """A file that is not judged, and why."""
+
+    path: str
+    reason: str
+
+
+class Evidence(Record):
+    """All that a kit gives.
+
+    kit: all that the folder holds. files: those of it that are judged. files_left_out:
+    those that could be and are not, left_out: why. as_of: the time by which the age of
+    all of it counts.
+    """
+
+    kit: Kit
+    files: tuple[EvidenceFile, ...]
+    subject: Subject
+    files_left_out: tuple[EvidenceFile, ...]
+    left_out: tuple[LeftOut, ...]
+    as_of: datetime
+
+    def path_of(self, file: ReadFile) -> str:
+        """The path of a file below the folder."""
+        return os.path.relpath(file.status.path, self.kit.folder).replace(os.sep, "/")
+
+
+class SeveralJobs(Exception):  # noqa: N818 - a usage error with its own message
+    """A kit with the files of more than one job."""
+
+
+def read_evidence(
+    folder: str,
+    now: datetime,
+    most_days: int | None,
+    expected: int | None = None,
+    readers: Readers | None = None,
+) -> Evidence:
+    """Read a kit.
+
+    Args:
+        folder: that holds it.
+        now: when it is judged, UTC.
+        most_days: how old evidence may be; None for any age.
+        expected: how many machines there should be; None where nobody says.
+        readers: of the formats.
+
+    Raises KitError, or SeveralJobs.
+
+    """
+    passed_over: list[Problem] = []
+    opened = [*open_kit(folder, passed_over, readers)]
+    as_of = _judged_as_of(opened, now)
+    left_out = [*_out_of_time(opened, now, as_of, most_days)]
+    unread = {one.path for one in left_out}
+    taken = [one for one in opened if one.found and one.file.path not in unread]
+    kit = Kit(
+        folder,
+        tuple(one.file for one in opened),
+        tuple(Problem(one.file.path, one.problem) for one in opened if one.problem),
+        tuple(passed_over),
+    )
+    return Evidence(
+        kit,
+        tuple(one.file for one in taken),
+        _subject(taken, expected),
+        tuple(one.file for one in opened if one.file.path in unread),
+        tuple(left_out),
+        as_of,
+    )
+
+
+def _judged_as_of(opened: Sequence[OpenedFile], now: datetime) -> datetime:
+    """Now; of machines that do not exist as soon as the last was made up.
+
+    A kit that is made up by the same command is the same on every day, and so is what
+    is said of it.
+    """
+    observed = [one.file for one in opened if one.file.kind != "config" and one.found]
+    if not observed or not all(one.synthetic for one in observed):
+        return now
+    times = (datetime.fromisoformat(one.taken) for one in observed if one.taken)
+    return max((one for one in times if one <= now), default=now)
+
+
+def _out_of_time(
+    opened: Sequence[OpenedFile], now: datetime, as_of: datetime, most_days: int | None
+) -> Iterator[LeftOut]:
+    for one in opened:
+        taken = one.file.taken
+        # A configuration is no observation: it holds as long as it is not changed.
+        if not one.found or not taken or one.file.kind == "config":
+            continue
+        time = datetime.fromisoformat(taken)
+        age = as_of - time
+        if now - time < -_CLOCKS_APART:
+            yield LeftOut(one.file.path, f"taken {taken}, after now: a clock is wrong")
+        elif most_days is not None and age > timedelta(days=most_days):
+            reason = f"taken {taken}, {age.days} days ago; at most {most_days} may be"
+            yield LeftOut(one.file.path, reason)
+
+
+def _subject(opened: Sequence[OpenedFile], expected: int | None) -> Subject:
+    job = [o for one in opened for o in one.found if one.file.kind == "config"]
+    together: list[ReadFile] = []
+    machines: dict[str, list[ReadFile]] = {}
+    snapshots = {o.file.specimen for o in opened if o.file.kind == "snapshot"}
+    for one in opened:
+        if one.file.kind == "snapshot":
+            name = one.file.specimen or one.file.path
+            machines.setdefault(name, [])[:0] = one.found
+        elif one.file.kind == "measurement" and one.file.specimen in snapshots:
+            machines.setdefault(one.file.specimen, []).extend(one.found)
+        elif one.file.kind != "config":
+            together.extend(one.found)
+    _demand_one_job(job)
+    return Subject(
+        tuple(job),
+        tuple(together),
+        tuple(Machine(name, tuple(machines[name])) for name in sorted(machines)),
+        expected,
+    )
+
+
+def _demand_one_job(job: Sequence[ReadFile]) -> None:
+    plans = group(job) if job else []
+    if len(plans) > 1:
+        told = " and ".join(
+            "+".join(os.path.basename(one.status.path) for one in plan.files)
+            for plan in plans[:3]
+        )
+        message = (
+            f"the evidence holds the files of {len(plans)} jobs ({told}); "
+            "a certificate is of one: keep the files of one"
+        )
+        raise SeveralJobs(message)
+
+
+def utc_now() -> datetime:
+    """Now, to the second."""
+    return datetime.now(UTC).replace(microsecond=0)

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from speccheck.validator import VERSION
-from speccheck.validator.certification.evidence_file import EvidenceFile, Kit
-from speccheck.validator.certification.kit import MANIFEST
+from speccheck.validator.certification.kit import MANIFEST, EvidenceFile, Kit
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.reading import read_text

@@ -10,7 +10,12 @@ from typing import Any, Literal
 
 from speccheck.validator.catalogue.published_runs import PublishedRun, published_runs
 from speccheck.validator.certification.certifying import INSTANCE, Order, request_of
-from speccheck.validator.certification.judging import Subject, judge_subject
+from speccheck.validator.certification.judging import (
+    ClauseResult,
+    Subject,
+    clause_results,
+    judge_subject,
+)
 from speccheck.validator.certification.needs import (
     LEVELS,
     WORDS,
@@ -18,7 +23,6 @@ from speccheck.validator.certification.needs import (
     asked_of,
     wanted_by,
 )
-from speccheck.validator.certification.results import ClauseResult, clause_results
 from speccheck.validator.editions.compose import JudgedClause
 from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.evidence.record import Record

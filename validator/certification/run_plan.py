@@ -4,8 +4,10 @@ Each step gives evidence of some kinds, and these settle clauses. The steps of a
 are those whose evidence its clauses want.
 """
 
+import json
 import shlex
 from collections.abc import Callable, Iterator
+from typing import Literal
 
 from speccheck.validator.catalogue.files import read_compiled
 from speccheck.validator.catalogue.hardware import resolve_instance
@@ -17,17 +19,132 @@ from speccheck.validator.certification.needs import (
     clauses_by_source,
     counted_levels,
 )
-from speccheck.validator.certification.run_commands import (
-    NOTES,
-    Engine,
-    Layout,
-    on_all_gpus,
-    once_a_node,
-)
-from speccheck.validator.certification.run_drill import DRILL_COMMANDS, drill_words
 from speccheck.validator.editions.compose import JudgedClause
 from speccheck.validator.evidence.measurement.cost import BUDGET_SECONDS, COSTS, READING
 from speccheck.validator.evidence.record import Record
+
+Engine = Literal["slurm", "mpi", "torchrun"]
+ENGINES: tuple[Engine, ...] = ("slurm", "mpi", "torchrun")
+
+
+class Layout(Record):
+    """On how many nodes commands run, with how many processes on each."""
+
+    engine: Engine
+    nodes: int
+    gpus: int
+
+
+def on_all_gpus(layout: Layout, command: str, variables: str = "") -> str:
+    """A command in one process a GPU of all nodes.
+
+    variables: of the environment, `NAME=value` and so on.
+    """
+    return _LAUNCHERS[layout.engine](layout, layout.gpus, command, variables)
+
+
+def once_a_node(layout: Layout, command: str) -> str:
+    """A command in one process a node."""
+    return _LAUNCHERS[layout.engine](layout, 1, command, "")
+
+
+def _srun(layout: Layout, per_node: int, command: str, variables: str) -> str:
+    gpus = f" --gpus-per-node={layout.gpus}"
+    launch = f"srun --nodes={layout.nodes} --ntasks-per-node={per_node}{gpus}"
+    before = f"{variables} " if variables else ""
+    return f"{before}{launch} {command}"
+
+
+def _mpirun(layout: Layout, per_node: int, command: str, variables: str) -> str:
+    ranks = layout.nodes * per_node
+    names = "".join(f" -x {one}" for one in variables.split())
+    hosts = "--hostfile hosts.txt"
+    launch = f"mpirun -np {ranks} {hosts} --map-by ppr:{per_node}:node{names}"
+    return f"{launch} {command}"
+
+
+def _torchrun(layout: Layout, per_node: int, command: str, variables: str) -> str:
+    before = f"{variables} " if variables else ""
+    return (
+        f"{before}torchrun --nnodes={layout.nodes} --nproc-per-node={per_node} "
+        f"--rdzv-backend=c10d --rdzv-endpoint=$FIRST_NODE:29400 --no-python {command}"
+    )
+
+
+_LAUNCHERS: dict[Engine, Callable[[Layout, int, str, str], str]] = {
+    "slurm": _srun,
+    "mpi": _mpirun,
+    "torchrun": _torchrun,
+}
+# What is to be known of each before its commands run.
+NOTES: dict[Engine, str] = {
+    "slurm": "in one allocation of these nodes, with the folder where all see it",
+    "mpi": (
+        "hosts.txt names the nodes, a line each with slots=GPUS; -x and --map-by are "
+        "Open MPI's"
+    ),
+    "torchrun": (
+        "the same command on every node, by whatever starts it there; FIRST_NODE is "
+        "the name of one of them, the same everywhere"
+    ),
+}
+
+_CLAUSE, _LIMIT, _PERCENTILE = "FT-009", "recovery_p95", "percentile"
+_RUNS = 5
+# The events of one drill, in order; seconds since the first, by way of example.
+EVENTS = (
+    ("run.failure_injected", 0.0, {"reason": "worker process killed"}),
+    ("run.failure_detected", 6.0, {"reason": "process ended"}),
+    ("run.node_replaced", 21.0, {"reason": "spare takes its place"}),
+    ("run.restore", 44.0, {"step": 400, "seconds": 14.0}),
+    ("run.resumed", 61.0, {"step": 401}),
+)
+_MINUTE = 10
+DRILL_COMMANDS = (
+    "pkill --signal KILL --newest --full train.py   # on one node, during training",
+    "cp drill.jsonl evidence/logs/",
+    "speccheck telemetry evidence/logs/drill.jsonl",
+)
+
+
+def drill_words(asked: Asked) -> tuple[str, ...]:
+    """What to do; the limit is the edition's."""
+    numbers = asked.composed.numbers(_CLAUSE)
+    limit, percentile = numbers[_LIMIT], numbers[_PERCENTILE]
+    return (
+        (
+            "While it trains: end one worker, or take a node away as the scheduler "
+            "would; let the job recover as it would by itself - notice, put another "
+            "node in its place, load the last checkpoint, make the next step - and "
+            "write down when each of these was. Another node each time."
+        ),
+        (
+            f"{percentile} of the time from the failure to the first step after it "
+            f"must be at most {limit} s; all drills count, those that went badly too."
+        ),
+        "One line an event, all lines of a drill with its name:",
+        *drill_example(),
+    )
+
+
+def drill_example(name: str = "drill-1", edition: str = "1.0") -> tuple[str, ...]:
+    """The log of one drill, line by line, in the form that is read."""
+    lines = []
+    for event, seconds, more in EVENTS:
+        record = {
+            "time": f"2026-11-21T20:{_MINUTE + int(seconds) // 60:02d}"
+            f":{int(seconds) % 60:02d}Z",
+            "event": event,
+            "drill": name,
+            "run": "certify-1",
+            "edition": edition,
+            "node": "node0002",
+            "rank": 8,
+            **more,
+        }
+        lines.append(json.dumps(record))
+    return tuple(lines)
+
 
 FOLDER = "evidence"
 _USUAL_GPUS = 8

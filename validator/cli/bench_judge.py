@@ -10,9 +10,9 @@ from speccheck.validator.cli.request import list_of, outputs_of, style_of
 from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.write import write
+from speccheck.validator.straggler_search.follow_up import Outcome, outcome_of
 from speccheck.validator.straggler_search.judgement import Limits, judge
-from speccheck.validator.straggler_search.outcome import Outcome, outcome_of
-from speccheck.validator.straggler_search.plan_file import plan_text
+from speccheck.validator.straggler_search.rounds import plan_text
 
 FORMATS = ("text", "json")
 

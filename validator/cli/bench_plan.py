@@ -19,13 +19,14 @@ from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.reading import read_text
 from speccheck.validator.straggler_search.follow_up import next_plan
 from speccheck.validator.straggler_search.judgement import judge
-from speccheck.validator.straggler_search.plan_file import plan_lines, plan_text
 from speccheck.validator.straggler_search.rounds import (
     PAIR,
     Plan,
     all_pair_rounds,
     groups,
     pairs,
+    plan_lines,
+    plan_text,
 )
 
 KINDS = ("pairs", "groups")

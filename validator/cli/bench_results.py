@@ -14,8 +14,7 @@ from speccheck.validator.sources.documents.reading import read_text
 from speccheck.validator.sources.files import find_files, read_file
 from speccheck.validator.sources.registry import Readers
 from speccheck.validator.straggler_search.judgement import Limits
-from speccheck.validator.straggler_search.plan_file import PlanFileError, plan_of
-from speccheck.validator.straggler_search.rounds import Plan
+from speccheck.validator.straggler_search.rounds import Plan, PlanFileError, plan_of
 
 CLAUSE = "COMM-090"
 

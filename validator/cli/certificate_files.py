@@ -9,21 +9,20 @@ from datetime import datetime
 from typing import Any
 
 from speccheck.validator.certification.certifying import Certification
-from speccheck.validator.certification.derived import derived
-from speccheck.validator.certification.predicate import Issue, predicate
+from speccheck.validator.certification.statement import Issue, derived, predicate
 from speccheck.validator.cli.options import Parsed, UsageError
 from speccheck.validator.cli.request import list_of
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.certificate_text import certificate_text
 from speccheck.validator.report.style import Style, printable
 from speccheck.validator.report.write import write_all
-from speccheck.validator.signing.key_files import open_to_others
-from speccheck.validator.signing.signers import Signer, signed, signer_of
-from speccheck.validator.signing.statement import (
+from speccheck.validator.signing.envelope import (
     CERTIFICATE_TYPE,
     Statement,
     statement_bytes,
 )
+from speccheck.validator.signing.keys import open_to_others
+from speccheck.validator.signing.signers import Signer, signed, signer_of
 
 DERIVED = ("test-result", "svr")
 _DEFAULT = "certificate.json"

@@ -11,13 +11,13 @@ from speccheck.validator.certification.certifying import (
     denied_of,
     terms_of,
 )
-from speccheck.validator.certification.evidence import (
+from speccheck.validator.certification.granting import Grant
+from speccheck.validator.certification.judging import (
     Evidence,
     SeveralJobs,
     read_evidence,
     utc_now,
 )
-from speccheck.validator.certification.grants import Grant
 from speccheck.validator.certification.kit import KitError
 from speccheck.validator.certification.manifest import (
     ManifestError,
@@ -35,13 +35,12 @@ from speccheck.validator.cli.guarded import guarded
 from speccheck.validator.cli.option_table import Kind, Option
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import REFUSALS, list_of, one_of, style_of
-from speccheck.validator.editions.certifying import may_certify
-from speccheck.validator.editions.compose import find_profile
+from speccheck.validator.editions.compose import find_profile, may_certify
 from speccheck.validator.editions.edition import UnknownEdition, load_edition
 from speccheck.validator.report.certification_text import run_plan_text
 from speccheck.validator.report.style import Style, counted
 from speccheck.validator.report.write import write
-from speccheck.validator.signing.faults import SigningError
+from speccheck.validator.signing.envelope import SigningError
 from speccheck.validator.sources.documents.document import ReadError
 
 _USAGE, _DENIED, _INCONCLUSIVE, _BUG = 2, 1, 3, 4

@@ -1,6 +1,6 @@
 """`speccheck certify --compare`: a table of certificates, side by side."""
 
-from speccheck.validator.certification.evidence import utc_now
+from speccheck.validator.certification.judging import utc_now
 from speccheck.validator.cli.options import Parsed, UsageError
 from speccheck.validator.cli.request import outputs_of, style_of
 from speccheck.validator.report.certificate_table.table import (

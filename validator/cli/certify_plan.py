@@ -1,7 +1,6 @@
 """`speccheck certify --plan`: what to run for a certificate of a type of machine."""
 
-from speccheck.validator.certification.run_commands import ENGINES
-from speccheck.validator.certification.run_plan import RunPlan, run_plan
+from speccheck.validator.certification.run_plan import ENGINES, RunPlan, run_plan
 from speccheck.validator.cli.evidence import asked_in
 from speccheck.validator.cli.options import Parsed, UsageError
 from speccheck.validator.cli.request import one_of

@@ -11,10 +11,9 @@ from speccheck.validator.cli.request import (
     outputs_of,
     style_of,
 )
-from speccheck.validator.comparison.side import Side, side_of
-from speccheck.validator.comparison.snapshots import compare
+from speccheck.validator.comparison.snapshots import Side, compare, side_of
 from speccheck.validator.report.write import write_all
-from speccheck.validator.signing.faults import SigningError
+from speccheck.validator.signing.envelope import SigningError
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.reading import (
     load_documents,

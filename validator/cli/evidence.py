@@ -3,8 +3,7 @@
 import os
 from datetime import UTC, datetime
 
-from speccheck.validator.certification.evidence_file import Kit
-from speccheck.validator.certification.kit import MANIFEST, KitError, read_kit
+from speccheck.validator.certification.kit import MANIFEST, Kit, KitError, read_kit
 from speccheck.validator.certification.manifest import (
     Manifest,
     ManifestError,
@@ -12,8 +11,13 @@ from speccheck.validator.certification.manifest import (
     manifest_text,
     read_manifest,
 )
-from speccheck.validator.certification.needs import LEVELS, Asked, asked_of
-from speccheck.validator.certification.review import Review, review_of
+from speccheck.validator.certification.needs import (
+    LEVELS,
+    Asked,
+    Review,
+    asked_of,
+    review_of,
+)
 from speccheck.validator.cli.guarded import guarded
 from speccheck.validator.cli.option_table import Option
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse

@@ -31,10 +31,9 @@ from speccheck.validator.cli.request import (
 from speccheck.validator.cli.settled import with_settings
 from speccheck.validator.engine.request import Request
 from speccheck.validator.fleet.attendance import Expected
-from speccheck.validator.fleet.listing import NoFleet, listing
-from speccheck.validator.fleet.run import FleetRun, judge_fleet
+from speccheck.validator.fleet.reading import NoFleet, listing
+from speccheck.validator.fleet.run import FleetRun, Work, judge_fleet
 from speccheck.validator.fleet.verdict import FleetVerdict, fleet_verdict
-from speccheck.validator.fleet.work import Work
 from speccheck.validator.node.host_names import HostNamesError, unfold
 from speccheck.validator.report.context import FleetContext
 from speccheck.validator.report.node_outcome import NodeVerdict

@@ -12,10 +12,9 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.attendance import Expected
 from speccheck.validator.fleet.days import Since, day_of, since
 from speccheck.validator.fleet.golden import Golden, against_golden, golden_findings
-from speccheck.validator.fleet.listing import Listing, listing
-from speccheck.validator.fleet.run import FleetRun, judge_fleet
+from speccheck.validator.fleet.reading import Listing, listing
+from speccheck.validator.fleet.run import FleetRun, Work, judge_fleet
 from speccheck.validator.fleet.verdict import FleetVerdict, Unfit
-from speccheck.validator.fleet.work import Work
 from speccheck.validator.report.write import write
 
 _GROUP = "Comparison"
@@ -79,7 +78,7 @@ def without_own(parsed: Parsed) -> Parsed:
 
 
 def _golden(path: str) -> Golden:
-    from speccheck.validator.fleet.golden_file import (  # noqa: PLC0415 - where asked
+    from speccheck.validator.fleet.golden import (  # noqa: PLC0415 - where asked
         golden_file,
     )
 
@@ -123,11 +122,9 @@ def write_profile(
     path: str, run: FleetRun, verdict: FleetVerdict, evidence: Sequence[str]
 ) -> None:
     """Write the profile of a fleet; raises UsageError where none can be made of it."""
-    from speccheck.validator.fleet.own_profile import (  # noqa: PLC0415 - where asked
+    from speccheck.validator.fleet.own_profile import (  # noqa: PLC0415 - where asked  # noqa: PLC0415 - pydantic
         NoProfile,
         own_profile,
-    )
-    from speccheck.validator.fleet.own_profile_file import (  # noqa: PLC0415 - pydantic
         profile_text,
     )
 
@@ -165,11 +162,11 @@ def keep_run(path: str, run: FleetRun, verdict: FleetVerdict) -> None:
     """Add the run to a history; raises UsageError where that is not possible."""
     from speccheck.validator.fleet.history.database import (  # noqa: PLC0415 - SQLite
         HistoryError,
+        add_run,
     )
     from speccheck.validator.fleet.history.recording import (  # noqa: PLC0415
         history_run,
     )
-    from speccheck.validator.fleet.history.store import add_run  # noqa: PLC0415
 
     try:
         add_run(path, history_run(run, verdict), time())

@@ -48,7 +48,7 @@ def history(words: list[str]) -> int:
 
 
 def _history(parsed: Parsed) -> int:
-    from speccheck.validator.fleet.history.told import told  # noqa: PLC0415 - SQLite
+    from speccheck.validator.fleet.history.summary import told  # noqa: PLC0415 - SQLite
 
     if len(parsed.files) != 1:
         message = f"history takes one file, not {len(parsed.files)}"

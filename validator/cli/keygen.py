@@ -7,9 +7,8 @@ from speccheck.validator.cli.option_table import Option
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import REFUSALS
 from speccheck.validator.report.write import write
-from speccheck.validator.signing.faults import SigningError
-from speccheck.validator.signing.key_files import write_pair
-from speccheck.validator.signing.keys import new_private_key
+from speccheck.validator.signing.envelope import SigningError
+from speccheck.validator.signing.keys import new_private_key, write_pair
 from speccheck.validator.signing.signers import passphrase_of
 
 _GROUP = "Keys"

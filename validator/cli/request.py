@@ -97,7 +97,7 @@ def request_of(parsed: Parsed, use: str = "ci") -> Request:
         is_isolated="isolated" in values,
     ).judging_by(_judging(parsed))
     if use == "certify":
-        from speccheck.validator.editions.certifying import (  # noqa: PLC0415 - seldom
+        from speccheck.validator.editions.compose import (  # noqa: PLC0415 - seldom
             refuse_draft,
         )
 

@@ -12,9 +12,13 @@ from speccheck.validator.report.style import counted, printable, wrap
 from speccheck.validator.report.write import WriteError, write
 from speccheck.validator.simulation.faults import AREAS
 from speccheck.validator.simulation.fleet import Fleet
-from speccheck.validator.simulation.making import RESULTS, SNAPSHOTS, Form
-from speccheck.validator.simulation.plan import PlanError, load_plan
-from speccheck.validator.simulation.planting import Planting, plant
+from speccheck.validator.simulation.fleet_files import RESULTS, SNAPSHOTS, Form
+from speccheck.validator.simulation.planting import (
+    PlanError,
+    Planting,
+    load_plan,
+    plant,
+)
 from speccheck.validator.simulation.shape import instances
 
 MOST_NODES = 100_000
@@ -127,7 +131,7 @@ def _evidence(parsed: Parsed, fleet: Fleet, planting: Planting, out: str) -> int
         KitOrder,
         write_kit,
     )
-    from speccheck.validator.simulation.kit.spoiling import SPOILS  # noqa: PLC0415
+    from speccheck.validator.simulation.kit.corruption import SPOILS  # noqa: PLC0415
 
     if "results" in parsed.values:
         message = "--evidence and --results: give one of them"
@@ -196,7 +200,7 @@ def _summary(fleet: Fleet, planting: Planting, out: str, manifest: str) -> str:
 
 def faults_text() -> str:
     """All faults by area: what is wrong, what a plan may set, what finds it."""
-    from speccheck.validator.simulation.kit.spoiling import SPOILS  # noqa: PLC0415
+    from speccheck.validator.simulation.kit.corruption import SPOILS  # noqa: PLC0415
 
     lines: list[str] = []
     for area, faults in AREAS.items():

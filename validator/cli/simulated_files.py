@@ -12,7 +12,7 @@ from speccheck.validator.cli.options import UsageError
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.write import WriteError, write_bytes
 from speccheck.validator.simulation.fleet import BY, Fleet
-from speccheck.validator.simulation.making import (
+from speccheck.validator.simulation.fleet_files import (
     SCHEMA,
     Form,
     Written,

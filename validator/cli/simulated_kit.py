@@ -9,15 +9,15 @@ from speccheck.validator.evidence.nearest import nearest
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.write import write_bytes
 from speccheck.validator.simulation.fleet import BY, Fleet
-from speccheck.validator.simulation.kit.making import (
+from speccheck.validator.simulation.fleet_files import SCHEMA
+from speccheck.validator.simulation.kit.builder import (
     KitError,
     Ordered,
     kit_files,
     manifest,
     texts,
 )
-from speccheck.validator.simulation.kit.spoiling import SPOILS, Spoil
-from speccheck.validator.simulation.making import SCHEMA
+from speccheck.validator.simulation.kit.corruption import SPOILS, Spoil
 from speccheck.validator.simulation.planting import Planting
 
 _MOST_MANIFEST = 10_000_000

@@ -3,14 +3,13 @@
 import json
 from typing import Any
 
-from speccheck.validator.editions.difference import Difference
+from speccheck.validator.editions.difference import Difference, differences
 from speccheck.validator.editions.edition import Edition, load_edition
 from speccheck.validator.editions.report_by_edition import (
     OtherwiseReport,
     ReportByEdition,
     by_edition,
 )
-from speccheck.validator.editions.versioning import differences
 from speccheck.validator.report.edition_diff import (
     EditionsCompared,
     edition_diff_json,

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from speccheck.validator.certification.evidence import SeveralJobs, utc_now
+from speccheck.validator.certification.judging import SeveralJobs, utc_now
 from speccheck.validator.certification.kit import KitError
-from speccheck.validator.certification.live import live_step
-from speccheck.validator.certification.reading import (
+from speccheck.validator.certification.statement import (
     CertificateError,
     read_certificate,
 )
-from speccheck.validator.certification.verifying import Step, steps
+from speccheck.validator.certification.verifying import Step, live_step, steps
 from speccheck.validator.cli.guarded import guarded
 from speccheck.validator.cli.option_table import Option
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
@@ -21,8 +20,8 @@ from speccheck.validator.cli.request import REFUSALS, list_of, style_of
 from speccheck.validator.report.certificate_text import certificate_text
 from speccheck.validator.report.style import Style, printable, wrap
 from speccheck.validator.report.write import write, write_all
-from speccheck.validator.signing.faults import SigningError
-from speccheck.validator.signing.key_files import read_public_key
+from speccheck.validator.signing.envelope import SigningError
+from speccheck.validator.signing.keys import read_public_key
 from speccheck.validator.signing.verified import verified
 
 _GROUP = "Verification"

@@ -202,3 +202,35 @@ def _number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def by_key(shared: Shared | None) -> Iterator[tuple[str, Shared]]:
+    """Each part that at least half of the nodes have, with its values over them.
+
+    `eth0 1500, ib0 2044` is two parts. What few nodes have, such as the interface of a
+    container, is nothing that nodes share.
+    """
+    if shared is None:
+        return
+    told: dict[str, dict[str, list[str]]] = {}
+    nodes = 0
+    for group in shared.groups:
+        nodes += len(group.hosts)
+        for part in group.value.split(", "):
+            name, _, value = part.rpartition(" ")
+            hosts = told.setdefault(name, {}).setdefault(value, [])
+            hosts.extend(group.hosts)
+    for name, values in told.items():
+        if name and 2 * sum(map(len, values.values())) >= nodes:
+            groups = (Group(value, tuple(hosts)) for value, hosts in values.items())
+            ordered = sorted(groups, key=lambda one: (-len(one.hosts), one.value))
+            yield name, Shared(shared.leaf, tuple(ordered))
+
+
+_BARE = "none"
+
+
+def are_places_fixed(fleet: Fleet) -> bool:
+    """Whether slots decide; a hypervisor deals places out as it likes."""
+    found = fleet.shared.get("host.virtualisation")
+    return found is not None and {one.value for one in found.groups} == {_BARE}

@@ -1,29 +1,460 @@
 """Two snapshots leaf by leaf: two machines, or one machine on two days."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal
 
-from speccheck.validator.comparison.difference import (
-    Change,
-    Comparison,
-    Difference,
-    NotCompared,
+from speccheck.validator.evidence.node.changes import (
+    COUNTERS,
+    GROUPS,
+    Counter,
+    Group,
+    group_of,
 )
-from speccheck.validator.comparison.machine import (
-    Machine,
-    is_comparable,
-    machine_of,
-)
-from speccheck.validator.comparison.parts import Leaves, keys_of, paired
-from speccheck.validator.comparison.side import (
-    NoValue,
-    Side,
-    leaf_of,
-    missing,
-    no_value,
-)
-from speccheck.validator.comparison.values import Pair, are_same, counted, measured
-from speccheck.validator.evidence.node.changes import COUNTERS, Group, group_of
-from speccheck.validator.evidence.node.node import KINDS, MEASURED, SPECIMENS
+from speccheck.validator.evidence.node.node import KINDS, MEASURED, PART_KEYS, SPECIMENS
+from speccheck.validator.evidence.node.part import NOT_IN_SNAPSHOT
+from speccheck.validator.evidence.record import Record
+
+Content = Mapping[str, Any]
+_DEFINITE = {"absent": "absent", "not_supported": "not supported"}
+
+
+class Side(Record):
+    """A snapshot.
+
+    name: of the node, as far as the snapshot or its file tells it. taken: in seconds
+    since 1970. release: of what took it. is_synthetic: no machine was looked at.
+    """
+
+    file: str
+    name: str
+    content: Content
+    taken: float | None = None
+    release: str = ""
+    is_synthetic: bool = False
+
+
+class NoValue(Record):
+    """A leaf that has none, and why. is_known: it is certain that there is none."""
+
+    reason: str
+    is_known: bool = False
+
+
+def side_of(content: Content, file: str) -> Side:
+    """A side of the content of a snapshot."""
+    launch, tool = content.get("launch"), content.get("tool")
+    node = launch.get("node") if isinstance(launch, dict) else None
+    stem = file.replace("\\", "/").rpartition("/")[2].partition(".")[0]
+    release = tool.get("version") if isinstance(tool, dict) else None
+    return Side(
+        file,
+        node if isinstance(node, str) and node else stem,
+        content,
+        seconds_of(content.get("taken")),
+        release if isinstance(release, str) else "",
+        isinstance(content.get("synthetic"), dict),
+    )
+
+
+def seconds_of(taken: object) -> float | None:
+    """A time of a snapshot in seconds since 1970; None for what is none."""
+    if not isinstance(taken, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(taken)
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def leaf_of(content: Content, kind: str, part: Content, leaf: str) -> object:
+    """A leaf of a part; `NoValue` where it has none."""
+    if leaf not in part:
+        return missing(content, kind)
+    found = part[leaf]
+    return no_value(found) if isinstance(found, dict) else found
+
+
+def missing(content: Content, kind: str) -> NoValue:
+    """Why a kind is not in a snapshot, or a leaf of it."""
+    cut_short = content.get("cut_short")
+    reason = cut_short.get(kind) if isinstance(cut_short, dict) else None
+    return NoValue(str(reason) if reason else NOT_IN_SNAPSHOT)
+
+
+def no_value(found: Content) -> NoValue:
+    """Why there is no value, as the snapshot says it."""
+    status = str(found.get("status"))
+    if status in _DEFINITE:
+        return NoValue(_DEFINITE[status], is_known=True)
+    message = found.get("message")
+    return NoValue(status.replace("_", " ") + (f": {message}" if message else ""))
+
+
+Answer = Literal["one", "two", "not_known"]
+_DIGEST = "hashed:"
+_UNSET = re.compile(r"[0:.\-]*")
+_GIVE_ONE_SALT = "take both with one --salt, or say --one-machine"
+
+
+class Machine(Record):
+    """The answer and on what it rests. has_one_salt: digests can be compared."""
+
+    answer: Answer
+    reason: str
+    has_one_salt: bool
+
+
+def machine_of(a: Side, b: Side, *, is_told: bool = False) -> Machine:
+    """Whether both are of one machine. is_told: the user says so."""
+    has_one_salt = bool(_digests(a.content) & _digests(b.content))
+    if is_told:
+        return Machine("one", "as --one-machine says", has_one_salt)
+    found = (
+        _by_gpus(a, b, has_one_salt=has_one_salt)
+        or _by_name(a, b, has_one_salt=has_one_salt)
+        or _by_launch(a, b)
+        or ("not_known", _unknown(a, b))
+    )
+    return Machine(*found, has_one_salt)
+
+
+def _by_gpus(a: Side, b: Side, *, has_one_salt: bool) -> tuple[Answer, str] | None:
+    pair = _pair(a, b, "gpus", "uuid", has_one_salt=has_one_salt)
+    if pair is None:
+        return None
+    both = len(pair[0] & pair[1])
+    if not both:
+        return "two", "no GPU is in both"
+    return "one", f"{both} of its GPUs {'is' if both == 1 else 'are'} in both"
+
+
+def _by_name(a: Side, b: Side, *, has_one_salt: bool) -> tuple[Answer, str] | None:
+    pair = _pair(a, b, "host", "name", has_one_salt=has_one_salt)
+    if pair is None:
+        return None
+    if pair[0] == pair[1]:
+        return "one", "it has one name in both"
+    return "two", "they have different names"
+
+
+def _by_launch(a: Side, b: Side) -> tuple[Answer, str] | None:
+    names = _launched(a.content), _launched(b.content)
+    if not all(names):
+        return None
+    if names[0] == names[1]:
+        return "one", "the engine has one name for it"
+    return "two", "the engine has different names for them"
+
+
+def is_comparable(one: str, other: str, *, has_one_salt: bool) -> bool:
+    """Whether it follows from two specimens being unequal that they are two."""
+    if is_digest(one) and is_digest(other):
+        return has_one_salt
+    if is_digest(one) or is_digest(other):
+        # What is not set never becomes a digest.
+        return bool(_UNSET.fullmatch(one) or _UNSET.fullmatch(other))
+    return True
+
+
+def is_digest(text: str) -> bool:
+    """Whether it stands for a serial number, a UUID, an address or a name."""
+    return text.startswith(_DIGEST)
+
+
+def _unknown(a: Side, b: Side) -> str:
+    if _digests(a.content) and _digests(b.content):
+        return f"no digest of one stands in the other: another salt; {_GIVE_ONE_SALT}"
+    return f"nothing that names a specimen is in both; {_GIVE_ONE_SALT}"
+
+
+def _launched(content: Content) -> str:
+    launch = content.get("launch")
+    node = launch.get("node") if isinstance(launch, dict) else None
+    return node if isinstance(node, str) else ""
+
+
+def _pair(
+    a: Side, b: Side, kind: str, leaf: str, *, has_one_salt: bool
+) -> tuple[set[str], set[str]] | None:
+    """What both have of a specimen's leaf, where the two can be compared."""
+    mine, other = (
+        {one for one in _texts(side.content, kind, leaf) if not _UNSET.fullmatch(one)}
+        for side in (a, b)
+    )
+    if not mine or not other:
+        return None
+    forms = {is_digest(one) for one in (*mine, *other)}
+    if forms == {False} or (forms == {True} and has_one_salt):
+        return mine, other
+    return None
+
+
+def _digests(content: Content) -> set[str]:
+    return {
+        text
+        for name in SPECIMENS
+        for text in _texts(content, *name.split("."))
+        if is_digest(text)
+    }
+
+
+def _texts(content: Content, kind: str, leaf: str) -> Iterator[str]:
+    found = content.get(kind)
+    for part in found if isinstance(found, list) else [found]:
+        value = part.get(leaf) if isinstance(part, dict) else None
+        if isinstance(value, str):
+            yield value
+
+
+# changed: two values. came, went: a part of a list. grew, fell: a counter of one
+# machine. not_known: one of the two has no value, and says why.
+Change = Literal["changed", "came", "went", "grew", "fell", "not_known"]
+
+
+class Difference(Record):
+    """One leaf, or one part that only one of the two has.
+
+    part: of several of a kind. a, b: the values as in the snapshots; of one that has
+    none, why. by: of numbers, how much more the second is. per_hour: of counters.
+    note: what follows, or a reason.
+    """
+
+    group: Group
+    leaf: str
+    part: str
+    change: Change
+    a: object
+    b: object
+    by: float | None = None
+    per_hour: float | None = None
+    note: str = ""
+
+
+class NotCompared(Record):
+    """Leaves that both have and of which nothing follows."""
+
+    leaf: str
+    reason: str
+    parts: int
+
+
+class Comparison(Record):
+    """Two snapshots, side by side.
+
+    hours: from the first to the second, where both say when they were taken.
+    was_restarted: whether the machine was, in between; None where that is not known.
+    compared: how many leaves have a value in both.
+    """
+
+    a: Side
+    b: Side
+    machine: Machine
+    hours: float | None
+    was_restarted: bool | None
+    differences: tuple[Difference, ...]
+    not_compared: tuple[NotCompared, ...]
+    compared: int
+
+    @property
+    def notable(self) -> tuple[Difference, ...]:
+        """All but what is never the same twice, by what matters most."""
+        found = (one for one in self.differences if one.group != "varying")
+        return tuple(sorted(found, key=lambda one: GROUPS.index(one.group)))
+
+    @property
+    def varying(self) -> tuple[Difference, ...]:
+        """What is never the same twice."""
+        return tuple(one for one in self.differences if one.group == "varying")
+
+    @property
+    def verdict(self) -> Literal["same", "differs", "nothing_compared"]:
+        """In one word."""
+        if self.notable:
+            return "differs"
+        return "same" if self.compared else "nothing_compared"
+
+
+# What two measurements on one healthy machine may differ by; engineering default, that
+# of SuperBench as well.
+USUAL_SHARE = 0.05
+_LIFE = "the board was made"
+# How noisy a measurement was: never the same twice.
+_NOISE = ("spread", "variation", "p99_seconds", "repeats", "init_seconds")
+_RATE = "_per_second"
+_ROUNDING = 1e-9
+_MOST = 1e300
+
+
+class Pair(Record):
+    """The values of both snapshots, or `NoValue`."""
+
+    a: object
+    b: object
+
+
+class Counted(Record):
+    """What became of a counter of one machine."""
+
+    change: Literal["grew", "fell"]
+    by: float
+    per_hour: float | None
+    note: str
+
+
+def are_same(a: object, b: object) -> bool:
+    """Whether they are equal: true is no 1, and what a list does not know is no value.
+
+    A list that knows a value where the other knows none says nothing different.
+    """
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(
+            _is_unknown(one) or _is_unknown(other) or are_same(one, other)
+            for one, other in zip(a, b, strict=True)
+        )
+    if isinstance(a, bool) or isinstance(b, bool):
+        return a is b
+    return a == b
+
+
+def counted(
+    pair: Pair, counter: Counter, hours: float | None, *, was_restarted: bool | None
+) -> Counted | None:
+    """By how much a counter grew; None for what does not count, or backwards."""
+    steps = [*_steps(pair)]
+    if not steps or (hours is not None and hours < 0):
+        return None
+    since = f"counts anew: since {counter.since}"
+    begins_anew = was_restarted is True and counter.since != _LIFE
+    if begins_anew or any(one > other for one, other in steps):
+        now = sum(other for _, other in steps)
+        before = sum(one for one, _ in steps)
+        change: Literal["grew", "fell"] = "grew" if now > before else "fell"
+        return Counted(change, now - before, None, since)
+    grown = sum(other - one for one, other in steps)
+    per_hour = grown / hours if hours is not None and hours > 0 else None
+    return Counted("grew", grown, per_hour, "")
+
+
+def measured(leaf: str, title: str, pair: Pair) -> Difference:
+    """Two results of one measurement."""
+    name = leaf.rpartition(".")[2]
+    steps = [*_steps(pair)]
+    if not steps or not (name in _NOISE or name.endswith((_RATE, "seconds"))):
+        return Difference("measurements", leaf, title, "changed", *pair)
+    shares = [other / one - 1 for one, other in steps if one]
+    most = max(shares, key=abs, default=0.0)
+    if name in _NOISE or abs(most) <= USUAL_SHARE + _ROUNDING:
+        return Difference("varying", leaf, title, "changed", *pair, by=most)
+    return Difference("measurements", leaf, title, "changed", *pair, by=most)
+
+
+def _steps(pair: Pair) -> Iterator[tuple[float, float]]:
+    """The numbers of both, of lists one after another; none where any is no number."""
+    a, b = pair
+    pairs = [(a, b)]
+    if isinstance(a, list) and isinstance(b, list):
+        if len(a) != len(b):
+            return
+        pairs = [*zip(a, b, strict=True)]
+    for one, other in pairs:
+        if _is_number(one) and _is_number(other):
+            yield float(one), float(other)  # type: ignore[arg-type]
+
+
+def _is_unknown(element: object) -> bool:
+    """Whether an element of a list has no value, or says why it has none."""
+    return element is None or isinstance(element, dict)
+
+
+def _is_number(found: object) -> bool:
+    """Whether it is one, and neither NaN nor beyond what a float holds."""
+    is_number = isinstance(found, int | float) and not isinstance(found, bool)
+    return is_number and -_MOST < found < _MOST  # type: ignore[operator]
+
+
+Leaves = Mapping[str, object]
+_KEYS: dict[str, tuple[str, ...]] = {
+    **PART_KEYS,
+    "kernel_events": ("event", "code", "pci_address", "device"),
+    "collective_runs": (
+        "collective",
+        "backend",
+        "placement",
+        "ranks",
+        "nodes",
+        "round",
+    ),
+    "copy_tests": (
+        "name",
+        "direction",
+        "method",
+        "operation",
+        "size_bytes",
+        "is_bidirectional",
+        "is_all_at_once",
+    ),
+    "matrix_products": ("gpu_index", "data_type", "rows", "columns", "depth"),
+    "rdma_transfers": ("device", "name", "operation", "memory", "is_bidirectional"),
+    "diagnostic_results": ("category", "name", "gpu_index"),
+    "communicators": ("ranks", "nodes"),
+    "variables_in_force": ("name",),
+}
+_WORDS = {"gpus": "GPU "}
+
+
+class Paired(Record):
+    """A part of either snapshot, or of one of them alone; title: for people."""
+
+    title: str
+    a: Leaves | None
+    b: Leaves | None
+
+
+def paired(kind: str, mine: Sequence[Leaves], other: Sequence[Leaves]) -> list[Paired]:
+    """The parts of both lists; of equal keys, the first goes with the first."""
+    left, right = _by_key(kind, mine), _by_key(kind, other)
+    return [
+        Paired(_title(kind, key), left.get(key), right.get(key))
+        for key in dict.fromkeys((*left, *right))
+    ]
+
+
+def keys_of(kind: str) -> tuple[str, ...]:
+    """The leaves by which a part of that kind is known again."""
+    return _KEYS.get(kind, ())
+
+
+def _by_key(kind: str, listed: Sequence[Leaves]) -> dict[tuple[str, ...], Leaves]:
+    found: dict[tuple[str, ...], Leaves] = {}
+    counts: dict[tuple[str, ...], int] = {}
+    for leaves in listed:
+        key = tuple(_word(name, leaves.get(name)) for name in keys_of(kind))
+        count = counts[key] = counts.get(key, 0) + 1
+        found[(*key, "" if count == 1 else f"#{count}")] = leaves
+    return found
+
+
+def _word(name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return name if value else ""
+    return str(value) if isinstance(value, str | int | float) else ""
+
+
+def _title(kind: str, key: tuple[str, ...]) -> str:
+    if kind == "variables":
+        return key[0]  # the name is that of the leaf
+    words = [one for one in key if one]
+    if kind == "kernel_events":
+        words = words[1:]  # the event is that of the leaf
+    elif kind == "rdma_ports":
+        words.insert(1, "port")
+    if not words:
+        return "" if kind == "kernel_events" else f"{kind} without a name"
+    return _WORDS.get(kind, "") + " ".join(words)
+
 
 _SINGLES = frozenset(kind for kind, part in KINDS.items() if part.is_single)
 _HOUR = 3600.0

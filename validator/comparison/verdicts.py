@@ -1,6 +1,6 @@
 """Verdicts on what the nodes of a fleet should have in common."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from speccheck.validator.comparison.differences import (
     Compared,
@@ -11,18 +11,79 @@ from speccheck.validator.comparison.differences import (
     Untold,
     differences,
 )
-from speccheck.validator.comparison.wording import (
-    against,
-    counted,
-    gibibytes,
-    named,
-    short,
-)
+from speccheck.validator.comparison.outliers import Far, Outliers
 from speccheck.validator.evidence.finding import Action
 from speccheck.validator.evidence.fleet.fleet import Fleet
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
+from speccheck.validator.node.host_names import fold, natural
 from speccheck.validator.rule import Verdict, Verdicts, fail, passed, unknown
+
+_MOST_LETTERS = 72  # of a list of nodes in a message; the finding holds them all
+_MOST_NAMED = 4
+_MOST_TEXT = 60
+_MOST_ITEMS = 3
+_GIB = 2**30
+_HOUR = 3600
+
+
+def named(hosts: Iterable[str]) -> str:
+    """Nodes as one short list: `n[17,20-21]`, or the first ones and how many more."""
+    found = fold(hosts)
+    if len(found) <= _MOST_LETTERS:
+        return found
+    names = sorted(dict.fromkeys(hosts), key=natural)
+    shown = fold(names[:_MOST_NAMED])
+    return f"{shown} and {len(names) - _MOST_NAMED:,} more"
+
+
+def counted(hosts: Sequence[str]) -> str:
+    """How many nodes, and which: `3 nodes (n[17,20-21])`."""
+    if len(hosts) == 1:
+        return hosts[0]
+    return f"{len(hosts):,} nodes ({named(hosts)})"
+
+
+def hours(seconds: float) -> float:
+    """A time in hours."""
+    return seconds / _HOUR
+
+
+def gibibytes(text: str) -> str:
+    """Bytes as people read them, with both digits that tell two sizes apart."""
+    return f"{int(text) / _GIB:,.2f} GiB" if text.isdecimal() else text
+
+
+def short(text: str) -> str:
+    """A value that does not fill the line."""
+    if not text:
+        return "none"
+    return text if len(text) <= _MOST_TEXT else f"{text[: _MOST_TEXT - 3]}..."
+
+
+def against(value: str, usual: str) -> str:
+    """A value beside the usual one; of lists only what differs."""
+    mine, others = value.split(", "), usual.split(", ")
+    if len(mine) == 1 and len(others) == 1:
+        return f"{short(value)} instead of {short(usual)}"
+    more = [one for one in mine if one not in others]
+    fewer = [one for one in others if one not in mine]
+    if not more and not fewer:
+        pairs = enumerate(zip(mine, others, strict=False), 1)
+        for number, (one, other) in pairs:
+            if one != other:
+                return f"in another order: {one} at {number} instead of {other}"
+        return f"{len(mine):,} instead of {len(others):,} entries"
+    if more and fewer:
+        return f"{_items(more)} instead of {_items(fewer)}"
+    return f"{_items(more)} more" if more else f"without {_items(fewer)}"
+
+
+def _items(found: Sequence[str]) -> str:
+    shown = ", ".join(short(one) for one in found[:_MOST_ITEMS])
+    left = len(found) - _MOST_ITEMS
+    return f"{shown} and {left} more" if left > 0 else shown
+
 
 _MOST_GROUPS = 4  # that are told of a fleet of which none is more than half
 _MOST_LEAVES = 4  # that are told of nodes which differ in more
@@ -133,3 +194,109 @@ def _text(leaf: Compared, value: str) -> str:
 
 def _shown(leaf: Compared, value: str) -> str:
     return short(_text(leaf, value))
+
+
+_MOST_APART = 20  # nodes that get a finding of their own, the worst first
+_WHOLE = 1000  # from here on without decimals
+_MOST_TOLD = 2  # readings of a node
+
+
+class OutlierAdvice(Record):
+    """What a rule says beside what it found.
+
+    remedy: with `{nodes}`. group_share: where more of the nodes are far off, they share
+    a cause, or are of another kind.
+    """
+
+    remedy: str
+    cost: str
+    action: Action
+    group_share: float
+
+
+def outlier_verdicts(found: Outliers, advice: OutlierAdvice) -> Verdicts:
+    """A failure for each node that is far off, and what is not told."""
+    hosts = (*found.by_host,)
+    if len(hosts) > max(advice.group_share * found.nodes, 1):
+        yield _together(found, advice)
+        hosts = ()
+    for host in hosts[:_MOST_APART]:
+        far = found.by_host[host]
+        yield fail(
+            _told(far),
+            measured=far[0].value,
+            required=_limit(far[0]),
+            cost=advice.cost,
+            remedy=advice.remedy.format(nodes=host),
+            action=advice.action,
+            hosts=(host,),
+        )
+    rest = hosts[_MOST_APART:]
+    if rest:
+        yield _several(rest, found, advice, f"{len(rest):,} nodes more")
+    if found.unseen:
+        yield unknown(
+            f"{counted(found.unseen)}: not all is known that other nodes tell",
+            missing=[one.leaf for one in found.looked_at[:_MOST_TOLD]] or ["samples"],
+            hosts=found.unseen,
+        )
+    if found.looked_at and not found.by_host and not found.unseen:
+        yield passed(f"{len(found.looked_at)} readings of {found.nodes:,} nodes")
+
+
+def _together(found: Outliers, advice: OutlierAdvice) -> Verdict:
+    hosts = (*found.by_host,)
+    share = len(hosts) / found.nodes
+    text = f"{share:.0%} of all nodes: they share a cause or are of another kind"
+    return _several(hosts, found, advice, text)._replace(action="MONITOR")
+
+
+def _several(
+    hosts: Sequence[str], found: Outliers, advice: OutlierAdvice, text: str
+) -> Verdict:
+    worst = found.by_host[hosts[0]]
+    ordered = tuple(sorted(hosts))
+    return fail(
+        f"{text}; {hosts[0]}: {_told(worst[:1])}",
+        measured=worst[0].value,
+        required=_limit(worst[0]),
+        cost=advice.cost,
+        remedy=advice.remedy.format(nodes=f"the {len(hosts):,} nodes"),
+        action=advice.action,
+        hosts=ordered,
+    )
+
+
+def _told(found: Sequence[Far]) -> str:
+    """The worst part of each reading, and in how many parts it is so."""
+    by_label: dict[str, list[Far]] = {}
+    for one in found:
+        by_label.setdefault(one.reading.label, []).append(one)
+    texts = [_far(parts) for parts in [*by_label.values()][:_MOST_TOLD]]
+    left = len(by_label) - len(texts)
+    return "; ".join(texts + ([f"{left} more readings"] if left > 0 else []))
+
+
+def _far(parts: Sequence[Far]) -> str:
+    worst = parts[0]
+    reading = worst.reading
+    where = f" of {reading.part} {worst.part}" if reading.part else ""
+    more = f" (and of {len(parts) - 1} more)" if len(parts) > 1 else ""
+    most = "at most" if reading.is_high_worse else "at least"
+    return (
+        f"{reading.label}{where}{more} {_amount(worst, worst.value)}; the median of "
+        f"{worst.of:,} is {_amount(worst, worst.distance.median)}, {most} "
+        f"{_amount(worst, _limit(worst))} is usual"
+    )
+
+
+def _limit(far: Far) -> float:
+    distance = far.distance
+    off = distance.most if far.reading.is_high_worse else -distance.most
+    return distance.median + off
+
+
+def _amount(far: Far, value: float) -> str:
+    shown = value / far.reading.per
+    text = f"{shown:,.0f}" if abs(shown) >= _WHOLE else f"{shown:.4g}"
+    return f"{text} {far.reading.unit}".rstrip()

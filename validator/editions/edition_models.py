@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from speccheck.validator.editions.lifecycle import DRAFT
+from speccheck.validator.editions.edition import DRAFT
 
 ClauseId = Annotated[str, Field(pattern=r"^[A-Z]{2,5}-\d{3}$")]
 Version = Annotated[str, Field(pattern=r"^\d+\.\d+(\.\d+)?$")]

@@ -9,8 +9,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from speccheck.validator.editions.difference import Difference, NumberChange
-from speccheck.validator.editions.differing_profiles import (
+from speccheck.validator.editions.difference import (
+    Difference,
+    NumberChange,
     added_clauses,
     raised_levels,
 )

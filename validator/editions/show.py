@@ -4,9 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from textwrap import wrap
 
 from speccheck.validator.editions.compose import ComposedEdition, JudgedClause, compose
-from speccheck.validator.editions.edition import Clause, Edition
-from speccheck.validator.editions.lifecycle import Tombstone
-from speccheck.validator.editions.number import Number, NumberValue, number_text
+from speccheck.validator.editions.edition import (
+    Clause,
+    Edition,
+    Number,
+    NumberValue,
+    Tombstone,
+    number_text,
+)
 
 _WIDTH = 80
 _SHORT_DIGEST = 12

@@ -10,7 +10,7 @@ from speccheck.validator.evidence.fleet.fleet import (
 )
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Value
-from speccheck.validator.fleet.portion import Portion, Told
+from speccheck.validator.fleet.shard import Portion, Told
 from speccheck.validator.node.host_names import HostNamesError, natural, unfold
 
 _NAME = "fleet.nodes"

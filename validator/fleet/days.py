@@ -7,9 +7,9 @@ from statistics import median
 from speccheck.validator.evidence.fleet.fleet import Shared
 from speccheck.validator.evidence.fleet.leaves import VARIABLES
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.fleet.counters import EVENTS, CounterStore, is_grave
-from speccheck.validator.fleet.distributions import NOT_SET
 from speccheck.validator.fleet.run import FleetRun
+from speccheck.validator.fleet.shard import EVENTS, CounterStore, is_grave
+from speccheck.validator.fleet.shared_values import NOT_SET
 from speccheck.validator.fleet.verdict import FleetVerdict
 
 _HOUR = 3600.0

@@ -6,21 +6,20 @@ differs. What comes out is what asking all rules about each node would give
 (tests/test_fleet_judge.py holds it to that), in a tenth of the time.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from marshal import dumps
+from operator import itemgetter
 from typing import Any
 
-from speccheck.validator.engine.assemble import PlanEvidence, assemble
+from speccheck.validator.engine.assemble import PlanEvidence, add_conditions, assemble
 from speccheck.validator.engine.engine import Question
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.measurement.conditions import Conditions
-from speccheck.validator.evidence.node.node import ALL, Node
+from speccheck.validator.evidence.node.node import ALL, KINDS, MEASURED, SINGLES, Node
 from speccheck.validator.evidence.node.part import Frame
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.fleet.differences import Reference, shape
-from speccheck.validator.fleet.node_evidence import NodeEvidence
-from speccheck.validator.fleet.passing import Passing
 from speccheck.validator.fleet.shared_values import (
     SHARED_LEAVES,
     Profile,
@@ -38,7 +37,317 @@ from speccheck.validator.sources.formats.snapshot import (
 from speccheck.validator.sources.reader import Reading
 from speccheck.validator.sources.source import Source
 
+
+class NodeEvidence(dict[type, Any]):
+    """Evidence by type: that of the job, and the parts of the node."""
+
+    __slots__ = ("_node",)
+
+    def __init__(self, of_job: Mapping[type, object], node: Node) -> None:
+        """Take the evidence of the job, which is copied, and the node."""
+        super().__init__(of_job)
+        self._node = node
+
+    def __missing__(self, kind: type) -> object:
+        """The parts of that kind; raises KeyError for other evidence."""
+        if kind is Conditions:
+            add_conditions(self, self._node)
+            return super().__getitem__(kind)
+        found = self._node.evidence(kind)
+        if found is None:
+            raise KeyError(kind)
+        self[kind] = found
+        return found
+
+    def __contains__(self, kind: object) -> bool:
+        """Whether there is such evidence."""
+        return self.get(kind) is not None
+
+    def get(self, kind: Any, default: Any = None) -> Any:  # noqa: ANN401 - as of dict
+        """The evidence of that kind, or the default."""
+        found = super().get(kind)
+        if found is None and (kind in ALL or kind is Conditions):
+            return self[kind]
+        return default if found is None else found
+
+
 Content = Mapping[str, Any]
+_Readings = tuple[object, ...]
+# Readings, after which a table is worth its lookups or is not; where none came twice it
+# is not after far fewer.
+_LEARNT_AFTER = 1024
+_FEW = 48
+_LARGEST = 4096
+_MOST_NEW = 0.5  # of what is learnt: numbers that never come again
+_OWN = -1  # stands for the number of the part that is judged
+_NOTHING = object()
+_PLAIN = (int, str)  # of which equal ones are of one type
+_LIST = 1  # the length of the path of a whole list
+
+
+class Passing:
+    """What one rule read when it passed, for any of the parts that it judges.
+
+    Lists are taken for those of the node with which others are compared.
+    """
+
+    __slots__ = ("_kind", "_learnt", "_tables", "is_worth_it")
+
+    def __init__(self, kind: str) -> None:
+        """Begin with nothing known; kind: of the parts, empty for a whole node."""
+        self._kind = kind
+        self._tables: dict[tuple[KeyPath, ...], set[_Readings]] = {}
+        self._learnt = 0
+        self.is_worth_it = True
+
+    @property
+    def is_learning(self) -> bool:
+        """Whether what is read is still to be noted."""
+        return self.is_worth_it and self._learnt < _LEARNT_AFTER
+
+    def knows(self, content: Content, part: int) -> bool:
+        """Whether it passes, by what it reads of this snapshot."""
+        for paths, table in self._tables.items():
+            if _readings(content, paths, part) in table:
+                return True
+        return False
+
+    def learn(self, content: Content, reads: Iterable[KeyPath], part: int) -> None:
+        """Note that it passed, and by what."""
+        self._learnt += 1
+        paths = tuple(
+            sorted(
+                (self._relative(one, part) for one in reads if len(one) > _LIST),
+                key=str,
+            )
+        )
+        table = self._tables.setdefault(paths, set())
+        table.add(_readings(content, paths, part))
+        if self._learnt in {_FEW, _LEARNT_AFTER} or len(table) > _LARGEST:
+            known = sum(map(len, self._tables.values()))
+            most = _FEW - 1 if self._learnt == _FEW else _MOST_NEW * _LEARNT_AFTER
+            self.is_worth_it = known <= most
+            if not self.is_worth_it:
+                self._tables = {}
+
+    def _relative(self, path: KeyPath, part: int) -> KeyPath:
+        """The path, with the number of the part left open where it leads into that."""
+        if path[:2] == (self._kind, part):
+            return self._kind, _OWN, *path[2:]
+        return path
+
+
+def _readings(content: Content, paths: Iterable[KeyPath], part: int) -> _Readings:
+    found: list[object] = []
+    for path in paths:
+        value: Any = content.get(str(path[0]))
+        if len(path) > 2:  # noqa: PLR2004 - of a list, by number
+            at: Any = part if path[1] == _OWN else path[1]
+            value = value[at] if isinstance(value, list) else None
+        name = path[len(path) - 1]
+        leaf = value.get(name, _NOTHING) if isinstance(value, dict) else _NOTHING
+        is_plain = type(leaf) in _PLAIN or leaf is _NOTHING
+        found.append(leaf if is_plain else fingerprint(leaf))
+    return tuple(found)
+
+
+Leaves = Mapping[str, Any]
+_SINGLE_KINDS = frozenset(one.kind for one in SINGLES)
+# Beside its leaves, what tells how a part is called and whether a list is whole.
+_AROUND = ("cut_short", "partly_listed", "sources")
+# Leaves that a part is called by (Node): where one differs, the part is another one.
+_NAMING = {
+    "gpus": frozenset({"pci_address"}),
+    "rdma_ports": frozenset({"device", "number"}),
+}
+_USUAL_NAME = frozenset({"name"})
+_OTHER_NAMES = frozenset(
+    {"name", "address", "event", "device", "gpu_index", "collective"}
+)
+# marshal of this version writes no references to objects: equal content, equal bytes.
+_VERSION = 2
+# After so many nodes it is known which leaves differ on most nodes.
+_DIFFERENCES_LEARNT_AFTER = 32
+_OFTEN = 0.1
+
+
+def fingerprint(found: Any) -> bytes:  # noqa: ANN401 - content of JSON
+    """Bytes that are equal for equal content of JSON, and for no other."""
+    return dumps(found, _VERSION)
+
+
+def shape(content: Content) -> tuple[object, ...]:
+    """What two snapshots must share to be compared: which lists, and how long."""
+    return (
+        *(fingerprint(content.get(one)) for one in _AROUND),
+        *(_size(content.get(kind, _NOTHING)) for kind in KINDS),
+    )
+
+
+def _size(found: object) -> object:
+    return len(found) if isinstance(found, list) else type(found)
+
+
+class Reference:
+    """The content of a snapshot that others of its shape are compared with."""
+
+    def __init__(self, content: Content) -> None:
+        """Take the content, which is never changed."""
+        self.content = content
+        self._kinds: tuple[_Kind, ...] = ()
+
+    def watch(self, leaves: Iterable[tuple[str, str]]) -> None:
+        """Look at these leaves alone, each of all parts of a kind."""
+        watched: dict[str, set[str]] = {}
+        for kind, leaf in leaves:
+            watched.setdefault(kind, set()).add(leaf)
+        self._kinds = tuple(
+            _Kind(kind, watched.get(kind, set()), self.content.get(kind))
+            for kind in KINDS
+        )
+
+    def differences(self, content: Content) -> Iterator[KeyPath]:
+        """The paths of the watched leaves that differ.
+
+        The path of a list is its kind alone: its parts are called otherwise.
+        """
+        for kind in self._kinds:
+            yield from kind.differences(content.get(kind.name))
+
+
+class _Kind:
+    """The parts of one kind of a reference."""
+
+    def __init__(self, name: str, watched: set[str], found: object) -> None:
+        self.name = name
+        self._found = found
+        self._bytes = fingerprint(found)
+        self._is_single = name in _SINGLE_KINDS
+        self._parts: list[Leaves] = []
+        if self._is_single and isinstance(found, dict):
+            self._parts = [found]
+        elif isinstance(found, list) and all(isinstance(one, dict) for one in found):
+            self._parts = found
+        self._naming = self._names()
+        self._watched = watched | self._naming
+        self._differing: dict[str, int] = {}  # how often each leaf did
+        self._compared = 0
+        self._often: frozenset[str] = frozenset()
+        self._sort()
+
+    def _names(self) -> frozenset[str]:
+        """The leaves that these parts are called by."""
+        if self._is_single:
+            return frozenset()
+        known = _NAMING.get(self.name)
+        if known is not None:
+            return known
+        are_named = all(isinstance(one.get("name"), str) for one in self._parts)
+        is_measured = self.name in MEASURED
+        return _USUAL_NAME if are_named and not is_measured else _OTHER_NAMES
+
+    def _sort(self) -> None:
+        """Sort the leaves: the ones that seldom differ are compared at once."""
+        self._seldom = [
+            _getter([one for one in part if one in self._watched - self._often])
+            for part in self._parts
+        ]
+        self._usual = fingerprint(
+            [get(part) for get, part in zip(self._seldom, self._parts, strict=True)]
+        )
+        # Watched leaves that a part does not have, and another node's may have.
+        self._lacking = [
+            (number, lacking)
+            for number, part in enumerate(self._parts)
+            if (lacking := tuple(one for one in self._watched if one not in part))
+        ]
+
+    def differences(self, found: object) -> Iterator[KeyPath]:
+        if self._parts:
+            parts = self._parts_like(found)
+            if parts is not None:
+                yield from self._of_parts(parts)
+                return
+        if fingerprint(found) != self._bytes:
+            yield (self.name,)
+            yield from self._all(found)
+
+    def _parts_like(self, found: object) -> list[Leaves] | None:
+        """The parts to compare, where they are as many."""
+        parts: Any = [found] if self._is_single else found
+        if not isinstance(parts, list) or len(parts) != len(self._parts):
+            return None
+        if not all(type(one) is dict for one in parts):
+            return None
+        like: list[Leaves] = parts
+        return like
+
+    def _all(self, found: object) -> Iterator[KeyPath]:
+        """Every watched leaf: the parts cannot be told one from the other."""
+        others = [found] if self._is_single else found
+        count = max(len(self._parts), len(others) if isinstance(others, list) else 0)
+        for number in range(count):
+            for leaf in self._watched:
+                yield self._path(number, leaf)
+
+    def _path(self, number: int, leaf: str) -> KeyPath:
+        return (self.name, leaf) if self._is_single else (self.name, number, leaf)
+
+    def _of_parts(self, parts: list[Leaves]) -> Iterator[KeyPath]:
+        looked_at = self._often
+        if self._are_other(parts):
+            looked_at = frozenset(self._watched)
+        is_renamed = False
+        for number, mine in enumerate(self._parts) if looked_at else ():
+            other = parts[number]
+            for leaf in looked_at:
+                if _differ(mine, other, leaf):
+                    is_renamed = is_renamed or leaf in self._naming
+                    self._learn(leaf)
+                    yield self._path(number, leaf)
+        if is_renamed:
+            yield (self.name,)
+        self._compared += 1
+        if self._compared == _DIFFERENCES_LEARNT_AFTER:
+            least = _OFTEN * _DIFFERENCES_LEARNT_AFTER
+            often = (one for one, count in self._differing.items() if count >= least)
+            self._often = frozenset(often)
+            self._sort()
+
+    def _are_other(self, parts: list[Leaves]) -> bool:
+        """Whether leaves differ that are usually the same."""
+        for number, lacking in self._lacking:
+            part = parts[number]
+            if any(name in part for name in lacking):
+                return True
+        try:
+            seldom = fingerprint(
+                [get(part) for get, part in zip(self._seldom, parts, strict=True)]
+            )
+        except KeyError:
+            return True
+        return seldom != self._usual
+
+    def _learn(self, leaf: str) -> None:
+        if self._compared < _DIFFERENCES_LEARNT_AFTER:
+            self._differing[leaf] = self._differing.get(leaf, 0) + 1
+
+
+def _differ(mine: Leaves, other: Leaves, leaf: str) -> bool:
+    value, found = mine.get(leaf, _NOTHING), other.get(leaf, _NOTHING)
+    if type(found) is not type(value):
+        return True
+    if isinstance(value, list | dict):
+        return fingerprint(found) != fingerprint(value)
+    return bool(found != value)
+
+
+def _getter(names: list[str]) -> Callable[[Leaves], object]:
+    if not names:
+        return lambda _: ()
+    return itemgetter(*names)
+
+
 VerdictOf = Callable[[Sequence[Finding]], str]
 # Where one node is called in findings that many have: each has a file of its own.
 ANY_NODE = "node"
@@ -76,7 +385,7 @@ class _Answer(Record):
         return self.question.counting(found or self.question.rule.silent)
 
 
-class _Kind:
+class _NodeJudgeKind:
     """A node in full: its content, who read what of it, and what was found."""
 
     def __init__(self, content: Content, facts: object) -> None:
@@ -136,7 +445,7 @@ class NodeJudge:
         self._judge = judge
         self._verdict_of = verdict_of
         self._job = tuple(job)
-        self._kinds: dict[tuple[object, ...], dict[object, _Kind]] = {}
+        self._kinds: dict[tuple[object, ...], dict[object, _NodeJudgeKind]] = {}
         self._count = 0
         self._of_job = of_job(judge)
 
@@ -173,7 +482,7 @@ class NodeJudge:
         node = node_of(content, ANY_NODE, reads)
         reading = _reading(node)
         facts = _facts(reading)
-        kind = _Kind(content, facts)
+        kind = _NodeJudgeKind(content, facts)
         evidence = kind.evidence = assemble(
             (*self._job, _file(reading)), self._judge.request.context
         )
@@ -196,7 +505,7 @@ class NodeJudge:
 
     def _again(
         self,
-        kind: _Kind,
+        kind: _NodeJudgeKind,
         content: Content,
         asked: Mapping[int, set[int]],
         changed: set[KeyPath],
@@ -247,7 +556,9 @@ class NodeJudge:
 class _Asking:
     """Asks rules about a node that differs in some leaves from one of its kind."""
 
-    def __init__(self, kind: _Kind, content: Content, *, may_know: bool) -> None:
+    def __init__(
+        self, kind: _NodeJudgeKind, content: Content, *, may_know: bool
+    ) -> None:
         self._kind = kind
         self._content = content
         self._may_know = may_know
@@ -309,7 +620,7 @@ class _Asking:
         return found
 
 
-def _asked(kind: _Kind, question: Question, reads: set[KeyPath]) -> _Answer:
+def _asked(kind: _NodeJudgeKind, question: Question, reads: set[KeyPath]) -> _Answer:
     """Ask a rule about a whole node, and note who reads what."""
     number = len(kind.answers)
     reads.clear()
@@ -330,7 +641,7 @@ def _asked(kind: _Kind, question: Question, reads: set[KeyPath]) -> _Answer:
     return _Answer(question, tuple(pieces), tuple(rest))
 
 
-def _note(kind: _Kind, reads: set[KeyPath], answer: int, piece: int) -> None:
+def _note(kind: _NodeJudgeKind, reads: set[KeyPath], answer: int, piece: int) -> None:
     for path in reads:
         kind.readers.setdefault(path, set()).add((answer, piece))
 

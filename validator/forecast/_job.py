@@ -17,7 +17,7 @@ from speccheck.validator.models.flops import (
     matmul_parameters,
 )
 from speccheck.validator.models.parameters import megatron_feed_forward_size
-from speccheck.validator.models.pipeline_bubble import Pipeline
+from speccheck.validator.models.throughput import Pipeline
 
 # Norms and biases, which a count of matrices leaves out.
 _UNCOUNTED_SHARE = 0.01

@@ -13,13 +13,13 @@ from speccheck.validator.forecast.saving import (
     stall,
     write_time,
 )
-from speccheck.validator.models.checkpoint_interval import (
+from speccheck.validator.models.checkpointing import (
     optimal_interval_seconds,
     useful_share,
 )
-from speccheck.validator.models.durations import duration, seconds_in
 from speccheck.validator.models.estimate import Estimate, EstimateKind, exactly
 from speccheck.validator.models.failures import mean_time_between_failures
+from speccheck.validator.models.units import duration, seconds_in
 
 _DALY = "Daly 2006 (doi:10.1016/j.future.2004.11.016)"
 

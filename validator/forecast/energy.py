@@ -8,13 +8,13 @@ from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast._job import of_sizes
 from speccheck.validator.forecast.quantity import Forecast, Quantity
 from speccheck.validator.forecast.step import step_forecast
-from speccheck.validator.models.energy import (
+from speccheck.validator.models.estimate import Estimate
+from speccheck.validator.models.throughput import (
     JOULES_PER_KILOWATT_HOUR,
     energy_per_token,
     job_power,
     run_energy,
 )
-from speccheck.validator.models.estimate import Estimate
 
 _SECONDS_PER_HOUR = 3_600
 

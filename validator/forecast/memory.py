@@ -18,36 +18,328 @@ from typing import TypeVar
 
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
-from speccheck.validator.forecast._memory_job import (
-    cuts_unasked,
-    dimensions_of,
-    family_of,
-    job_of,
-    scheme_of,
-    work_of,
-)
-from speccheck.validator.forecast.plan_facts import trains_adapter
+from speccheck.validator.forecast.plan_facts import degree, stage_of, trains_adapter
 from speccheck.validator.forecast.quantity import Forecast, Quantity
-from speccheck.validator.models.activation_memory import (
-    Work,
-    activation_estimate,
-    logit_estimate,
-)
-from speccheck.validator.models.amounts import billions, gigabytes
 from speccheck.validator.models.estimate import Estimate, exactly
-from speccheck.validator.models.parameters import Dimensions
+from speccheck.validator.models.parameters import (
+    Dimensions,
+    megatron_feed_forward_size,
+)
 from speccheck.validator.models.peak_memory import (
+    FAMILIES,
     Family,
     Job,
     Peak,
     peak_of,
     stage_parameters,
 )
-from speccheck.validator.models.state_memory import (
+from speccheck.validator.models.training_memory import (
+    GRADIENT_STAGE,
+    HALF_PRECISION_BITS,
     OPTIMIZER_STAGE,
+    Recompute,
+    Scheme,
     Sharding,
+    Work,
+    activation_estimate,
     host_bytes,
+    logit_estimate,
+    micro_batches_in_flight,
 )
+from speccheck.validator.models.units import billions, gigabytes
+
+HALF = ("bf16", "fp16", "fp8")
+# The release that changed how much torchtitan keeps; its earlier ones are 0.0.x.
+_TORCHTITAN_OF_THE_ROWS = "0.0."
+# No leaf tells of torchtune's optimizer_in_bwd; XLA may fuse gradients into the update.
+_MAY_FREE_GRADIENTS = ("torchtune", "maxtext")
+_FILLED = ("pretrain", "continued")
+
+
+def dimensions_of(plan: TrainingPlan) -> Dimensions:
+    """The dimensions of a transformer; raises MissingEvidence without the first three.
+
+    A configuration that counts experts does not say which layers have them.
+    """
+    family = plan.value("model.family")
+    if family.or_else("transformer") != "transformer":
+        raise MissingEvidence(family.name, f"no model of a {family.value} is known")
+    layers, hidden, heads = (
+        int(plan.value(f"model.{name}").need())
+        for name in ("layers", "hidden_size", "attention_heads")
+    )
+    if not layers or not hidden or not heads:
+        name, reason = "model.layers", "the dimensions of a transformer"
+        raise MissingEvidence(name, reason)
+    experts = plan.value("model.experts").or_else(0)
+    return Dimensions(
+        layers=layers,
+        hidden_size=hidden,
+        attention_heads=heads,
+        key_value_heads=plan.value("model.key_value_heads").value,
+        head_dimension=plan.value("model.head_dimension").value,
+        feed_forward_size=_feed_forward_size(plan, hidden),
+        gated_feed_forward=plan.value("model.gated_feed_forward").value,
+        vocabulary_size=plan.value("model.vocabulary_size").value,
+        tied_embeddings=plan.value("model.tied_embeddings").value,
+        experts=experts if experts > 1 else 0,
+        experts_per_token=plan.value("model.experts_per_token").or_else(0),
+        expert_feed_forward_size=plan.value("model.expert_feed_forward_size").value,
+        mixture_is_sure=experts <= 1,
+    )
+
+
+def _feed_forward_size(plan: TrainingPlan, hidden: int) -> int | None:
+    """As stated, or as Megatron-LM works it out."""
+    stated = plan.value("model.feed_forward_size").value
+    if stated is not None:
+        return int(stated)
+    if plan.value("run.framework").value != "megatron-lm":
+        return None
+    is_gated = bool(plan.value("model.gated_feed_forward").value)
+    return megatron_feed_forward_size(hidden, is_gated=is_gated)
+
+
+def cuts_unasked(plan: TrainingPlan) -> bool:
+    """Whether DeepSpeed may cut optimizer state over ranks at stage 0.
+
+    Its optimizer for bf16 does so; later releases take another one without a pipeline.
+    Source: deepspeedai/DeepSpeed runtime/engine.py (_do_optimizer_sanity_check),
+    runtime/bf16_optimizer.py. BLOOM was trained so.
+    """
+    return (
+        plan.value("parallelism.engine").value == "deepspeed"
+        and plan.value("precision.compute_dtype").value == "bf16"
+        and plan.value("parallelism.sharding_stage").value == 0
+    )
+
+
+def scheme_of(plan: TrainingPlan) -> Scheme:
+    """How parameters are trained."""
+    engine = plan.value("parallelism.engine").or_else("")
+    compute = plan.value("precision.compute_dtype").need()
+    if engine == "megatron" and plan.value("precision.fp8").value:
+        compute = "fp8"
+    base_bits = None
+    if trains_adapter(plan):
+        base_bits = plan.value("model.quantized_bits").or_else(HALF_PRECISION_BITS)
+    return Scheme(
+        compute_dtype=compute,
+        engine=engine if engine in {"deepspeed", "megatron"} else "torch",
+        parameter_dtype=plan.value("precision.parameter_dtype").or_else(""),
+        accumulate_dtype=_accumulate_dtype(plan, engine, compute),
+        optimizer=_optimizer(plan, engine),
+        optimizer_state_dtype=plan.value("precision.optimizer_state_dtype").or_else(""),
+        frees_gradients=plan.value("run.framework").value in _MAY_FREE_GRADIENTS,
+        base_bits=base_bits,
+    )
+
+
+def _accumulate_dtype(plan: TrainingPlan, engine: str, compute: str) -> str:
+    """As stated; from stage 2 on DeepSpeed adds up in the dtype of the model."""
+    leaf = plan.value("precision.gradient_accumulate_dtype")
+    stage = plan.value("parallelism.sharding_stage").or_else(0)
+    is_silent = leaf.status == "unknown" and not leaf.places
+    if is_silent and engine == "deepspeed" and stage >= GRADIENT_STAGE:
+        return compute
+    return str(leaf.or_else(""))
+
+
+def _optimizer(plan: TrainingPlan, engine: str) -> str:
+    """The optimizer's name; Megatron-LM takes Adam unless it is told otherwise."""
+    name = plan.value("optimizer.name_of_optimizer").value
+    if name is None and engine == "megatron":
+        return "adam"
+    return str(name or "").lower()
+
+
+def sharding_of(plan: TrainingPlan) -> Sharding:
+    """Over how many ranks weights, gradients and optimizer state are cut."""
+    tensor = degree(plan, "tensor_parallel_size")
+    stages, stage = degree(plan, "pipeline_parallel_size"), stage_of(plan)
+    most, fewest = 1, 1
+    if cuts_unasked(plan):
+        stage = OPTIMIZER_STAGE
+        most, fewest = _shard_ranks(plan, tensor * stages)
+        fewest = fewest if stages > 1 else 1
+    elif stage:
+        most, fewest = _shard_ranks(plan, tensor * stages)
+    return Sharding(
+        tensor,
+        most,
+        fewest,
+        stage,
+        offloads_optimizer=is_offloaded(plan, "optimizer"),
+        offloads_weights=is_offloaded(plan, "parameter"),
+    )
+
+
+def _shard_ranks(plan: TrainingPlan, model_ranks: int) -> tuple[int, int]:
+    """Of the group that shards: at most, and at least, without context ranks."""
+    context = plan.value("parallelism.context_parallel_size").or_else(1)
+    context *= plan.value("parallelism.ulysses_size").or_else(1)
+    most = max(plan.value("cluster.world_size").need() // model_ranks, 1)
+    fewest = max(most // max(context, 1), 1)
+    stated = plan.value("parallelism.shard_size").or_else(-1)
+    if stated > 0:
+        most, fewest = min(most, stated * context), min(fewest, stated)
+    return most, fewest
+
+
+def _expert_sharding(plan: TrainingPlan, dense: Sharding) -> Sharding | None:
+    """Routed experts lie on expert ranks x the tensor ranks within each expert.
+
+    Those may be all tensor ranks where they are not stated: more ranks hold less.
+    """
+    if plan.value("model.experts").or_else(1) <= 1:
+        return None
+    experts = max(plan.value("parallelism.expert_parallel_size").or_else(1), 1)
+    within = plan.value("parallelism.expert_tensor_parallel_size").or_else(0)
+    ranks = max(experts * (within or dense.model_ranks), dense.model_ranks)
+    if dense.stage == 0:
+        return dense._replace(model_ranks=ranks)
+    all_ranks = dense.model_ranks * dense.shard_ranks
+    shards = max(all_ranks // ranks, 1)
+    return dense._replace(
+        model_ranks=ranks, shard_ranks=shards, fewest_shard_ranks=min(1, shards)
+    )
+
+
+def is_offloaded(plan: TrainingPlan, part: str) -> bool:
+    """Whether a part may lie in host memory; FSDP moves parameters and optimizer."""
+    own = plan.value(f"memory.{part}_offload_device").or_else("none") != "none"
+    if part == "optimizer" and not own:
+        engine = plan.value("parallelism.engine").or_else("")
+        return engine.startswith("fsdp") and is_offloaded(plan, "parameter")
+    return bool(own)
+
+
+def work_of(plan: TrainingPlan) -> Work:
+    """What one rank computes at once; needs micro-batch and sequence length."""
+    length = plan.value("batch.sequence_length").need()
+    samples = plan.value("batch.micro_batch_size").need()
+    context = plan.value("parallelism.context_parallel_size").or_else(1)
+    stages = degree(plan, "pipeline_parallel_size")
+    steps = plan.value("batch.gradient_accumulation_steps").or_else(stages)
+    interleaves = (
+        plan.value("parallelism.virtual_stages").or_else(1) > 1
+        or plan.value("parallelism.layers_per_virtual_stage").is_known
+    )
+    engine = plan.value("parallelism.engine").value
+    is_one_by_one = engine in {"megatron", "deepspeed"}
+    mode, is_sure = _recompute(plan)
+    is_full = plan.value("run.role").value in _FILLED
+    return Work(
+        tokens=samples * length // max(context, 1),
+        sequence_length=length,
+        tensor_ranks=degree(plan, "tensor_parallel_size"),
+        pipeline_ranks=stages,
+        shards_sequence=bool(plan.value("parallelism.sequence_parallel").value),
+        recompute=mode,
+        attention=plan.value("kernels.attention_backend").or_else(""),
+        is_half=plan.value("precision.compute_dtype").or_else("fp32") in HALF,
+        micro_batches_in_flight=micro_batches_in_flight(steps, stages),
+        schedule_is_sure=stages == 1 or (is_one_by_one and not interleaves),
+        is_compiled=_is_compiled(plan),
+        loss=_loss(plan),
+        keeps_activations=plan.value("memory.activation_offload").value is not True,
+        tokens_are_sure=is_sure
+        and (is_full or bool(plan.value("batch.packing").value)),
+    )
+
+
+def _recompute(plan: TrainingPlan) -> tuple[Recompute, bool]:
+    """The mode, and whether every layer keeps its input.
+
+    Full recomputation of some layers alone (block), or of several at once (uniform),
+    keeps more or less than that of each.
+    """
+    mode = plan.value("memory.recompute_mode").or_else("")
+    if mode == "full":
+        method = plan.value("memory.recompute_method").or_else("")
+        layers = plan.value("memory.recompute_layers").or_else(1)
+        if method == "block" or layers > 1:
+            return "", False
+        return "full", True
+    if plan.value("precision.fp8").value:
+        # Inputs of matrix products may be kept in 8 bits.
+        return "", True
+    if mode == "selective":
+        is_megatron = plan.value("parallelism.engine").value == "megatron"
+        return ("selective" if is_megatron else ""), True
+    return ("none" if mode == "none" else ""), True
+
+
+def _is_compiled(plan: TrainingPlan) -> bool | None:
+    """Megatron-LM fuses by hand and compiles no layer."""
+    if plan.value("parallelism.engine").value == "megatron":
+        return False
+    value: bool | None = plan.value("kernels.compiled").value
+    return value
+
+
+def _loss(plan: TrainingPlan) -> str:
+    """The kind of loss, where the plan tells it."""
+    if plan.value("parallelism.engine").value == "megatron":
+        return "vocabulary-parallel"
+    if plan.value("kernels.fused_cross_entropy").is_known:
+        return ""  # fused may mean one kernel, chunks, or no logits at all
+    if plan.value("run.framework").value == "torchtitan":
+        return "compiled" if plan.value("kernels.compiled").value else "eager"
+    return ""
+
+
+def job_of(plan: TrainingPlan, work: Work | None = None) -> Job:
+    """States, and with `work` the rest; raises MissingEvidence for what states need."""
+    sharding, stated = sharding_of(plan), plan.value("model.parameters").value
+    dimensions = None
+    try:
+        dimensions = dimensions_of(plan)
+    except MissingEvidence:
+        if stated is None:
+            name, reason = "model.parameters", "nor the dimensions of a transformer"
+            raise MissingEvidence(name, reason) from None
+    return Job(
+        parameters=stated,
+        dimensions=dimensions,
+        scheme=scheme_of(plan),
+        sharding=sharding,
+        stages=degree(plan, "pipeline_parallel_size"),
+        work=work,
+        expert_sharding=_expert_sharding(plan, sharding),
+        is_uneven=plan.value("parallelism.pipeline_layout").is_known,
+    )
+
+
+def family_of(plan: TrainingPlan, job: Job) -> Family | None:
+    """The rows that a plan is like; None where no published figure backs a value."""
+    work, dimensions = job.work, job.dimensions
+    if work is None or dimensions is None or dimensions.experts:
+        return None
+    if trains_adapter(plan) or not work.keeps_activations or not work.schedule_is_sure:
+        return None
+    return FAMILIES.get(_family_name(plan, job, work, dimensions))
+
+
+def _family_name(
+    plan: TrainingPlan, job: Job, work: Work, dimensions: Dimensions
+) -> str:
+    engine, stage = plan.value("parallelism.engine").or_else(""), job.sharding.stage
+    is_flat = job.stages == 1 and work.tensor_ranks == 1
+    is_known = bool(work.loss and work.recompute)
+    if engine == "megatron":
+        is_row = job.stages == 1 and work.recompute in {"full", "selective"}
+        return "megatron-core" if is_row and not job.sharding.offloads_weights else ""
+    if engine == "deepspeed" and work.recompute == "full":
+        if stage == OPTIMIZER_STAGE and dimensions.gated_feed_forward is False:
+            return "" if work.shards_sequence else "megatron-deepspeed"
+        return "deepspeed" if stage >= GRADIENT_STAGE and is_flat and is_known else ""
+    version = plan.value("run.framework_version").or_else("")
+    is_titan = plan.value("run.framework").value == "torchtitan"
+    if is_titan and version.lstrip("v").startswith(_TORCHTITAN_OF_THE_ROWS):
+        return "fsdp" if is_flat and is_known and engine.startswith("fsdp") else ""
+    return ""
+
 
 __all__ = [
     "dimensions_of",

@@ -1,6 +1,8 @@
 """What forecasts and rules ask of a plan before any model is at hand."""
 
+from speccheck.validator.evidence.plan import Checkpoint, Run
 from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.models.units import hours_in, seconds_in
 
 
 def trains_adapter(plan: TrainingPlan) -> bool:
@@ -41,3 +43,30 @@ def is_cut(plan: TrainingPlan) -> bool:
     if any(plan.value(f"parallelism.{name}").or_else(1) > 1 for name in degrees):
         return True
     return stage_of(plan) > 0
+
+
+def save_interval_seconds(checkpoint: Checkpoint, run: Run) -> float:
+    """The time between two saves of the most frequent tier.
+
+    Raises MissingEvidence where an interval in steps has no step time beside it.
+    """
+    local = checkpoint.local_interval_steps
+    steps = local if local.is_known else checkpoint.interval_steps
+    if checkpoint.interval_seconds.is_known and not local.is_known:
+        return checkpoint.interval_seconds.need()
+    return steps.need() * run.step_seconds.need()
+
+
+def run_seconds(run: Run) -> float | None:
+    """The expected length of the run: stated, or steps times step time."""
+    if run.hours.value is not None:
+        return seconds_in(run.hours.value)
+    if run.steps.value is not None and run.step_seconds.value is not None:
+        return run.steps.value * run.step_seconds.value
+    return None
+
+
+def run_hours(run: Run) -> float | None:
+    """The same in hours."""
+    seconds = run_seconds(run)
+    return None if seconds is None else hours_in(seconds)

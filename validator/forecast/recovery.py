@@ -7,13 +7,14 @@ worst that the software in its default setting allows.
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.forecast.quantity import Forecast, Quantity
 from speccheck.validator.forecast.saving import STATED, size
-from speccheck.validator.models.checkpoint_size import write_seconds
+from speccheck.validator.models.checkpointing import write_seconds
 from speccheck.validator.models.estimate import Estimate, EstimateKind, exactly
-from speccheck.validator.models.failures import NODE_FAILURES, hot_spares
-from speccheck.validator.models.recovery_phases import (
+from speccheck.validator.models.failures import (
+    NODE_FAILURES,
     abort_of_torch,
     default_detection,
     detection,
+    hot_spares,
     initialization,
 )
 

@@ -5,11 +5,13 @@ from typing import cast
 from speccheck.validator.evidence.plan import Checkpoint, Run
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
-from speccheck.validator.forecast._memory_job import dimensions_of
-from speccheck.validator.forecast.plan_facts import trains_adapter
+from speccheck.validator.forecast.memory import dimensions_of
+from speccheck.validator.forecast.plan_facts import (
+    save_interval_seconds,
+    trains_adapter,
+)
 from speccheck.validator.forecast.quantity import Quantity
-from speccheck.validator.forecast.schedule import save_interval_seconds
-from speccheck.validator.models.checkpoint_size import (
+from speccheck.validator.models.checkpointing import (
     Contents,
     checkpoint_bytes,
     staging_seconds,

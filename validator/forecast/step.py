@@ -11,38 +11,273 @@ tokens_per_second; scaling_efficiency, throughput of a GPU over that of one repl
 
 from collections.abc import Callable
 
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
-from speccheck.validator.forecast._exchange import (
-    context_parallel_traffic,
-    data_parallel_group,
-    data_parallel_seconds,
-    data_parallel_traffic,
-    expert_parallel_traffic,
-    pipeline_traffic,
-    tensor_parallel_seconds,
-    tensor_parallel_traffic,
-)
 from speccheck.validator.forecast._job import (
+    context_ranks,
     layers_of,
+    micro_batch_tokens,
     micro_batches,
+    model_of,
     of_sizes,
     pipeline_of,
     step_flops,
     step_tokens,
 )
-from speccheck.validator.forecast.plan_facts import trains_adapter
+from speccheck.validator.forecast.plan_facts import degree, trains_adapter
 from speccheck.validator.forecast.quantity import Forecast, Quantity, Unit
-from speccheck.validator.models.estimate import Estimate, exactly
+from speccheck.validator.models.bus_bandwidth import Network, hierarchical_ceiling
+from speccheck.validator.models.estimate import Estimate, EstimateKind, exactly
 from speccheck.validator.models.flops import Mixture
-from speccheck.validator.models.pipeline_bubble import idle_share
-from speccheck.validator.models.scaling import (
+from speccheck.validator.models.throughput import (
     BACKWARD_SHARE,
     Overlap,
+    compute_time,
     exposed,
+    idle_share,
+    published_utilization,
     scaling_efficiency,
 )
-from speccheck.validator.models.throughput import compute_time, published_utilization
+from speccheck.validator.models.traffic import (
+    HALF_BYTES,
+    Activations,
+    Scheme,
+    context_parallel_bytes,
+    data_parallel_bytes,
+    expert_parallel_bytes,
+    pipeline_bytes,
+    tensor_parallel_bytes,
+)
+
+_SOURCE = "exchanges of a step, arXiv:1910.02054, 2104.04473 and 2205.05198"
+_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "fp8": 1}
+# Lossy compression sends from a bit to half of each 16-bit gradient.
+_COMPRESSED_BYTES = (0.125, 1.0)
+_FULL_BYTES = 4.0
+_WEIGHT_STAGE = 3
+# What healthy fabrics reach of the wires: no published reading of all-reduce or
+# all-gather at 1 GiB and more is below the first; the second is what providers accept
+# (NVIDIA/cluster-readiness-engine ADR-021).
+_LEAST_SHARE, _USUAL_SHARE = 0.80, 0.92
+
+
+class Group(Record):
+    """A data-parallel group: scheme, ranks, and how many of them share a node."""
+
+    scheme: Scheme
+    ranks: int
+    replicas: int
+    of_node: int
+
+
+def sharding_stage(plan: TrainingPlan) -> int:
+    """What is sharded, as a ZeRO stage; Megatron-LM says it by another name."""
+    leaf = plan.value("parallelism.sharding_stage")
+    engine = plan.value("parallelism.engine").value
+    if not leaf.is_known and engine == "megatron":
+        return 1 if plan.value("optimizer.is_distributed").need() else 0
+    if not leaf.is_known and engine == "ddp":
+        return 0
+    return int(leaf.need())
+
+
+def data_parallel_group(plan: TrainingPlan) -> Group:
+    """Context-parallel ranks exchange gradients like data-parallel ones."""
+    stage = sharding_stage(plan)
+    scheme: Scheme = "ddp" if stage == 0 else "distributed-optimizer"
+    if stage >= _WEIGHT_STAGE:
+        scheme = "fsdp"
+    ranks = plan.value("parallelism.data_parallel_size").need() * context_ranks(plan)
+    shards = plan.value("parallelism.shard_size").or_else(-1)
+    if scheme != "fsdp" or shards < 1 or ranks % shards:
+        shards = ranks
+    local = plan.value("cluster.gpus_per_node").or_else(0)
+    # Tensor-parallel ranks are innermost: the others of a node are of the group.
+    of_node = max(local // degree(plan, "tensor_parallel_size"), 1) if local else 0
+    return Group(scheme, shards, ranks // shards, of_node)
+
+
+def gradient_bytes(plan: TrainingPlan) -> Estimate:
+    """Of one gradient on the wire."""
+    if plan.value("communication.compression").is_known:
+        least, most = _COMPRESSED_BYTES
+        return Estimate(most, least, most, "advisory", "lossy compression")
+    dtype = plan.value("precision.gradient_reduce_dtype").value
+    width = _BYTES.get(dtype or "")
+    if width is None:
+        return Estimate(_FULL_BYTES, HALF_BYTES, _FULL_BYTES, "calibrated", _SOURCE)
+    return Estimate(width, width, width, "exact", _SOURCE)
+
+
+def data_parallel_traffic(plan: TrainingPlan) -> Estimate:
+    """Bytes that one GPU sends for gradients and sharded weights.
+
+    The lower end gathers weights once for a micro-batch and scatters gradients once,
+    as FSDP may be told to.
+    """
+    if trains_adapter(plan):
+        name, reason = "model.adapter", "the size of the adapter is not known"
+        raise MissingEvidence(name, reason)
+    group, model = data_parallel_group(plan), model_of(plan)
+    cuts = degree(plan, "tensor_parallel_size") * degree(plan, "pipeline_parallel_size")
+    experts = degree(plan, "expert_parallel_size")
+    width, steps = gradient_bytes(plan), 1
+    if group.scheme == "fsdp":
+        steps = micro_batches(plan)
+
+    def sent(each: float, total: float) -> float:
+        dense, sparse = (total - model.of_experts) / cuts, model.of_experts / cuts
+        return _sent(group, dense, each, steps) + _sent(
+            _among_experts(group, experts), sparse / experts, each, steps
+        )
+
+    least = sent(width.lower, model.total.lower)
+    if group.scheme == "fsdp":
+        whole = sent(0, model.total.lower)
+        least = whole / 2 + sent(width.lower, model.total.lower) / steps - whole / steps
+    kind = "calibrated" if group.scheme == "fsdp" else model.total.kind
+    return Estimate(
+        sent(width.value, model.total.value),
+        least,
+        sent(width.upper, model.total.upper),
+        "advisory" if width.kind == "advisory" else kind,
+        _SOURCE,
+    )
+
+
+def _among_experts(group: Group, experts: int) -> Group:
+    """The ranks that hold the same experts."""
+    return group._replace(ranks=max(group.ranks // experts, 1))
+
+
+def _sent(group: Group, parameters: float, width: float, steps: int) -> float:
+    """Within the group that shards, and between its replicas what it holds."""
+    found = data_parallel_bytes(
+        group.scheme, parameters, group.ranks, gradient_bytes=width, micro_batches=steps
+    )
+    if group.replicas > 1:
+        found += data_parallel_bytes(
+            "ddp", parameters / group.ranks, group.replicas, gradient_bytes=width
+        )
+    return found
+
+
+def _activations(plan: TrainingPlan) -> Activations:
+    return Activations(micro_batch_tokens(plan), layers_of(plan).hidden_size)
+
+
+def tensor_parallel_traffic(plan: TrainingPlan) -> Estimate:
+    """Of all layers of a stage and all micro-batches of a step."""
+    ranks = degree(plan, "tensor_parallel_size")
+    if ranks == 1:
+        return Estimate(0.0, 0.0, 0.0, "exact", _SOURCE)
+    count = layers_of(plan).count_of_layers / degree(plan, "pipeline_parallel_size")
+    each = tensor_parallel_bytes(_activations(plan), ranks)
+    again = tensor_parallel_bytes(_activations(plan), ranks, recomputes=True)
+    work = count * micro_batches(plan)
+    mode = plan.value("memory.recompute_mode").value
+    usual = again if mode == "full" else each
+    most = each if mode == "none" else again
+    kind: EstimateKind = "exact" if usual == most else "calibrated"
+    return Estimate(usual * work, each * work, most * work, kind, _SOURCE)
+
+
+def pipeline_traffic(plan: TrainingPlan) -> Estimate:
+    """Of a stage with two neighbours."""
+    pipeline = pipeline_of(plan)
+    if pipeline.stages == 1:
+        return Estimate(0.0, 0.0, 0.0, "exact", _SOURCE)
+    tensor = degree(plan, "tensor_parallel_size")
+    each = pipeline_bytes(_activations(plan), chunks=pipeline.chunks, tensor_ranks=1)
+    most = each * pipeline.micro_batches
+    shares = plan.value("parallelism.sequence_parallel").value
+    usual = most / tensor if shares else most
+    kind: EstimateKind = "exact" if tensor == 1 or shares else "calibrated"
+    least = most / tensor
+    most = usual if shares else most
+    return Estimate(usual, least, most, kind, _SOURCE)
+
+
+def expert_parallel_traffic(plan: TrainingPlan) -> Estimate:
+    """Of all mixture layers of a stage, tokens evenly spread over the experts."""
+    ranks, layers = degree(plan, "expert_parallel_size"), layers_of(plan)
+    mixture = layers.feed_forward
+    if ranks == 1 or not isinstance(mixture, Mixture):
+        return Estimate(0.0, 0.0, 0.0, "exact", _SOURCE)
+    tensor = degree(plan, "tensor_parallel_size")
+    count = layers.count_of_layers / degree(plan, "pipeline_parallel_size")
+    each = expert_parallel_bytes(
+        _activations(plan),
+        ranks,
+        experts_per_token=mixture.per_token,
+        tensor_ranks=tensor,
+    )
+    found = each * count * micro_batches(plan)
+    valid = "tokens evenly spread, every layer a mixture"
+    return Estimate(found, 0.0, found, "advisory", _SOURCE, valid)
+
+
+def context_parallel_traffic(plan: TrainingPlan) -> Estimate:
+    """Of all layers of a stage: keys and values go around the ring of ranks."""
+    ranks, layers = degree(plan, "context_parallel_size"), layers_of(plan)
+    if ranks == 1:
+        return Estimate(0.0, 0.0, 0.0, "exact", _SOURCE)
+    width = layers.key_value_width / degree(plan, "tensor_parallel_size")
+    count = layers.count_of_layers / degree(plan, "pipeline_parallel_size")
+    each = context_parallel_bytes(micro_batch_tokens(plan), width, ranks)
+    found = each * count * micro_batches(plan)
+    return Estimate(found, 0.0, found, "advisory", _SOURCE, "ring attention")
+
+
+def data_parallel_seconds(plan: TrainingPlan) -> Estimate:
+    """Time of that traffic alone, on healthy wires."""
+    traffic, group = data_parallel_traffic(plan), data_parallel_group(plan)
+    if not traffic.upper:
+        return traffic
+    links = plan.value("cluster.nvlink_bytes_per_second")
+    ranks = group.ranks * group.replicas
+    if not group.of_node:
+        plan.value("cluster.gpus_per_node").need()
+    of_node = min(group.of_node, ranks)
+    if ranks <= of_node:
+        return _time(traffic, links.need(), links.need())
+    rate = plan.value("cluster.nic_bits_per_second_per_gpu").need() / 8
+    ring = min(of_node * rate, links.or_else(float("inf")))
+    best = ring
+    if group.scheme == "ddp":
+        network = Network(ranks // of_node, of_node, rate)
+        best = max(ring, hierarchical_ceiling(network).value)
+    if group.ranks <= of_node and group.scheme == "fsdp":
+        best = max(ring, links.need())  # shards within a node, replicas across
+    return _time(traffic, best, ring)
+
+
+def tensor_parallel_seconds(plan: TrainingPlan) -> Estimate:
+    """Time of that traffic alone, over NVLink while the group is within its domain."""
+    traffic = tensor_parallel_traffic(plan)
+    if not traffic.upper:
+        return traffic
+    ranks = degree(plan, "tensor_parallel_size")
+    local = plan.value("cluster.gpus_per_node").need()
+    domain = plan.value("cluster.nvlink_domain_size").or_else(local)
+    if ranks <= max(domain, local):
+        rate = plan.value("cluster.nvlink_bytes_per_second").need()
+    else:
+        rate = plan.value("cluster.nic_bits_per_second_per_gpu").need() / 8
+    return _time(traffic, rate, rate)
+
+
+def _time(traffic: Estimate, best: float, usual: float) -> Estimate:
+    return Estimate(
+        traffic.value / (_USUAL_SHARE * usual),
+        traffic.lower / best,
+        traffic.upper / (_LEAST_SHARE * usual),
+        "advisory",
+        f"{traffic.source}; wires of the hardware catalogue, 80 to 100 percent of them",
+        "healthy fabric, messages of 1 GiB",
+    )
+
 
 _STATED = "run.step_seconds"  # what a plan may state where no model speaks
 Make = Callable[[TrainingPlan], tuple[Estimate, str]]

@@ -8,8 +8,44 @@ NVIDIA/nccl src/graph/topo.h; stas00/ml-engineering network/README.md.
 from typing import Literal
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.models.architectures import Architecture
 from speccheck.validator.models.estimate import Estimate, exactly
+
+Architecture = Literal["ampere", "hopper", "blackwell"]
+
+_ARCHITECTURES: dict[tuple[int, int], Architecture] = {
+    (8, 0): "ampere",  # A100, A800, A30
+    (9, 0): "hopper",  # H100, H200, H800, H20, GH200
+    (10, 0): "blackwell",  # B200, GB200
+    (10, 3): "blackwell",  # B300, GB300
+}
+
+
+def architecture_of(compute_capability: tuple[int, int]) -> Architecture | None:
+    """The generation of a compute capability; None for one without readings."""
+    return _ARCHITECTURES.get(compute_capability)
+
+
+_BITS = 8
+_GIGA = 1e9
+# By generation: transfers of a lane in 1e9 a second, and the share that is data.
+_LANES: dict[int, tuple[float, float]] = {
+    1: (2.5, 8 / 10),
+    2: (5.0, 8 / 10),
+    3: (8.0, 128 / 130),
+    4: (16.0, 128 / 130),
+    5: (32.0, 128 / 130),
+    6: (64.0, 242 / 256),
+}
+
+
+def pcie_bytes_per_second(generation: int, width: int) -> float | None:
+    """What a PCIe link carries one way; None for a generation that is not known."""
+    lane = _LANES.get(generation)
+    if lane is None:
+        return None
+    transfers, share = lane
+    return transfers * _GIGA * share * width / _BITS
+
 
 Collective = Literal[
     "all_reduce",

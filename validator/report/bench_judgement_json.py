@@ -6,15 +6,15 @@ Fields are only ever added.
 import json
 
 from speccheck.validator import VERSION
+from speccheck.validator.straggler_search.follow_up import Outcome, Planned
 from speccheck.validator.straggler_search.judgement import (
     JudgedNode,
     JudgedSets,
     Limits,
+    undecided_words,
 )
-from speccheck.validator.straggler_search.outcome import Outcome, Planned
-from speccheck.validator.straggler_search.plan_file import SCHEMA as PLAN_SCHEMA
+from speccheck.validator.straggler_search.rounds import SCHEMA as PLAN_SCHEMA
 from speccheck.validator.straggler_search.rounds import Plan
-from speccheck.validator.straggler_search.wording import undecided_words
 
 SCHEMA = "speccheck-bench-judgement/1"
 

@@ -4,20 +4,18 @@ from collections.abc import Iterator, Sequence
 
 from speccheck.validator.node.host_names import fold
 from speccheck.validator.report.style import Style, counted, printable, wrap
+from speccheck.validator.straggler_search.follow_up import Outcome
 from speccheck.validator.straggler_search.judgement import (
     JudgedNode,
     JudgedSets,
     Judgement,
     Limits,
-)
-from speccheck.validator.straggler_search.outcome import Outcome
-from speccheck.validator.straggler_search.rounds import Plan
-from speccheck.validator.straggler_search.wording import (
     condition_words,
     rate_words,
     set_words,
     undecided_words,
 )
+from speccheck.validator.straggler_search.rounds import Plan
 
 _MOST_SETS = 4
 _MOST_ROWS = 24

@@ -3,8 +3,11 @@
 from typing import Any
 
 from speccheck.validator.certification.certificate_model import Certificate
-from speccheck.validator.signing.envelope import PAYLOAD_TYPE
-from speccheck.validator.signing.statement import CERTIFICATE_TYPE, STATEMENT_TYPE
+from speccheck.validator.signing.envelope import (
+    CERTIFICATE_TYPE,
+    PAYLOAD_TYPE,
+    STATEMENT_TYPE,
+)
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _SHA256 = {"type": "string", "pattern": "^[0-9a-f]{64}$"}

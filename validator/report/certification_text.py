@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from speccheck.validator.catalogue.published_runs import PublishedRun
-from speccheck.validator.certification.evidence_file import KINDS, Kit
+from speccheck.validator.certification.kit import KINDS, Kit
 from speccheck.validator.certification.manifest import Difference, Missing
-from speccheck.validator.certification.needs import Asked
+from speccheck.validator.certification.needs import Asked, Review
 from speccheck.validator.certification.published import (
     DryRun,
     DryTrack,
@@ -13,7 +13,6 @@ from speccheck.validator.certification.published import (
     Open,
     Settled,
 )
-from speccheck.validator.certification.review import Review
 from speccheck.validator.certification.run_plan import RunPlan, Step
 from speccheck.validator.models.expectation import shown_bytes
 from speccheck.validator.report.style import Style, counted, printable, wrap

@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from speccheck.validator.measurements.curves import MeasuredCurve
+from speccheck.validator.measurements.measured import MeasuredCurve
 from speccheck.validator.models.expectation import shown_bytes
 from speccheck.validator.report.style import printable
 

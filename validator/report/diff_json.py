@@ -8,8 +8,12 @@ from math import isfinite
 from typing import Any
 
 from speccheck.validator import VERSION
-from speccheck.validator.comparison.difference import Comparison, Difference
-from speccheck.validator.comparison.side import NoValue, Side
+from speccheck.validator.comparison.snapshots import (
+    Comparison,
+    Difference,
+    NoValue,
+    Side,
+)
 from speccheck.validator.evidence.node.changes import VARYING
 from speccheck.validator.evidence.secrets import hidden
 

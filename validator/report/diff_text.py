@@ -3,8 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
-from speccheck.validator.comparison.difference import Comparison, Difference
-from speccheck.validator.comparison.side import NoValue, Side
+from speccheck.validator.comparison.snapshots import (
+    Comparison,
+    Difference,
+    NoValue,
+    Side,
+)
 from speccheck.validator.evidence.node.changes import Group
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden

@@ -10,13 +10,13 @@ from speccheck.validator.editions.difference import (
     Kind,
     Weight,
     heaviest,
+    weight_between,
 )
 from speccheck.validator.editions.edition import Edition
 from speccheck.validator.editions.report_by_edition import (
     Otherwise,
     ReportByEdition,
 )
-from speccheck.validator.editions.versioning import weight_between
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.style import counted, printable, wrap
 

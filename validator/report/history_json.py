@@ -4,8 +4,8 @@ import json
 
 from speccheck.validator import VERSION
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.fleet.history.told import Told
-from speccheck.validator.fleet.history.value_changes import ValueChange
+from speccheck.validator.fleet.history.summary import Told
+from speccheck.validator.fleet.history.trends import ValueChange
 
 SCHEMA = "speccheck-history/1"
 

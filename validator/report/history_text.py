@@ -4,15 +4,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.fleet.history.growth import CounterGrowth
-from speccheck.validator.fleet.history.told import Told
+from speccheck.validator.fleet.history.summary import Told
 from speccheck.validator.fleet.history.trends import (
+    CounterGrowth,
     Flip,
     NodeDay,
     NumberTrend,
     RunRow,
+    ValueChange,
 )
-from speccheck.validator.fleet.history.value_changes import ValueChange
 from speccheck.validator.report.style import Style, counted, printable
 
 _BARS = "▁▂▃▄▅▆▇█"

@@ -23,7 +23,7 @@ from speccheck.validator.run.run import Run
 from speccheck.validator.sources.files import FileStatus
 
 if TYPE_CHECKING:
-    from speccheck.validator.measurements.curves import MeasuredCurve
+    from speccheck.validator.measurements.measured import MeasuredCurve
 
 SCHEMA = "speccheck-report/1"
 _ALWAYS = {"fail", "error", "unknown"}

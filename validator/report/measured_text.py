@@ -4,9 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from speccheck.validator.measurements.curves import MeasuredCurve, PlacedCurve
-from speccheck.validator.measurements.paths import MeasuredPath
-from speccheck.validator.measurements.rates import MeasuredRates
+from speccheck.validator.measurements.measured import (
+    MeasuredCurve,
+    MeasuredPath,
+    MeasuredRates,
+    PlacedCurve,
+)
 from speccheck.validator.models.expectation import shown_bytes
 from speccheck.validator.report.style import (
     Style,

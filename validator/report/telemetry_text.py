@@ -15,8 +15,8 @@ from speccheck.validator.measurements.telemetry import (
     ToldLog,
     ToldMetric,
 )
-from speccheck.validator.models.durations import duration
 from speccheck.validator.models.expectation import shown_bytes
+from speccheck.validator.models.units import duration
 from speccheck.validator.report.style import (
     Style,
     counted,

@@ -25,7 +25,7 @@ from speccheck.validator.sources.joining.grouping import PlanFiles
 from speccheck.validator.sources.source import Source
 
 if TYPE_CHECKING:
-    from speccheck.validator.measurements.all import Measured
+    from speccheck.validator.measurements.measured import Measured
     from speccheck.validator.run.plan_dump import ShownPlan
     from speccheck.validator.run.suppressions import LeftOut, Silences
     from speccheck.validator.run.waivers.apply import Silence
@@ -395,6 +395,6 @@ def _synthetic(files: Iterable[ReadFile]) -> tuple[str, ...]:
 
 
 def _measured(evidence: PlanEvidence) -> "Measured":
-    from speccheck.validator.measurements.all import measured_of  # noqa: PLC0415 - seldom
+    from speccheck.validator.measurements.measured import measured_of  # noqa: PLC0415 - seldom
 
     return measured_of(evidence.measured, evidence.by_type)

@@ -2,20 +2,19 @@
 
 from collections.abc import Sequence
 
-from speccheck.validator.signing.envelope import Envelope, read_envelope
-from speccheck.validator.signing.faults import (
+from speccheck.validator.signing.envelope import (
+    CERTIFICATE_TYPE,
+    Envelope,
     KeyFileError,
     OtherKeyError,
     SignatureError,
     SigningError,
-    StatementError,
-)
-from speccheck.validator.signing.keys import PublicKey
-from speccheck.validator.signing.statement import (
-    CERTIFICATE_TYPE,
     Statement,
+    StatementError,
+    read_envelope,
     read_statement,
 )
+from speccheck.validator.signing.keys import PublicKey
 
 _PAYLOAD = "payload"
 _SHOWN_DIGITS = 16

@@ -1,21 +1,406 @@
 """What a fault is: a change of a healthy snapshot, and the rules that must find it."""
 
 from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from functools import cache
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
+from speccheck.validator.catalogue.xids import xid_catalogue
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.simulation.changes import (
-    Change,
-    Snapshot,
-    gpu_with,
-    link_with,
-    port_with,
-)
-from speccheck.validator.simulation.dice import Chance, Dice
 from speccheck.validator.simulation.healthy import healthy_node
 from speccheck.validator.simulation.measurements import measure
-from speccheck.validator.simulation.shape import shape_of
+from speccheck.validator.simulation.rng import Chance, Dice
+from speccheck.validator.simulation.shape import NOT_SUPPORTED, shape_of
+
+Snapshot = dict[str, Any]
+_CHANGES_A_DAY = 200
+Change = Callable[[Snapshot], object]
+
+
+def gpu_with(number: int, **leaves: object) -> Change:
+    """Other leaves of one GPU."""
+    return lambda node: node["gpus"][number].update(leaves)
+
+
+def all_gpus_with(**leaves: object) -> Change:
+    """Other leaves of every GPU."""
+    return lambda node: [gpu.update(leaves) for gpu in node["gpus"]]
+
+
+def port_with(number: int, **leaves: object) -> Change:
+    """Other leaves of one port."""
+    return lambda node: node["rdma_ports"][number].update(leaves)
+
+
+def interface_with(number: int, **leaves: object) -> Change:
+    """Other leaves of one interface."""
+    return lambda node: node["network_interfaces"][number].update(leaves)
+
+
+def part_with(kind: str, **leaves: object) -> Change:
+    """Other leaves of what a node has one of."""
+    return lambda node: node[kind].update(leaves)
+
+
+def variable_set(name: str, value: str) -> Change:
+    """A variable in the environment of the node."""
+    leaves = {"name": name, "value": value, "layer": "environment"}
+    return lambda node: node["variables"].append(leaves)
+
+
+def log_line(node: Snapshot, address: str, **leaves: object) -> None:
+    """One line more, of a moment in the time that the log covers."""
+    when = round(node["kernel_log"]["last_seconds"] * 0.9, 1)
+    line: Snapshot = {
+        "event": "xid",
+        "code": 31,
+        "pci_address": address,
+        "device": {"status": "absent", "source": "sysfs"},
+        "count": 1,
+        "first_seconds": when,
+        "last_seconds": when,
+        "text": "",
+        "is_fatal": False,
+        "is_of_application": True,
+    }
+    node["kernel_events"].append({**line, **leaves})
+
+
+def fallen_off_the_bus(node: Snapshot) -> None:
+    """A GPU that does not answer, and the line of the driver about it."""
+    gpu = node["gpus"][3]
+    gpu.update(is_lost=True, recovery_action=2)
+    text = f"Xid (PCI:{gpu['pci_address']}): 79, GPU has fallen off the bus."
+    log_line(
+        node,
+        gpu["pci_address"],
+        event="xid",
+        code=79,
+        text=text,
+        is_of_application=False,
+    )
+
+
+def switch_fault(node: Snapshot) -> None:
+    """A fatal line about an NVSwitch; the driver does not tell of recovery."""
+    text = "SXid (PCI:0000:c0:00.0): 20034, Fatal, Link 30 LTSSM Fault Up"
+    leaves = {"event": "sxid", "code": 20034, "is_fatal": True, "text": text}
+    leaves["is_of_application"] = False
+    # A driver that does not tell whether the GPUs have recovered.
+    for gpu in node["gpus"]:
+        gpu["recovery_action"] = {"status": "not_supported", "source": "NVML"}
+    log_line(node, "0000:c0:00.0", **leaves)
+
+
+def gpu_gone(node: Snapshot) -> None:
+    """One GPU less than the type has: the driver does not list it any more."""
+    node["gpus"].pop()
+    for gpu in node["gpus"]:
+        for leaf in ("common_ancestors", "peer_read_status", "peer_nvlink_status"):
+            gpu[leaf].pop()
+
+
+def link_down(gpu: int, link: int) -> Change:
+    """An NVLink is down: nothing else is known of it."""
+
+    def change(node: Snapshot) -> None:
+        board = node["gpus"][gpu]
+        if board["nvlink_is_active"][link] is not True:
+            raise LookupError
+        for leaf, found in board.items():
+            if leaf.startswith("nvlink_") and isinstance(found, list):
+                found[link] = None
+        board["nvlink_is_active"][link] = False
+
+    return change
+
+
+def link_with(number: int, link: int, **leaves: object) -> Change:
+    """One link of one GPU with other readings."""
+
+    def change(node: Snapshot) -> None:
+        for leaf, found in leaves.items():
+            node["gpus"][number][leaf][link] = found
+
+    return change
+
+
+def imex_down(node: Snapshot) -> None:
+    """No scheduler starts it with a job."""
+    node["driver"].update(imex_is_running=False, imex_channels=0)
+    node["host"].update(slurm_daemon_is_running=False, kubelet_is_running=False)
+    node["host"]["services_installed"] = []
+
+
+def switches_out_of_reach(node: Snapshot) -> None:
+    """Without this module nobody reaches the switches: no GPU is registered."""
+    node["driver"]["modules"].remove("ib_umad")
+    for gpu in node["gpus"]:
+        gpu.update(fabric_state=1)
+
+
+def adapter_gone(node: Snapshot) -> None:
+    """The last adapter is on no list."""
+    lost = node["rdma_devices"].pop()["pci_address"]
+    node["rdma_ports"].pop()
+    by_address = (("network_interfaces", "pci_address"), ("pci_devices", "address"))
+    for kind, leaf in by_address:
+        node[kind] = [one for one in node[kind] if one[leaf] != lost]
+
+
+def topology_file_of_others(node: Snapshot) -> None:
+    """A file for NCCL that names devices of another machine."""
+    node["driver"]["topology_file_addresses"] = ["000b:00:00.0"]
+    variable_set("NCCL_TOPO_FILE", node["driver"]["topology_file"])(node)
+
+
+def without_module(name: str) -> Change:
+    """A module that is not loaded, nor what would do its work."""
+
+    def change(node: Snapshot) -> None:
+        node["driver"]["modules"].remove(name)
+        node["driver"]["dma_buf_is_exported"] = False
+
+    return change
+
+
+def pci_with(address: str, **leaves: object) -> Change:
+    """A change of the device at that address."""
+
+    def change(node: Snapshot) -> None:
+        (device,) = (one for one in node["pci_devices"] if one["address"] == address)
+        device.update(leaves)
+
+    return change
+
+
+def pci_of_class_with(pci_class: str, **leaves: object) -> Change:
+    """A change of the first device of a class."""
+
+    def change(node: Snapshot) -> None:
+        all_devices = node["pci_devices"]
+        next(one for one in all_devices if one["pci_class"] == pci_class).update(leaves)
+
+    return change
+
+
+def all_pci_with(**leaves: object) -> Change:
+    """Other leaves of every device on the bus."""
+    return lambda node: [device.update(leaves) for device in node["pci_devices"]]
+
+
+def switch_gone(node: Snapshot) -> None:
+    """One NVSwitch less on the bus."""
+    devices = node["pci_devices"]
+    devices.remove(next(one for one in devices if one["pci_class"] == "0x068000"))
+
+
+def bus_error(node: Snapshot) -> None:
+    """A line of the kernel about a bridge."""
+    text = "pcieport 0000:08:01.0: PCIe Bus Error: severity=Uncorrectable (Fatal)"
+    leaves = {"event": "pcie_bus_error", "is_fatal": True, "text": text}
+    log_line(node, "0000:08:01.0", **leaves, code={"status": "absent"})
+
+
+def peer_out_of_reach(gpu: int) -> Change:
+    """A GPU and one of the other half do not reach each other."""
+
+    def change(node: Snapshot) -> None:
+        gpus = node["gpus"]
+        other = (gpu + len(gpus) // 2) % len(gpus)
+        gpus[gpu]["peer_nvlink_status"][other] = 5
+        gpus[other]["peer_nvlink_status"][gpu] = 5
+
+    return change
+
+
+def peer_lost(gpu: int) -> Change:
+    """A GPU does not reach one of the other half, which reaches it."""
+
+    def change(node: Snapshot) -> None:
+        gpus = node["gpus"]
+        other = (gpu + len(gpus) // 2) % len(gpus)
+        gpus[gpu]["peer_nvlink_status"][other] = 4
+
+    return change
+
+
+def peers_refused(node: Snapshot) -> None:
+    """No GPU may read the memory of another one."""
+    for number, gpu in enumerate(node["gpus"]):
+        status = gpu["peer_read_status"]
+        gpu["peer_read_status"] = [4 if n != number else 0 for n in range(len(status))]
+
+
+LIBRARIES = ["libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2"]
+
+
+def memory_error(node: Snapshot) -> None:
+    """A line of the kernel about host memory."""
+    text = "EDAC MC0: 1 UE memory read error on CPU_SrcID#0_MC#1_Chan#0_DIMM#0"
+    leaves = {"event": "memory_error", "code": None, "text": text}
+    log_line(node, "0000:00:00.0", **leaves, is_of_application=False)
+
+
+def without_aperture_devices(node: Snapshot) -> None:
+    """The devices that TCPXO asks for are not there."""
+    node["driver"]["device_nodes"].remove("aperture_devices")
+
+
+def slowed_since_start(gpu: int) -> Change:
+    """Heat has slowed a GPU for a tenth of the time since the start."""
+
+    def change(node: Snapshot) -> None:
+        nanoseconds = int(node["host"]["uptime_seconds"] * 10**9 / 10)
+        node["gpus"][gpu]["thermal_slowdown_nanoseconds"] = nanoseconds
+
+    return change
+
+
+def link_errors(gpu: int, link: int) -> Change:
+    """A link that counts a thousand errors a second."""
+
+    def change(node: Snapshot) -> None:
+        counts = node["gpus"][gpu]["nvlink_crc_flit_errors"]
+        counts[link] = int(node["host"]["uptime_seconds"] * 1000)
+
+    return change
+
+
+def flapping(port: int) -> Change:
+    """The carrier of one port came and went."""
+
+    def change(node: Snapshot) -> None:
+        name = node["rdma_ports"][port]["network_interface"]
+        (found,) = (one for one in node["network_interfaces"] if one["name"] == name)
+        days = node["host"]["uptime_seconds"] / 86_400
+        found["carrier_changes"] = int(_CHANGES_A_DAY * (1 + days))
+
+    return change
+
+
+def reduction_without_plugin(node: Snapshot) -> None:
+    """Asked for, and nothing is there to do it."""
+    variable_set("NCCL_COLLNET_ENABLE", "1")(node)
+    node["driver"].update(nccl_plugins=[], nccl_plugin_releases=[])
+
+
+def unregistered_module(node: Snapshot) -> None:
+    """It is loaded beside the kernel's own RDMA core, and NCCL is old."""
+    node["driver"].update(
+        peer_memory_is_registered=False,
+        dma_buf_is_exported=False,
+        nccl_version="2.21.5",
+        nccl_versions=["2.21.5"],
+    )
+
+
+def unknown_hardware(node: Snapshot) -> None:
+    """A machine that nobody has a profile of: nothing is wrong, and nothing is sure."""
+    node["host"]["instance_type"] = "sun-ultra-5"
+    for gpu in node["gpus"]:
+        gpu.update(name="NVIDIA Graphics Device", pci_device_id="0x777710de")
+
+
+def xid_logged(gpu: int, code: int) -> Change:
+    """A line of the driver about a GPU that answers as before.
+
+    Where it is no program's fault, nobody tells that the GPU has recovered.
+    """
+
+    def change(node: Snapshot) -> None:
+        board = node["gpus"][gpu]
+        is_of_program = _is_of_program(code)
+        if not is_of_program:
+            board["recovery_action"] = NOT_SUPPORTED
+        address = board["pci_address"]
+        text = f"NVRM: Xid (PCI:{address.removesuffix('.0')}): {code}, pid=4242"
+        leaves = {"code": code, "text": text, "is_of_application": is_of_program}
+        log_line(node, address, event="xid", **leaves)
+
+    return change
+
+
+@cache
+def _is_of_program(code: int) -> bool:
+    known = xid_catalogue().xid(code)
+    return known is not None and known.kind == "application"
+
+
+def hot(gpu: int, celsius: int) -> Change:
+    """A GPU that is that hot, its memory as much hotter as before."""
+
+    def change(node: Snapshot) -> None:
+        board = node["gpus"][gpu]
+        before = board["temperature_celsius"]
+        board["temperature_celsius"] = celsius
+        margin, memory = "temperature_margin_celsius", "memory_temperature_celsius"
+        if isinstance(board[margin], int):
+            board[margin] += before - celsius
+        if isinstance(board[memory], int):
+            board[memory] += celsius - before
+
+    return change
+
+
+def of_other_release(version: str) -> Change:
+    """All of the driver is of another release, and fits together."""
+
+    def change(node: Snapshot) -> None:
+        driver = node["driver"]
+        driver.update(
+            version=version,
+            kernel_module_version=version,
+            management_library_version=f"12.{version}",
+        )
+        if isinstance(driver["fabric_manager_version"], str):
+            driver["fabric_manager_version"] = version
+        for gpu in node["gpus"]:
+            gpu["gsp_firmware_version"] = version
+
+    return change
+
+
+def all_adapters_with(**leaves: object) -> Change:
+    """The same of all RDMA devices."""
+
+    def change(node: Snapshot) -> None:
+        if not node["rdma_devices"]:
+            raise LookupError
+        for device in node["rdma_devices"]:
+            device.update(leaves)
+
+    return change
+
+
+def adapters_exchanged(node: Snapshot) -> None:
+    """Two adapters of one half have each other's name: rails are crossed here."""
+    for kind, name in (("rdma_devices", "name"), ("rdma_ports", "device")):
+        found = node[kind]
+        one, other = found[0], found[1]
+        found[0] = {**other, name: one[name]}
+        found[1] = {**one, name: other[name]}
+
+
+def earlier(hours: float) -> Change:
+    """It was taken so much earlier."""
+
+    def change(node: Snapshot) -> None:
+        before = datetime.fromisoformat(node["taken"]) - timedelta(hours=hours)
+        node["taken"] = before.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    return change
+
+
+def of_version(version: int) -> Change:
+    """A program of later years has written it."""
+    return lambda node: node.update(schema=f"speccheck-snapshot/{version}")
+
+
+def unchanged(node: Snapshot) -> None:
+    """Nothing is wrong with the machine itself."""
+
 
 Values = Mapping[str, object]
 # What becomes of the file of a node, where not all goes well with it.

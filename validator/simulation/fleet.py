@@ -7,9 +7,9 @@ from typing import Any
 
 from speccheck.validator import VERSION
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.simulation.dice import Chance, Dice
 from speccheck.validator.simulation.healthy import healthy_node
 from speccheck.validator.simulation.measurements import measure
+from speccheck.validator.simulation.rng import Chance, Dice
 from speccheck.validator.simulation.shape import Shape, shape_of
 from speccheck.validator.simulation.variety import vary
 

@@ -7,9 +7,11 @@ taken from it; the rest is plausible and the same everywhere.
 
 from typing import Any
 
-from speccheck.validator.simulation.buses import pci_devices
-from speccheck.validator.simulation.gpus import healthy_gpu
-from speccheck.validator.simulation.networks import network
+from speccheck.validator.simulation.machine_parts import (
+    healthy_gpu,
+    network,
+    pci_devices,
+)
 from speccheck.validator.simulation.shape import (
     ABSENT,
     DRIVER,

@@ -21,8 +21,8 @@ plausible. What the catalogue has no peak of is not measured.
 from typing import Any
 
 from speccheck.validator import VERSION
-from speccheck.validator.models.links import pcie_bytes_per_second
-from speccheck.validator.simulation.dice import Chance
+from speccheck.validator.models.bus_bandwidth import pcie_bytes_per_second
+from speccheck.validator.simulation.rng import Chance
 from speccheck.validator.simulation.shape import ABSENT, Shape
 
 # From a GPU to a GPU; None is the host.

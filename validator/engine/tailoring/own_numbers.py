@@ -17,8 +17,9 @@ itself why, whose and until when it is, or the file is refused.
 import re
 from collections.abc import Iterable, Mapping
 
-from speccheck.validator.editions.edition import Clause, Edition
-from speccheck.validator.editions.number import (
+from speccheck.validator.editions.edition import (
+    Clause,
+    Edition,
     Number,
     NumberValue,
     OwnNumber,

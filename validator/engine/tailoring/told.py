@@ -2,8 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from speccheck.validator.editions.edition import Edition
-from speccheck.validator.editions.number import NumberValue, OwnNumber, number_text
+from speccheck.validator.editions.edition import (
+    Edition,
+    NumberValue,
+    OwnNumber,
+    number_text,
+)
 
 Scalar = str | int | float | bool
 _MOST_LINES = 10

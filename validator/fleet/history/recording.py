@@ -12,8 +12,8 @@ from speccheck.validator.evidence.fleet.fleet import Samples, Shared
 from speccheck.validator.evidence.fleet.leaves import RATES
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.fleet.counters import EVENTS
 from speccheck.validator.fleet.run import FleetRun
+from speccheck.validator.fleet.shard import EVENTS
 from speccheck.validator.fleet.verdict import FleetVerdict, Unfit
 
 FIT = "fit"

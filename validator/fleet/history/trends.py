@@ -1,10 +1,15 @@
 """What a history tells of the runs of some days, of verdicts and of numbers."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
+from speccheck.validator.evidence.fleet.leaves import VARIABLES
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.history.database import HistoryError
+from speccheck.validator.fleet.shard import is_grave
+from speccheck.validator.fleet.shared_values import NOT_SET
+from speccheck.validator.node.host_names import fold
 
 _DAY = 86_400.0
 _MOST_RUNS = 5000
@@ -192,3 +197,229 @@ class Window:
             point = NumberPoint(self.taken[run], value, worst, usual)
             trends.setdefault((name, of_node), []).append(point)
         return tuple(NumberTrend(*key, tuple(points)) for key, points in trends.items())
+
+
+_HOUR = 3600.0
+MOST_GROWN = 1000  # counters of nodes, the most first
+
+
+class CounterGrowth(Record):
+    """What a counter of a node grew by; points: its totals, run after run."""
+
+    leaf: str
+    node: str
+    by: float
+    per_hour: float | None
+    points: tuple[tuple[float, float], ...]
+    began_anew: bool
+
+
+def growth(
+    window: Window, node: int | None = None, leaf: int | None = None
+) -> list[CounterGrowth]:
+    """Counters that grew within the window: grave ones first, then the most."""
+    if not window.runs:
+        return []
+    first = min(window.order)
+    rows = window.connection.execute(
+        "SELECT leaf, node, counters.run, total FROM counters"
+        " JOIN shown ON shown.run = counters.run"
+        " WHERE (?1 IS NULL OR leaf = ?1) AND (?2 IS NULL OR node = ?2)"
+        " ORDER BY leaf, node, counters.run",
+        (leaf, node),
+    )
+    steps: dict[tuple[int, int], list[tuple[int, float]]] = {}
+    for leaf_id, node_id, run, total in rows:
+        steps.setdefault((leaf_id, node_id), []).append((run, total))
+    grown: list[tuple[float, bool, int, int]] = []
+    came = _first_attended(window)
+    for (leaf_id, node_id), totals in steps.items():
+        base = None
+        if totals[0][0] > came.get(node_id, totals[0][0]):
+            # It was there before, with what it had then, or with nothing counted.
+            base = _total_before(window, leaf_id, node_id, first) or 0.0
+        before = totals if base is None else [(0, base), *totals]
+        values = [total for _, total in before]
+        by = sum(_step(old, new) for old, new in pairwise(values))
+        if by > 0:
+            anew = any(new < old for old, new in pairwise(values))
+            grown.append((by, anew, leaf_id, node_id))
+    leaves = {leaf_id for *_, leaf_id, _ in grown}
+    grave = {one: is_grave(window.name("leaves", one)) for one in leaves}
+    grown.sort(key=lambda one: (not grave[one[2]], -one[0], one[2], one[3]))
+    return [
+        _growth(window, by, leaf_id, node_id, began_anew=anew)
+        for by, anew, leaf_id, node_id in grown[:MOST_GROWN]
+    ]
+
+
+def _first_attended(window: Window) -> dict[int, int]:
+    """The first run of the window to which each node came."""
+    rows = window.connection.execute(
+        "SELECT node, min(states.run) FROM shown"
+        " JOIN states ON states.run = shown.run"
+        " WHERE state NOT IN ('missing', 'unread') GROUP BY node"
+    )
+    return dict(rows)
+
+
+def _total_before(window: Window, leaf: int, node: int, run: int) -> float | None:
+    row = window.connection.execute(
+        "SELECT total FROM counters WHERE leaf = ? AND node = ? AND run < ?"
+        " ORDER BY run DESC LIMIT 1",
+        (leaf, node, run),
+    ).fetchone()
+    return None if row is None else float(row[0])
+
+
+def _growth(
+    window: Window, by: float, leaf: int, node: int, *, began_anew: bool
+) -> CounterGrowth:
+    """What grew, with its totals over the runs to which its node came."""
+    rows = window.connection.execute(
+        "SELECT run, total FROM counters WHERE leaf = ? AND node = ? ORDER BY run",
+        (leaf, node),
+    ).fetchall()
+    points: list[tuple[float, float]] = []
+    place, total = 0, 0.0
+    for run in window.attended(node):
+        while place < len(rows) and rows[place][0] <= run:
+            total = rows[place][1]
+            place += 1
+        if run in window.order:
+            points.append((window.taken[run], total))
+    points.sort()
+    hours = (points[-1][0] - points[0][0]) / _HOUR if points else 0.0
+    return CounterGrowth(
+        window.name("leaves", leaf),
+        window.name("nodes", node),
+        by,
+        by / hours if hours > 0 else None,
+        tuple(points),
+        began_anew,
+    )
+
+
+def _step(old: float, new: float) -> float:
+    """What a counter grew by; one that fell began anew."""
+    return new - old if new >= old else new
+
+
+_Row = tuple[str, str, int, str | None]  # leaf, node, run, value
+
+
+class ValueChange(Record):
+    """A leaf that is not what it was; nodes: folded, empty for the usual value.
+
+    before, now: None where no node told it, and before also where nodes had several.
+    """
+
+    leaf: str
+    nodes: str
+    taken: float
+    before: str | None
+    now: str | None
+
+
+def usual_changes(window: Window, leaf: int | None = None) -> list[ValueChange]:
+    """Leaves whose usual value changed within the window."""
+    rows = window.connection.execute(
+        "SELECT leaves.name, '', run, texts.text FROM usual"
+        " JOIN leaves ON leaves.id = usual.leaf"
+        " LEFT JOIN texts ON texts.id = usual.value"
+        " WHERE ?1 IS NULL OR usual.leaf = ?1 ORDER BY usual.leaf, run",
+        (leaf,),
+    )
+    return _steps(window, rows)
+
+
+def changes_of_few(window: Window, leaf: int | None = None) -> list[ValueChange]:
+    """Leaves that changed on single nodes, the nodes with one value together.
+
+    What nodes had in the first run of all is no change; nor is that a node came.
+    """
+    rows = window.connection.execute(
+        "SELECT leaves.name, nodes.name, otherwise.run, texts.text FROM otherwise"
+        " JOIN shown ON shown.run = otherwise.run"
+        " JOIN leaves ON leaves.id = otherwise.leaf"
+        " JOIN nodes ON nodes.id = otherwise.node"
+        " LEFT JOIN texts ON texts.id = otherwise.value"
+        " WHERE (?1 IS NULL OR otherwise.leaf = ?1) AND otherwise.run > ("
+        " SELECT min(states.run) FROM states WHERE states.node = otherwise.node"
+        " AND state NOT IN ('missing', 'unread'))"
+        " ORDER BY leaves.name, nodes.name",
+        (leaf,),
+    )
+    found: dict[tuple[int, str, str | None], list[str]] = {}
+    for name, node, run, value in rows:
+        now = _usual_at(window, name, run) if value is None else value
+        found.setdefault((run, name, now), []).append(node)
+    return [
+        ValueChange(name, fold(nodes), window.taken[run], None, value)
+        for (run, name, value), nodes in found.items()
+    ]
+
+
+def _usual_at(window: Window, leaf: str, run: int) -> str | None:
+    row = window.connection.execute(
+        "SELECT texts.text FROM usual JOIN leaves ON leaves.id = usual.leaf"
+        " LEFT JOIN texts ON texts.id = usual.value"
+        " WHERE leaves.name = ? AND run <= ? ORDER BY run DESC LIMIT 1",
+        (leaf, run),
+    ).fetchone()
+    return None if row is None else row[0]
+
+
+def changes_of(window: Window, node: int, leaf: int | None) -> list[ValueChange]:
+    """Leaves of a node that changed within the window, usual values filled in."""
+    name = window.name("nodes", node)
+    attended = window.attended(node)
+    query = (
+        "SELECT DISTINCT leaves.id, leaves.name FROM usual"
+        " JOIN leaves ON leaves.id = usual.leaf WHERE ?1 IS NULL OR leaves.id = ?1"
+    )
+    found: list[_Row] = []
+    for leaf_id, leaf_name in window.connection.execute(query, (leaf,)).fetchall():
+        usual = _texts(window, "usual", "leaf = ?", (leaf_id,))
+        own = _texts(window, "otherwise", "leaf = ? AND node = ?", (leaf_id, node))
+        for run in attended:
+            common, value = _at(usual, run), _at(own, run)
+            told = common if common is None or value is None else value
+            found.append((leaf_name, name, run, told))
+    return _steps(window, found)
+
+
+def _texts(
+    window: Window, table: str, where: str, values: tuple[int, ...]
+) -> list[tuple[int, str | None]]:
+    query = (
+        f"SELECT run, texts.text FROM {table}"  # noqa: S608 - our own
+        f" LEFT JOIN texts ON texts.id = value WHERE {where} ORDER BY run"
+    )
+    return window.connection.execute(query, values).fetchall()
+
+
+def _at(steps: Sequence[tuple[int, str | None]], run: int) -> str | None:
+    """The value that was in force at a run."""
+    found = None
+    for number, value in steps:
+        if number > run:
+            break
+        found = value
+    return found
+
+
+def _steps(window: Window, rows: Iterable[_Row]) -> list[ValueChange]:
+    """Steps from one row to the next of a leaf, of runs that are shown."""
+    found: list[ValueChange] = []
+    before: tuple[str, str | None] = "", None
+    for leaf, node, run, told in rows:
+        # Of a variable that no node sets there is no leaf.
+        is_unset = told is None and leaf.startswith(VARIABLES)
+        value = NOT_SET if is_unset else told
+        is_step = before[0] == leaf and before[1] != value
+        if is_step and run in window.order:
+            taken = window.taken[run]
+            found.append(ValueChange(leaf, node, taken, before[1], value))
+        before = leaf, value
+    return found

@@ -7,11 +7,16 @@ from typing import Any
 from pydantic import ValidationError
 
 from speccheck.validator.certification.certificate_model import Certificate
-from speccheck.validator.certification.reading import CertificateError, read_certificate
+from speccheck.validator.certification.statement import (
+    CertificateError,
+    read_certificate,
+)
 from speccheck.validator.report.report_model import Report
-from speccheck.validator.signing.envelope import read_envelope
-from speccheck.validator.signing.faults import SigningError
-from speccheck.validator.signing.statement import read_statement
+from speccheck.validator.signing.envelope import (
+    SigningError,
+    read_envelope,
+    read_statement,
+)
 from speccheck.validator.sources.documents.document import ReadError
 
 REPORT = "speccheck-report/1"

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from statistics import median
 
-from speccheck.validator.comparison.outliers import Reading
-from speccheck.validator.comparison.rates import rates_of
+from speccheck.validator.comparison.outliers import Reading, rates_of
 from speccheck.validator.evidence.fleet.fleet import Samples
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.run import FleetRun

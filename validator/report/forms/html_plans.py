@@ -6,8 +6,7 @@ from itertools import groupby
 from speccheck.validator.engine.locate import Location
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.forecast.quantity import Forecast, Quantity
-from speccheck.validator.measurements.all import Measured
-from speccheck.validator.measurements.curves import MeasuredCurve
+from speccheck.validator.measurements.measured import Measured, MeasuredCurve
 from speccheck.validator.models.expectation import shown_bytes
 from speccheck.validator.report.document import (
     Code,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import ceil, floor, log2, log10
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.measurements.curves import MeasuredCurve, PlacedCurve
+from speccheck.validator.measurements.measured import MeasuredCurve, PlacedCurve
 from speccheck.validator.models.expectation import shown_bytes
 from speccheck.validator.report.document import Figure, Fold
 from speccheck.validator.report.forms.html_text import escaped

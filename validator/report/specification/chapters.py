@@ -5,14 +5,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from speccheck.validator.editions.compose import ComposedEdition, compose
-from speccheck.validator.editions.edition import Clause, Edition
+from speccheck.validator.editions.edition import Clause, Edition, number_text
 from speccheck.validator.editions.edition_models import (
     ClaimSource,
     EditionSource,
     ProfileSource,
     TermSource,
 )
-from speccheck.validator.editions.number import number_text
 from speccheck.validator.editions.show import (
     by_profile_text,
     conditions_text,

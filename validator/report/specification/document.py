@@ -13,7 +13,7 @@ from speccheck.validator.editions.edition import (
     load_edition,
 )
 from speccheck.validator.editions.edition_models import EditionSource
-from speccheck.validator.editions.edition_source import (
+from speccheck.validator.editions.source import (
     EditionSourceError,
     load_edition_source,
 )

@@ -1,0 +1,326 @@
+"""Which level each track has, and what stands between it and the next.
+
+A level of a track needs every must of the track up to that level to pass or not to
+apply, and as much of its musts and shoulds judged as the edition asks. What denies a
+track denies itself alone.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from speccheck.validator.certification.judging import LEVELS, ClauseResult
+from speccheck.validator.editions.edition import Edition
+from speccheck.validator.evidence.node.node import SPECIMENS
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.fleet.shared_values import Unseen, shared_values
+
+Content = Mapping[str, Any]
+# Settings of a host are judged; they do not make it another type of machine.
+_SETTINGS = frozenset(
+    {
+        "host.kernel_arguments",
+        "host.transparent_hugepages",
+        "host.numa_balancing",
+        "host.governors",
+        "host.clock_source",
+        "host.memory_total_bytes",  # firmware keeps more or less of it for itself
+        "network_interfaces.mtu_bytes",
+    }
+)
+# When one of these changes, what was measured before says nothing any more.
+INVALIDATORS = (
+    "host.instance_type",
+    "host.kernel_release",
+    "driver.version",
+    "driver.cuda_version",
+    "driver.nccl_version",
+    "driver.nccl_plugins",
+    "driver.ofed_version",
+    "driver.fabric_manager_version",
+    "gpus.vbios_version",
+    "gpus.gsp_firmware_version",
+    "rdma_devices.firmware_version",
+)
+_MOST_TEXT = 4_000
+_DIGEST, _DIGITS = "hashed:", 16  # as snapshots have them
+
+
+class Differing(Record):
+    """A field in which machines are not of one type, with the machines of each text."""
+
+    field: str
+    values: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @property
+    def words(self) -> str:
+        """The texts, each with its machines."""
+        told = (f"{text} on {', '.join(names)}" for text, names in self.values)
+        return f"{self.field}: {'; '.join(told)}"
+
+
+def type_fields(content: Content) -> dict[str, str]:
+    """What a snapshot tells of the type of its machine; nothing that is not known."""
+    found = {
+        name: str(text)
+        for name, text in shared_values(content)
+        if name not in _SETTINGS and not isinstance(text, Unseen)
+    }
+    found.update(_nvlinks(content))
+    return {name: text[:_MOST_TEXT] for name, text in sorted(found.items())}
+
+
+def _nvlinks(content: Content) -> Iterator[tuple[str, str]]:
+    """How many NVLinks of each GPU are up, what they end at, and where each GPU is."""
+    gpus = content.get("gpus")
+    if not isinstance(gpus, list) or not all(isinstance(one, dict) for one in gpus):
+        return
+    for name, told in (
+        ("gpus.nvlinks_up", [_up(one.get("nvlink_is_active")) for one in gpus]),
+        ("gpus.nvlink_ends", [_ends(one.get("nvlink_remote_type")) for one in gpus]),
+        ("gpus.numa_nodes", [_number(one.get("numa_node")) for one in gpus]),
+    ):
+        if told and all(told):
+            yield name, " ".join(told)
+
+
+def _up(flags: object) -> str:
+    return str(sum(one is True for one in flags)) if isinstance(flags, list) else ""
+
+
+def _ends(kinds: object) -> str:
+    """The kinds of what links end at: 0 a GPU, 2 a switch (nvml.h)."""
+    if not isinstance(kinds, list):
+        return ""
+    return "+".join(sorted({str(one) for one in kinds if isinstance(one, int)}))
+
+
+def _number(found: object) -> str:
+    return str(found) if isinstance(found, int) else ""
+
+
+def common(
+    machines: Sequence[tuple[str, Mapping[str, str]]],
+) -> tuple[dict[str, str], list[Differing]]:
+    """The fields that all machines share, and those in which some differ.
+
+    A field that some do not tell is no field of the type.
+    """
+    names = dict.fromkeys(name for _, fields in machines for name in fields)
+    shared: dict[str, str] = {}
+    differing: list[Differing] = []
+    for name in names:
+        by_text: dict[str, list[str]] = {}
+        for machine, fields in machines:
+            if name in fields:
+                by_text.setdefault(fields[name], []).append(machine)
+        if len(by_text) > 1:
+            values = ((text, tuple(found)) for text, found in by_text.items())
+            differing.append(Differing(name, tuple(values)))
+        elif sum(map(len, by_text.values())) == len(machines):
+            shared[name] = next(iter(by_text))
+    return shared, differing
+
+
+def type_digest(fields: Mapping[str, str]) -> str:
+    """SHA-256 of the fields in the order of their names, without blanks."""
+    text = json.dumps(
+        dict(fields), sort_keys=True, ensure_ascii=False, separators=(",", ":")
+    )
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def specimen_fields(content: Content, salt: str) -> dict[str, str]:
+    """What names this machine and no other, as digests.
+
+    salt: for names that the snapshot tells in the clear: no certificate does.
+    """
+    found: dict[str, str] = {}
+    for leaf in sorted(SPECIMENS):
+        kind, _, field = leaf.partition(".")
+        part = content.get(kind)
+        parts = part if isinstance(part, list) else [part]
+        told = [one.get(field) if isinstance(one, dict) else None for one in parts]
+        texts = [_hidden(one, salt) for one in told if isinstance(one, str)]
+        if texts:
+            found[leaf] = " ".join(texts)[:_MOST_TEXT]
+    return found
+
+
+def _hidden(text: str, salt: str) -> str:
+    if text.startswith(_DIGEST):
+        return text
+    salted = f"{salt}\0{text}".encode("utf-8", "replace")
+    return f"{_DIGEST}{hashlib.sha256(salted).hexdigest()[:_DIGITS]}"
+
+
+_JUDGED = frozenset({"pass", "fail", "waived"})
+_SHOWN = frozenset({"pass", "waived"})
+_HOLDS = frozenset({"pass", "waived", "not_applicable"})
+_WORDS = {
+    "fail": "fails",
+    "unknown": "is not known",
+    "error": "could not be judged: a bug of speccheck",
+}
+
+
+class Obstacle(Record):
+    """What denies a level, and all above it, whatever the clauses come to.
+
+    tracks: of which it does; empty for all of them.
+    """
+
+    level: str
+    reason: str
+    tracks: tuple[str, ...] = ()
+
+
+class Denial(Record):
+    """Why a track does not have a level.
+
+    clause: empty where none is to blame. outcome: of the clause; `coverage` where too
+    little was judged, empty for what denies every track.
+    """
+
+    level: str
+    clause: str
+    outcome: str
+    reason: str
+
+
+class Grant(Record):
+    """The level of a track.
+
+    Attributes:
+        level: the highest that it has; None for none.
+        highest: the highest of which a clause applies.
+        required, passed, not_applicable: musts and shoulds up to `highest`.
+        coverage: the judged share of those that apply; None where none does.
+        denied: what stands before the next level.
+
+    """
+
+    track: str
+    level: str | None
+    highest: str
+    required: int
+    passed: int
+    not_applicable: int
+    coverage: float | None
+    denied: tuple[Denial, ...]
+
+    def reaches(self, level: str) -> bool:
+        """Whether nothing of it that applies up to that level is denied."""
+        found = [one for one in self.denied if one.outcome != "not_applicable"]
+        return all(one.level > level for one in found)
+
+
+def grants(
+    edition: Edition,
+    results: Sequence[ClauseResult],
+    floor: float,
+    obstacles: Sequence[Obstacle] = (),
+) -> list[Grant]:
+    """The level of each track of an edition.
+
+    Args:
+        edition: with the tracks.
+        results: of all clauses that are required.
+        floor: the share of applicable musts and shoulds that must be judged.
+        obstacles: to levels of every track.
+
+    """
+    tracks = sorted({name for one in edition.clauses.values() for name in one.tracks})
+    return [
+        _grant(
+            track,
+            [one for one in results if track in one.clause.tracks],
+            floor,
+            [one for one in obstacles if not one.tracks or track in one.tracks],
+        )
+        for track in tracks
+    ]
+
+
+def _grant(
+    track: str,
+    results: Sequence[ClauseResult],
+    floor: float,
+    obstacles: Sequence[Obstacle],
+) -> Grant:
+    weighed = [one for one in results if one.level != "may"]
+    held: str | None = None
+    denied: tuple[Denial, ...] = ()
+    there = [one for one in LEVELS if _applicable(weighed, one)]
+    for level in there:
+        upto = [one for one in weighed if one.clause.certification_level <= level]
+        denied = tuple(_denials(level, upto, floor, obstacles))
+        if denied:
+            break
+        if not any(o.outcome in _SHOWN for o in _applicable(weighed, level)):
+            told = "nothing that it asks for at this level was seen to hold"
+            denied = (Denial(level, "", "coverage", told),)
+            break
+        held = level
+    if not there:
+        denied = (Denial(LEVELS[0], "", "not_applicable", "nothing of it applies"),)
+    return Grant(
+        track,
+        held,
+        there[-1] if there else LEVELS[0],
+        len(weighed),
+        sum(one.outcome == "pass" for one in weighed),
+        sum(one.outcome == "not_applicable" for one in weighed),
+        coverage(weighed),
+        denied,
+    )
+
+
+def _applicable(results: Sequence[ClauseResult], level: str) -> list[ClauseResult]:
+    """The clauses of exactly that level which apply."""
+    return [
+        one
+        for one in results
+        if one.clause.certification_level == level and one.outcome != "not_applicable"
+    ]
+
+
+def coverage(results: Sequence[ClauseResult]) -> float | None:
+    """The judged share of what applies; None where nothing does."""
+    applicable = [one for one in results if one.outcome != "not_applicable"]
+    if not applicable:
+        return None
+    return sum(one.outcome in _JUDGED for one in applicable) / len(applicable)
+
+
+def _denials(
+    level: str,
+    upto: Sequence[ClauseResult],
+    floor: float,
+    obstacles: Sequence[Obstacle],
+) -> Iterator[Denial]:
+    for obstacle in obstacles:
+        if obstacle.level <= level:
+            yield Denial(level, "", "", obstacle.reason)
+    for one in upto:
+        if one.level == "must" and one.outcome not in _HOLDS:
+            yield Denial(level, one.clause.id, one.outcome, _reason(one))
+    share = coverage(upto)
+    if share is not None and share < floor:
+        judged = f"{share:.0%} of what applies was judged, at least {floor:.0%} must be"
+        yield Denial(level, "", "coverage", judged)
+
+
+def _reason(result: ClauseResult) -> str:
+    """What the first finding says that makes the clause what it is."""
+    for one in result.judged:
+        finding = one.finding
+        is_it = finding.outcome == result.outcome and not finding.waiver
+        # A must that only advice speaks against is not known, though a rule failed.
+        is_doubt = result.outcome == "unknown" and finding.outcome == "fail"
+        if is_it or is_doubt:
+            where = f"{one.specimen}: " if one.specimen else ""
+            subject = f"{finding.subject}: " if finding.subject else ""
+            return f"{where}{subject}{finding.message}"
+    return _WORDS[result.outcome]

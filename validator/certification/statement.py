@@ -1,0 +1,508 @@
+"""A certificate in the words of others: in-toto test-result v0.1 and SVR v0.2.
+
+Both are thinner than a certificate, and their consumers ask them one thing: is this
+name there? So what must not count as a pass has another name or another list: what was
+waived, what nobody saw, and synthetic evidence. A field beside could be passed over,
+which the parsing rules of in-toto even demand.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import cache
+from itertools import chain
+from typing import Any
+from urllib.parse import quote
+
+from pydantic import ValidationError
+
+import speccheck.probes
+import speccheck.rules
+import speccheck.schemas
+import speccheck.validator
+from speccheck.validator import VERSION
+from speccheck.validator.certification.certificate_model import Certificate
+from speccheck.validator.certification.certifying import Certification
+from speccheck.validator.certification.granting import (
+    INVALIDATORS,
+    Grant,
+    coverage,
+    type_digest,
+)
+from speccheck.validator.certification.judging import LEVELS, ClauseResult, Judged
+from speccheck.validator.engine.rule_index import rule_entries
+from speccheck.validator.engine.tailoring.told import tailored
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.secrets import hidden
+from speccheck.validator.signing.envelope import Statement
+
+_SUFFIXES = (".py", ".json", ".yaml")
+_PARTS = (
+    ("validator", speccheck.validator),
+    ("rules", speccheck.rules),
+    ("schemas", speccheck.schemas),
+    ("probes", speccheck.probes),
+)
+
+
+@cache
+def program_digest() -> str:
+    """SHA-256 of all code and tables of speccheck, in the order of their names."""
+    digest = hashlib.sha256()
+    for name, path in _files():
+        with open(path, "rb") as file:
+            content = file.read()
+        digest.update(f"{name}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def _files() -> Iterator[tuple[str, str]]:
+    for part, package in _PARTS:
+        top = os.path.dirname(package.__file__ or "")
+        found = [
+            os.path.join(where, name)
+            for where, _, names in os.walk(top)
+            for name in names
+            if name.endswith(_SUFFIXES)
+        ]
+        for path in sorted(found):
+            yield f"{part}/{os.path.relpath(path, top).replace(os.sep, '/')}", path
+
+
+SCHEMA = "speccheck-certificate/1"
+_PROVIDERS = ("azure", "aws", "gcp", "oci", "coreweave")
+_DEFAULT_DAYS = 90
+_NOTE = "no such machine was looked at."
+
+
+class Issue(Record):
+    """Who issues a certificate, when, and under which number.
+
+    verifier: who judged. key_id: that signs; empty where nobody does. third_party: the
+    key is not of who runs the machines.
+    """
+
+    verifier: str
+    key_id: str
+    created: datetime
+    run_id: str
+    third_party: bool = False
+    revocation: str = ""
+
+
+def predicate(found: Certification, issue: Issue) -> dict[str, Any]:
+    """What the certificate says."""
+    edition = found.judgements.edition
+    instance = found.order.instance.removeprefix("instance/")
+    fields = dict(found.type_fields)
+    return {
+        "schema": SCHEMA,
+        "run_id": issue.run_id,
+        "instance_type": instance,
+        "provider": next((o for o in _PROVIDERS if instance.startswith(o)), ""),
+        "profiles": [*found.judgements.profiles],
+        "asked_profiles": [*found.order.profiles],
+        "expected_machines": found.evidence.subject.expected,
+        "verifier": _verifier(issue, plugins=found.order.plugins),
+        "edition": {
+            "id": edition.id,
+            "stage": edition.stage,
+            "is_pinned": found.order.is_pinned,
+            "sha256": edition.sha256,
+            "tailoring": tailored(edition),
+            "tailoring_file": _below(found, found.order.tailoring),
+        },
+        "validity": _validity(found, issue, fields),
+        "type": {"fields": fields, "sha256": type_digest(fields)},
+        **judged_part(found),
+        "limits": [*_limits(found, issue)],
+        "synthetic": _synthetic(found),
+    }
+
+
+def judged_part(found: Certification) -> dict[str, Any]:
+    """All of it that comes out again when the same evidence is judged again."""
+    return {
+        "specimens": [*_specimens(found)],
+        "tracks": [_track(one) for one in found.grants],
+        "coverage": _coverage(found.results),
+        "clauses": [_clause(one, found) for one in found.results],
+        "measurements": [
+            {
+                "name": one.name,
+                "unit": one.unit,
+                "conditions": dict(one.conditions),
+                "count": one.readings,
+                **{
+                    name: getattr(one, name)
+                    for name in (
+                        *("specimens", "median", "p5", "least", "most"),
+                        *("spread", "floor", "ceiling"),
+                    )
+                },
+            }
+            for one in found.measured
+        ],
+        "evidence": [
+            {
+                "path": one.path,
+                "kind": one.kind,
+                "sha256": one.sha256,
+                "size_bytes": one.size_bytes,
+                "specimen": one.specimen,
+            }
+            for one in found.evidence.files
+        ],
+        "waivers": [*_waivers(found.results)],
+    }
+
+
+def _below(found: Certification, path: str) -> str:
+    """A file of the kit as seen from its folder; empty for none."""
+    folder = found.evidence.kit.folder
+    return os.path.relpath(path, folder).replace(os.sep, "/") if path else ""
+
+
+def _verifier(issue: Issue, *, plugins: bool) -> dict[str, Any]:
+    entries = rule_entries()
+    return {
+        "id": issue.verifier,
+        "key_id": issue.key_id,
+        "self_attested": not issue.third_party,
+        "tool": {
+            "name": "speccheck",
+            "version": VERSION,
+            "rules": len(entries),
+            "rules_sha256": program_digest(),
+            "plugins": [*_plugins()] if plugins else [],
+        },
+    }
+
+
+def _plugins() -> Iterator[str]:
+    from speccheck.validator.engine.plugins import plugin_rules  # noqa: PLC0415 - seldom
+
+    yield from sorted({one.name for one in plugin_rules()})
+
+
+def _validity(
+    found: Certification, issue: Issue, fields: Mapping[str, str]
+) -> dict[str, Any]:
+    """From now on; what was seen first ages as well, and ends it no later."""
+    until = issue.created + timedelta(days=found.terms.validity_days or _DEFAULT_DAYS)
+    return {
+        "created": _utc(issue.created),
+        "not_before": _utc(issue.created),
+        "not_after": _utc(until),
+        "invalidators": [
+            {"name": name, "value": fields[name]}
+            for name in INVALIDATORS
+            if name in fields
+        ],
+        "revocation": issue.revocation,
+    }
+
+
+def _utc(time: datetime) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _specimens(found: Certification) -> Iterator[dict[str, Any]]:
+    digests = {one.path: one.sha256 for one in found.evidence.files}
+    for one in found.specimens:
+        yield {
+            "name": one.name,
+            "taken": one.taken,
+            "identity": dict(one.fields),
+            "evidence": [digests[path] for path in one.files],
+        }
+
+
+def _track(one: Grant) -> dict[str, Any]:
+    return {
+        "track": one.track,
+        "level": one.level,
+        "highest": one.highest,
+        "required": one.required,
+        "passed": one.passed,
+        "not_applicable": one.not_applicable,
+        "coverage": one.coverage,
+        "denied": [
+            {
+                "level": denial.level,
+                "clause": denial.clause,
+                "outcome": denial.outcome,
+                "reason": _text(denial.reason),
+            }
+            for denial in one.denied
+        ],
+    }
+
+
+def _coverage(results: Sequence[ClauseResult]) -> dict[str, Any]:
+    weighed = [one for one in results if one.level != "may"]
+    times = {
+        name: sum(one.outcome == outcome for one in weighed)
+        for name, outcome in (
+            ("passed", "pass"),
+            ("failed", "fail"),
+            ("not_applicable", "not_applicable"),
+            ("waived", "waived"),
+        )
+    }
+    unknown = sum(one.outcome in {"unknown", "error"} for one in weighed)
+    share = coverage(weighed)
+    return {"required": len(weighed), **times, "unknown": unknown, "share": share}
+
+
+def _clause(one: ClauseResult, found: Certification) -> dict[str, Any]:
+    judged = [o for o in one.judged if o.finding.outcome != "not_applicable"]
+    return {
+        "clause": one.clause.id,
+        "title": one.clause.title,
+        "level": one.level,
+        "certification_level": one.clause.certification_level,
+        "tracks": [*one.clause.tracks],
+        "outcome": one.outcome,
+        "judgements": [_judgement(o, found) for o in judged],
+    }
+
+
+def _judgement(one: Judged, found: Certification) -> dict[str, Any]:
+    finding = one.finding
+    folder = found.evidence.kit.folder.rstrip("/") + "/"
+    return {
+        "rule": finding.rule,
+        "outcome": finding.outcome,
+        "level": finding.level,
+        "waived": finding.waiver is not None,
+        "subject": _text(finding.subject),
+        "specimen": one.specimen,
+        "message": _text(finding.message.replace(folder, "")),
+        "measured": _value(finding.measured),
+        "required": _value(finding.required),
+    }
+
+
+def _text(text: str) -> str:
+    return hidden(text)
+
+
+def _value(found: str | float | None) -> str | float | None:
+    return _text(found) if isinstance(found, str) else found
+
+
+def _waivers(results: Sequence[ClauseResult]) -> Iterator[dict[str, Any]]:
+    for judged in chain.from_iterable(one.judged for one in results):
+        waiver = judged.finding.waiver
+        if waiver is not None:
+            yield {
+                "clause": judged.finding.clause,
+                "subject": _text(judged.finding.subject),
+                "reason": _text(waiver.reason),
+                "owner": _text(waiver.owner),
+                "expires": waiver.until,
+            }
+
+
+def _limits(found: Certification, issue: Issue) -> Iterator[str]:
+    if not issue.third_party:
+        yield "self-attested: nobody but the holder of the key answers for it"
+    count = len(found.specimens)
+    yield f"machines looked at: {count}; others of the type were not seen"
+    yield "no hardware attests what software says of it (TPM, GPU attestation)"
+    undated = [one.path for one in found.evidence.files if not one.taken]
+    observed = [one for one in undated if _is_observed(found, one)]
+    if observed:
+        yield f"these files tell no time: {', '.join(observed)}"
+    for one in found.evidence.left_out:
+        yield f"left out: {one.path}: {one.reason}"
+
+
+def _is_observed(found: Certification, path: str) -> bool:
+    return any(o.path == path and o.kind != "config" for o in found.evidence.files)
+
+
+def _synthetic(found: Certification) -> dict[str, Any] | None:
+    made_up = [one for one in found.evidence.files if one.synthetic]
+    if not made_up:
+        return None
+    by = ", ".join(sorted({_text(one.synthetic) for one in made_up}))
+    return {"by": by, "files": len(made_up), "note": _NOTE}
+
+
+_FAMILY = SCHEMA.partition("/")[0]
+_MOST_TOLD = 3
+
+
+class CertificateError(Exception):
+    """A predicate that is no certificate; the message says what is wrong with it."""
+
+
+def read_certificate(predicate: dict[str, Any], path: str) -> Certificate:
+    """The certificate of a statement; raises CertificateError."""
+    schema = str(predicate.get("schema"))
+    family, _, version = schema.partition("/")
+    if family == _FAMILY and version != SCHEMA.partition("/")[2]:
+        message = (
+            f"{path}: {schema[:60]}: of another speccheck; verify it with that one"
+        )
+        raise CertificateError(message)
+    try:
+        found = Certificate.model_validate(predicate)
+    except ValidationError as error:
+        told = "; ".join(
+            f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
+            for one in error.errors()[:_MOST_TOLD]
+        )
+        message = f"{path}: is no {SCHEMA}: {told}"
+        raise CertificateError(message) from error
+    _refuse_times(found, path)
+    return found
+
+
+def _refuse_times(found: Certificate, path: str) -> None:
+    validity = found.validity
+    for name in ("created", "not_before", "not_after"):
+        text = getattr(validity, name)
+        try:
+            is_utc = datetime.fromisoformat(text).utcoffset() == timedelta()
+        except ValueError:
+            is_utc = False
+        if not is_utc:
+            message = f"{path}: validity.{name} is no time in UTC: {text[:40]!r}"
+            raise CertificateError(message)
+
+
+TEST_RESULT_TYPE = "https://in-toto.io/attestation/test-result/v0.1"
+SVR_TYPE = "https://in-toto.io/attestation/svr/v0.2"
+_MEDIA_TYPE = "application/x.dsse+json"
+_SYNTHETIC = "SYNTHETIC_EVIDENCE"
+
+
+def derived(kind: str, certificate: Statement, certificate_sha256: str) -> Statement:
+    """The statement of that kind, of the same subject; certificate_sha256: its file's.
+
+    Raises KeyError for a kind that is none of KINDS.
+    """
+    predicate_type, write = KINDS[kind]
+    # The shape is that of certificate_model.py, whose pydantic nothing here needs.
+    predicate: Any = certificate.predicate
+    made = write(predicate, certificate_sha256)
+    return certificate._replace(predicate_type=predicate_type, predicate=made)
+
+
+def _test_result(certificate: Any, sha256: str) -> dict[str, object]:  # noqa: ANN401
+    """One test a clause that applies; PASSED only where nothing is left to say.
+
+    A waived must is a failed test: the format has no word for a waiver. What is unknown
+    was not run, and stands in no list.
+    """
+    clauses = certificate["clauses"]
+    passed = [one["clause"] for one in clauses if one["outcome"] == "pass"]
+    bad = [one for one in clauses if one["outcome"] in {"fail", "waived", "error"}]
+    failed = [one["clause"] for one in bad if one["level"] == "must"]
+    warned = [one["clause"] for one in bad if one["level"] != "must"]
+    if certificate["synthetic"] is not None:
+        warned.append(_SYNTHETIC)
+    is_whole = not any(
+        one["outcome"] == "unknown" and one["level"] == "must" for one in clauses
+    ) and all(one["level"] == one["highest"] for one in certificate["tracks"])
+    good = "PASSED" if is_whole and not warned else "WARNED"
+    return {
+        "result": "FAILED" if failed else good,
+        "configuration": [
+            *_policies(certificate),
+            {
+                "name": "rules of speccheck",
+                "digest": {"sha256": certificate["verifier"]["tool"]["rules_sha256"]},
+                "annotations": {"version": certificate["verifier"]["tool"]["version"]},
+            },
+            _certificate(certificate, sha256),
+        ],
+        "passedTests": passed,
+        "warnedTests": warned,
+        "failedTests": failed,
+    }
+
+
+def _svr(certificate: Any, sha256: str) -> dict[str, object]:  # noqa: ANN401
+    """A property for each level that a track has, and for each below it."""
+    return {
+        "verifier": {
+            "id": _derived_verifier(certificate["verifier"]),
+            "policies": _policies(certificate),
+        },
+        "timeCreated": certificate["validity"]["created"],
+        "properties": list(_properties(certificate)),
+        "speccheckCertificate": _certificate(certificate, sha256),
+    }
+
+
+def _properties(certificate: Any) -> Iterator[str]:  # noqa: ANN401
+    """Such as SPECCHECK_FABRIC_L2."""
+    begin = "SPECCHECK"
+    if certificate["synthetic"] is not None:
+        begin += f"_{_SYNTHETIC}"
+    waived = [one for one in certificate["clauses"] if one["outcome"] == "waived"]
+    for track in certificate["tracks"]:
+        for level in LEVELS:
+            if track["level"] is None or level > track["level"]:
+                continue
+            is_waived = any(
+                track["track"] in one["tracks"] and one["certification_level"] <= level
+                for one in waived
+            )
+            name = track["track"].replace("-", "_").upper()
+            yield f"{begin}_{name}_{level}{'_WITH_WAIVERS' if is_waived else ''}"
+
+
+def _policies(certificate: Any) -> list[dict[str, object]]:  # noqa: ANN401
+    """What was judged against: the edition, by the profiles, with own numbers."""
+    edition = certificate["edition"]
+    annotations: dict[str, object] = {
+        "profiles": certificate["profiles"],
+        "stage": edition["stage"],
+    }
+    if edition["tailoring"]:
+        annotations["tailored"] = [
+            f"{one['clause']}.{one['number']}" for one in edition["tailoring"]
+        ]
+    return [
+        {
+            "name": f"speccheck edition {edition['id']}",
+            "uri": f"urn:speccheck:edition:{quote(edition['id'])}",
+            "digest": {"sha256": edition["sha256"]},
+            "annotations": annotations,
+        }
+    ]
+
+
+def _certificate(certificate: Any, sha256: str) -> dict[str, object]:  # noqa: ANN401
+    """The certificate that says more, and how long it is valid."""
+    validity = certificate["validity"]
+    return {
+        "name": f"certificate {certificate['run_id']}",
+        "digest": {"sha256": sha256},
+        "mediaType": _MEDIA_TYPE,
+        "annotations": {
+            "notAfter": validity["not_after"],
+            "notBefore": validity["not_before"],
+        },
+    }
+
+
+def _derived_verifier(verifier: Any) -> str:  # noqa: ANN401
+    """A URI, as SVR asks for: the verifier's own, or one made of its name and key."""
+    name, key_id = verifier["id"], verifier["key_id"]
+    if ":" in name and not any(one.isspace() for one in name):
+        return str(name)
+    return f"urn:speccheck:verifier:{quote(name, safe='')}:{key_id}"
+
+
+KINDS: dict[str, tuple[str, Callable[[Any, str], dict[str, object]]]] = {
+    "test-result": (TEST_RESULT_TYPE, _test_result),
+    "svr": (SVR_TYPE, _svr),
+}

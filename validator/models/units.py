@@ -1,0 +1,56 @@
+"""Lengths of time: units, and how people say them."""
+
+_MEBIBYTE, _GIBIBYTE = 2**20, 2**30
+
+
+def mebibytes(amount: int) -> str:
+    """Bytes in binary units: `64 MiB`, `1 GiB`, `23.55 GiB`."""
+    if amount % _GIBIBYTE == 0:
+        return f"{amount // _GIBIBYTE:,} GiB"
+    if amount >= _GIBIBYTE:
+        return f"{amount / _GIBIBYTE:,.2f} GiB"
+    return f"{amount / _MEBIBYTE:,.4g} MiB"
+
+
+def gigabytes(amount: float) -> str:
+    """Bytes as people read them, in GB of 1e9 bytes."""
+    size = amount / 1e9
+    return f"{size:,.0f} GB" if size >= 10 else f"{size:,.1f} GB"  # noqa: PLR2004
+
+
+def billions(count: float) -> str:
+    """A number of parameters as people read it."""
+    return f"{count / 1e9:,.1f} billion"
+
+
+SECONDS_PER_DAY = 86_400
+SECONDS_PER_HOUR = 3_600
+MILLISECONDS_PER_SECOND = 1_000
+
+
+def hours_in(seconds: float) -> float:
+    """Seconds as hours."""
+    return seconds / SECONDS_PER_HOUR
+
+
+def seconds_in(hours: float) -> float:
+    """Hours as seconds."""
+    return hours * SECONDS_PER_HOUR
+
+
+def milliseconds_in(seconds: float) -> float:
+    """Seconds as milliseconds."""
+    return seconds * MILLISECONDS_PER_SECOND
+
+
+def days_in(seconds: float) -> float:
+    """Seconds as days."""
+    return seconds / SECONDS_PER_DAY
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them: `45 s`, `38 min`, `4.2 h`, `3 d`."""
+    for unit, length in (("d", 86_400.0), ("h", 3_600.0), ("min", 60.0)):
+        if seconds >= 2 * length or (unit == "h" and seconds >= length):
+            return f"{seconds / length:.3g} {unit}"
+    return f"{seconds:.3g} s"
