@@ -163,7 +163,6 @@ def shown_names(hosts: Sequence[str], *, full: bool, most: int = _MOST_NAMES) ->
 MOST_WITH_REMEDIES = 6
 _MOST_BRIEF = 22
 _LEAST_NAMES = 24
-_INDENT = "  "
 
 
 def brief(groups: Sequence[FleetGroup], style: Style) -> Iterator[str]:

@@ -19,7 +19,7 @@ from speccheck.validator.run.plan_dump import ShownLeaf, ShownPlan
 from speccheck.validator.run.plan_view import PlanView, ShownChange, ViewedPlan
 from speccheck.validator.run.run import Run
 
-_NAME, _VALUES = 38, 20
+_CHANGED_NAME, _VALUES = 38, 20
 _MOST_COLUMNS, _BAR_AT = 100, 11
 _WORDS = {
     "pass": ("holds", "good"),
@@ -58,7 +58,7 @@ def what_if_lines(plan: ViewedPlan, style: Style, *, full: bool) -> Iterator[str
 def _value(change: ShownChange, style: Style) -> Iterator[str]:
     old, new = change.before.leaf, change.after.leaf
     values = f"{_text(old)} -> {_text(new)}"
-    line = f"  {old.name:<{_NAME}} {values:<{_VALUES}} {new.status}"
+    line = f"  {old.name:<{_CHANGED_NAME}} {values:<{_VALUES}} {new.status}"
     note = printable(hidden(new.note))
     if not note:
         yield line
@@ -149,7 +149,7 @@ def _predicted(
         yield f"\n{style.paint('forecast', 'bold')}"
     for (subject, name), left, right in rows:
         label = f"{in_words(subject)}, {in_words(name, right.unit)}"
-        yield f"  {label:<{_NAME}} {_shown(left)} -> {_shown(right)}"
+        yield f"  {label:<{_CHANGED_NAME}} {_shown(left)} -> {_shown(right)}"
     for subject in dict.fromkeys(subject for (subject, _), _, _ in rows):
         yield from _bars(subject, before, after, style)
 
