@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from speccheck.validator.certification.published import DryRun, Settled, dry_run
-from speccheck.validator.report.dry_run_text import (
+from speccheck.validator.report.certification_text import (
     WORDS,
     at_most_words,
     figure_words,
     run_words,
 )
-from speccheck.validator.report.markdown_text import in_cell
 from speccheck.validator.report.style import counted
+from speccheck.validator.report.write_markdown import in_cell
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "certify-published.md"
 # Types of which figures are published, and two that many rent of which none are.

@@ -16,9 +16,9 @@ from speccheck.validator.fleet.attendance import Expected
 from speccheck.validator.fleet.reading import listing
 from speccheck.validator.fleet.run import Work, judge_fleet
 from speccheck.validator.fleet.verdict import fleet_verdict
+from speccheck.validator.report.context import FleetContext
 from speccheck.validator.report.fleet_text import fleet_text
-from speccheck.validator.report.fleet_told import FleetTold
-from speccheck.validator.report.node_verdict import NodeVerdict
+from speccheck.validator.report.node_outcome import NodeVerdict
 from speccheck.validator.report.style import Style
 from terminal_picture import WIDTH, terminal_picture
 
@@ -38,7 +38,7 @@ def report() -> str:
 
 
 @contextmanager
-def a_fleet(nodes: int, faults: Path) -> Generator[FleetTold]:
+def a_fleet(nodes: int, faults: Path) -> Generator[FleetContext]:
     """A fleet as it was judged, while its files are there."""
     before = Path.cwd()
     with TemporaryDirectory() as folder:
@@ -51,15 +51,15 @@ def a_fleet(nodes: int, faults: Path) -> Generator[FleetTold]:
             request = Request(arguments=(), use="preflight")
             work = Work(request, (), NodeVerdict(request.use, "error"))
             run = judge_fleet(work, listing((_FLEET,)), Expected(), now=time.time())
-            yield FleetTold(run, fleet_verdict(run), (_FLEET,))
+            yield FleetContext(run, fleet_verdict(run), (_FLEET,))
         finally:
             os.chdir(before)
 
 
-def shown(told: FleetTold, width: int) -> str:
+def shown(context: FleetContext, width: int) -> str:
     """The report, with the colours of a terminal."""
     style = Style(colour=True, unicode=True, width=width)
-    return "".join(fleet_text(told, style)).rstrip("\n")
+    return "".join(fleet_text(context, style)).rstrip("\n")
 
 
 def _draw() -> None:

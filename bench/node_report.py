@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 
 from speccheck.validator.engine.request import Request
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.summary import exit_of, summarize
 from speccheck.validator.report.text import report as text_report
-from speccheck.validator.report.told import Told
 from speccheck.validator.run.run import run
 from terminal_picture import WIDTH, terminal_picture
 
@@ -30,7 +30,7 @@ def report() -> str:
     summary = summarize(found.plans)
     ending = exit_of(found, summary, "error")
     style = Style(colour=True, unicode=True, width=WIDTH)
-    text = "".join(text_report(Told(found, summary, ending), style))
+    text = "".join(text_report(ReportContext(found, summary, ending), style))
     return text.partition(style.paint("unknown", "unknown"))[0].rstrip("\n")
 
 

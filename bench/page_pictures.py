@@ -13,7 +13,7 @@ from browser import PROGRAM, Browser, browser
 from speccheck.validator.cli.main import main
 from speccheck.validator.node.machine_layout import layout_of_node
 from speccheck.validator.report.forms.html_certificate import certificate_page
-from speccheck.validator.report.specimen_pictures import specimen_pictures
+from speccheck.validator.report.topology_svg import specimen_pictures
 from speccheck.validator.simulation.healthy import healthy_node
 from speccheck.validator.sources.formats.snapshot import node_of
 

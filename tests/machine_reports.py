@@ -12,10 +12,10 @@ from speccheck.validator.engine.locate import LocatedFinding
 from speccheck.validator.engine.request import Judging, Request, Selection
 from speccheck.validator.evidence.finding import Waiver
 from speccheck.validator.evidence.value import Place, Span
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.form import FORMS
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.summary import exit_of, summarize
-from speccheck.validator.report.told import Told
 from speccheck.validator.run.judging import JudgedPlan
 from speccheck.validator.run.run import Run, run
 from speccheck.validator.sources.context import Context
@@ -116,5 +116,5 @@ def told_in(form: str, found: Run, **changes: Any) -> str:  # noqa: ANN401 - fie
     """A run as a form tells it; changes: fields of what is told."""
     summary = summarize(found.plans)
     fail_on = changes.get("fail_on", "error")
-    told = Told(found, summary, exit_of(found, summary, fail_on), **changes)
+    told = ReportContext(found, summary, exit_of(found, summary, fail_on), **changes)
     return "".join(FORMS[form].report(told, Style()))

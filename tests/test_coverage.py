@@ -15,11 +15,12 @@ from speccheck.validator.report.coverage import (
     Coverage,
     counted_fixtures,
     coverage,
+    coverage_text,
+    open_musts,
     totals,
 )
 from speccheck.validator.report.coverage_json import coverage_json
 from speccheck.validator.report.coverage_model import CoverageDocument
-from speccheck.validator.report.coverage_text import coverage_text, open_musts
 
 EDITION = load_edition()
 # Drafts have clauses of their own.

@@ -10,8 +10,8 @@ import pytest
 
 import fleet_report
 from pictures import drawn_lines, told_lines
-from speccheck.validator.report.fleet_groups import fleet_groups
-from speccheck.validator.report.fleet_told import FleetTold
+from speccheck.validator.report.context import FleetContext
+from speccheck.validator.report.fleet_text import fleet_groups
 from speccheck.validator.report.forms.html_fleet import fleet_html
 
 pytestmark = pytest.mark.slow
@@ -32,7 +32,7 @@ _OF_FLEETS = {
 class Many:
     """The fleet as it was judged, and what was planted in it."""
 
-    told: FleetTold
+    told: FleetContext
     planted: list[dict[str, Any]]
 
 

@@ -15,10 +15,9 @@ from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast import all as all_forecasts
 from speccheck.validator.forecast.quantity import Forecast, Quantity
 from speccheck.validator.models.estimate import Estimate, exactly, within
-from speccheck.validator.report.forecast_bar import bar
-from speccheck.validator.report.forecast_text import forecast_lines
-from speccheck.validator.report.quantities import amount, best, bounds, in_words
+from speccheck.validator.report.forecast_text import bar, forecast_lines
 from speccheck.validator.report.style import Style
+from speccheck.validator.report.wording import amount, best, bounds, in_words
 
 GB = 10**9
 SIZE = Quantity("capacity", "bytes", exactly(80 * GB, "catalogue"))

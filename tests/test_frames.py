@@ -3,7 +3,7 @@
 import pytest
 
 from speccheck.validator.engine.locate import Location
-from speccheck.validator.report.frame import frames
+from speccheck.validator.report.findings_text import frames
 from speccheck.validator.report.style import Style
 
 LONG = "train_global_batch_size: ${mul:${grpo.num_prompts_per_step}, ${grpo.answers}}"

@@ -16,7 +16,7 @@ from speccheck.validator.fleet.run import FleetRun, Work, judge_fleet
 from speccheck.validator.fleet.verdict import Reason, Unfit, fleet_verdict
 from speccheck.validator.report.forms.html_fleet import fleet_html
 from speccheck.validator.report.forms.html_fleet_map import map_html
-from speccheck.validator.report.node_verdict import NodeVerdict
+from speccheck.validator.report.node_outcome import NodeVerdict
 from told_fleets import told_fleet
 
 FAULTS = """\

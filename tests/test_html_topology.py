@@ -11,8 +11,7 @@ from hostile_files import BIDI, ESCAPES, HARMFUL, QUOTES, SCRIPT, STYLE_END
 from html_reading import Page
 from speccheck.validator.evidence.node.node import Node
 from speccheck.validator.node.machine_layout import MachineLayout, layout_of_node
-from speccheck.validator.report.specimen_pictures import specimen_pictures
-from speccheck.validator.report.topology_svg import topology_html
+from speccheck.validator.report.topology_svg import specimen_pictures, topology_html
 from speccheck.validator.simulation.healthy import healthy_node
 from speccheck.validator.sources.formats.snapshot import node_of
 

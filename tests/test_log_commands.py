@@ -27,7 +27,7 @@ from machine_reports import (
 )
 from speccheck.validator.cli.main import main
 from speccheck.validator.engine.locate import LocatedFinding, Location
-from speccheck.validator.report.log_commands import disarmed
+from speccheck.validator.report.write import disarmed
 
 Command = tuple[str, dict[str, str], str]  # name, properties, message
 _GITHUB_DATA = (("%0D", "\r"), ("%0A", "\n"), ("%25", "%"))

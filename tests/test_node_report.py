@@ -9,7 +9,7 @@ import pytest
 
 from json_schemas import schema_text
 from speccheck.validator.cli.main import main
-from speccheck.validator.report.subjects import folded_subjects
+from speccheck.validator.report.wording import folded_subjects
 
 HEALTHY = {
     "name": "NVIDIA H100 80GB HBM3",

@@ -14,8 +14,7 @@ import pytest
 
 from speccheck.validator import VERSION
 from speccheck.validator.editions.edition import editions, load_edition
-from speccheck.validator.report.coverage import coverage
-from speccheck.validator.report.coverage_text import coverage_text
+from speccheck.validator.report.coverage import coverage, coverage_text
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("validator", "rules", "schemas", "probes")

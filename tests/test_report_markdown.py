@@ -7,8 +7,12 @@ import pytest
 
 from hostile_files import HARMFUL, Writer, write_hostile, write_hostile_environment
 from speccheck.validator.cli.main import main
-from speccheck.validator.report.forms.markdown import COMMENT_BYTES, markdown_text
-from speccheck.validator.report.forms.markdown_text import code, escaped
+from speccheck.validator.report.forms.markdown import (
+    COMMENT_BYTES,
+    code,
+    escaped,
+    markdown_text,
+)
 from told_runs import text_of, told, with_findings
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "fixtures" / "examples"

@@ -10,11 +10,14 @@ import speccheck.schemas
 from speccheck.validator.cli.main import main
 from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.editions.source import load_edition_source
-from speccheck.validator.report.specification.as_html import html
-from speccheck.validator.report.specification.as_markdown import markdown
-from speccheck.validator.report.specification.blocks import Heading, Strong
-from speccheck.validator.report.specification.document import document_of, title_of
-from speccheck.validator.report.specification.requirements import normative
+from speccheck.validator.report.document import Heading, Strong
+from speccheck.validator.report.specification.chapters import normative
+from speccheck.validator.report.specification.document import (
+    document_of,
+    html,
+    markdown,
+)
+from speccheck.validator.report.write_markdown import title_of
 from specification_page import PAGE, page
 
 FOLDER = Path(speccheck.schemas.__file__).parent / "1.0"

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from speccheck.validator.cli.main import main
-from speccheck.validator.report.statistics import rule_counts
-from speccheck.validator.report.statistics_text import statistics_lines
 from speccheck.validator.report.style import Style
+from speccheck.validator.report.summary import rule_counts, statistics_lines
 from told_runs import BASELINE, told
 
 SELECTED = ("--select", "BATCH-001,CONF-001,FT-003", "--each")

@@ -2,9 +2,9 @@
 
 from speccheck.validator.fleet.run import FleetRun
 from speccheck.validator.fleet.verdict import FleetVerdict
-from speccheck.validator.report.fleet_told import FleetTold
+from speccheck.validator.report.context import FleetContext
 
 
-def told_fleet(run: FleetRun, verdict: FleetVerdict) -> FleetTold:
+def told_fleet(run: FleetRun, verdict: FleetVerdict) -> FleetContext:
     """A report on a folder that is called `pre`."""
-    return FleetTold(run, verdict, ("pre",))
+    return FleetContext(run, verdict, ("pre",))

@@ -7,10 +7,10 @@ from speccheck.validator.cli.request import request_of
 from speccheck.validator.engine.locate import LocatedFinding
 from speccheck.validator.evidence.finding import Finding, Waiver
 from speccheck.validator.evidence.value import Place, Span
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.form import FORMS
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.summary import exit_of, summarize
-from speccheck.validator.report.told import Told
 from speccheck.validator.run.judging import JudgedPlan
 from speccheck.validator.run.run import run
 
@@ -25,7 +25,7 @@ COMMENT = Waiver(
 BASELINE = Waiver("baseline", Place("speccheck-baseline.json", "findings[0]"))
 
 
-def told(*words: str, waive: Mapping[str, Waiver] | None = None) -> Told:
+def told(*words: str, waive: Mapping[str, Waiver] | None = None) -> ReportContext:
     """A run of files as a report gets it; waive: waivers by rule or clause."""
     parsed = parse([*words])
     request = request_of(parsed)._replace(full=True, keeps_plans=True)
@@ -34,7 +34,7 @@ def told(*words: str, waive: Mapping[str, Waiver] | None = None) -> Told:
     found = found._replace(plans=plans)
     summary = summarize(found.plans)
     ending = exit_of(found, summary, "error")
-    return Told(found, summary, ending, full="full" in parsed.values)
+    return ReportContext(found, summary, ending, full="full" in parsed.values)
 
 
 def _with_waivers(plan: JudgedPlan, waivers: Mapping[str, Waiver]) -> JudgedPlan:
@@ -53,13 +53,13 @@ def _with_waiver(
     return located._replace(finding=finding._replace(waiver=waiver))
 
 
-def text_of(form: str, one: Told, style: Style | None = None) -> str:
+def text_of(form: str, one: ReportContext, style: Style | None = None) -> str:
     """A report in one form."""
     style = style or Style(unicode=True)
     return "".join(FORMS[form].report(one, style))
 
 
-def with_findings(one: Told, findings: Iterable[Finding]) -> Told:
+def with_findings(one: ReportContext, findings: Iterable[Finding]) -> ReportContext:
     """The same run with these findings of its first plan in place of its own."""
     plan = one.run.plans[0]
     located = tuple(LocatedFinding(finding, ()) for finding in findings)

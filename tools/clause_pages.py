@@ -23,7 +23,7 @@ from speccheck.validator.editions.show import (
     raised_elsewhere,
 )
 from speccheck.validator.engine.rule_index import RulesByClause, rule_entries
-from speccheck.validator.report.markdown_text import cell, plain
+from speccheck.validator.report.write_markdown import cell, plain
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "clauses"
 _LEVELS = ("must", "should", "may")

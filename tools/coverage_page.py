@@ -18,9 +18,10 @@ from speccheck.validator.report.coverage import (
     CoveredClause,
     FixtureCounts,
     coverage,
+    open_musts,
+    sentences,
     totals,
 )
-from speccheck.validator.report.coverage_text import open_musts, sentences
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "coverage.md"

@@ -11,7 +11,7 @@ from speccheck.validator.cli.command_table import COMMANDS
 from speccheck.validator.cli.main import EXIT_CODES, usage
 from speccheck.validator.cli.option_table import OPTIONS, Option
 from speccheck.validator.editions.edition import load_edition
-from speccheck.validator.report.markdown_text import in_cell
+from speccheck.validator.report.write_markdown import in_cell
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs"
 COMMAND_LINE, CODES = "command-line.md", "exit-codes.md"

@@ -11,7 +11,7 @@ from page_files import write_pages
 from speccheck.validator.editions.edition import Edition, load_edition
 from speccheck.validator.engine.rule_index import built_in_rules
 from speccheck.validator.report.explain import rule_page, rule_text
-from speccheck.validator.report.markdown_text import prose
+from speccheck.validator.report.write_markdown import prose
 from speccheck.validator.rule import Rule
 
 _AREA_TITLES = {"nccl_environment": "NCCL environment"}

@@ -5,8 +5,7 @@ Run `python tools/specification_page.py`; a test holds it equal.
 
 from pathlib import Path
 
-from speccheck.validator.report.specification.as_markdown import markdown
-from speccheck.validator.report.specification.document import document_of
+from speccheck.validator.report.specification.document import document_of, markdown
 
 EDITION = "1.0"
 PAGE = Path(__file__).resolve().parents[1] / "docs" / f"specification-{EDITION}.md"

@@ -57,7 +57,7 @@ from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast.bandwidth import Prospect, prospect
 from speccheck.validator.models.bus_bandwidth import GIGA
 from speccheck.validator.models.expectation import shown_bytes
-from speccheck.validator.report.collective_table import collective_table, table_row
+from speccheck.validator.report.measured_text import collective_table, table_row
 from speccheck.validator.report.style import Style, counted, wrap
 from speccheck.validator.report.write import WriteError, write
 from speccheck.validator.sources.context import Context, context_facts

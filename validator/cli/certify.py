@@ -49,8 +49,11 @@ from speccheck.validator.editions.compose import find_profile, may_certify
 from speccheck.validator.editions.edition import UnknownEdition, load_edition
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.certificate_text import certificate_text
-from speccheck.validator.report.evidence_text import kit_text, listed_text
-from speccheck.validator.report.run_plan_text import run_plan_text
+from speccheck.validator.report.certification_text import (
+    kit_text,
+    listed_text,
+    run_plan_text,
+)
 from speccheck.validator.report.style import Style, counted, printable
 from speccheck.validator.report.write import write, write_all
 from speccheck.validator.signing.envelope import (
@@ -234,7 +237,7 @@ def _planned(line: CommandLine) -> RunPlan:
 def _dry_runs(line: CommandLine) -> Iterator[str]:
     """Return the text on each type of machine that is asked for; all, where none is."""
     from speccheck.validator.certification.published import dry_run  # noqa: PLC0415 - seldom
-    from speccheck.validator.report.dry_run_text import dry_run_text  # noqa: PLC0415 - seldom
+    from speccheck.validator.report.certification_text import dry_run_text  # noqa: PLC0415 - seldom
 
     for option in _NOT_OF_DRY_RUN:
         if option in line.values:
@@ -265,12 +268,12 @@ def _compared(line: CommandLine) -> int:
     from speccheck.validator.certification.judging import (  # noqa: PLC0415 - seldom
         utc_now,
     )
-    from speccheck.validator.report.certificate_table.forms import (  # noqa: PLC0415 - seldom
+    from speccheck.validator.report.certificate_table.table import (  # noqa: PLC0415 - seldom
         table_json,
         table_markdown,
+        table_of,
         table_text,
     )
-    from speccheck.validator.report.certificate_table.table import table_of  # noqa: PLC0415 - seldom
     from speccheck.validator.report.document_diff.reading import certificate_of  # noqa: PLC0415 - seldom
     from speccheck.validator.sources.documents.reading import read_text  # noqa: PLC0415 - seldom
 
@@ -370,9 +373,7 @@ def _certificate_files(
 def _pictures(found: Certification) -> list[str]:
     """Return the machines as their snapshots tell that they are joined."""
     from speccheck.validator.node.machine_layout import layout_of_node  # noqa: PLC0415
-    from speccheck.validator.report.specimen_pictures import (  # noqa: PLC0415
-        specimen_pictures,
-    )
+    from speccheck.validator.report.topology_svg import specimen_pictures  # noqa: PLC0415
     from speccheck.validator.sources.joining.one_node import joined  # noqa: PLC0415
 
     machines = (

@@ -57,12 +57,10 @@ def spec_render(line: CommandLine) -> int:
     if form not in {"markdown", "html"}:
         message = f"--format {form}: must be markdown or html"
         raise UsageError(message)
-    from speccheck.validator.report.specification.as_html import html  # noqa: PLC0415
-    from speccheck.validator.report.specification.as_markdown import (  # noqa: PLC0415
-        markdown,
-    )
     from speccheck.validator.report.specification.document import (  # noqa: PLC0415
         document_of,
+        html,
+        markdown,
     )
     from speccheck.validator.report.write import write  # noqa: PLC0415
 
@@ -100,9 +98,7 @@ def spec_coverage(line: CommandLine) -> int:
 
     found = coverage(_edition(line))
     if output == "text":
-        from speccheck.validator.report.coverage_text import (  # noqa: PLC0415
-            coverage_text,
-        )
+        from speccheck.validator.report.coverage import coverage_text  # noqa: PLC0415
 
         sys.stdout.write(coverage_text(found))
     else:

@@ -10,11 +10,10 @@ from speccheck.validator.cli.reports import Output
 from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.report.fix_diff import diff_of
+from speccheck.validator.report.findings_text import diff_of
 from speccheck.validator.report.form import FORMS
-from speccheck.validator.report.log_commands import disarmed, is_read_by_runner
 from speccheck.validator.report.style import counted, printable
-from speccheck.validator.report.write import write
+from speccheck.validator.report.write import disarmed, is_read_by_runner, write
 from speccheck.validator.run.fixing import (
     Made,
     Mended,

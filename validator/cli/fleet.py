@@ -27,10 +27,10 @@ from speccheck.validator.fleet.reading import Listing, NoFleet, listing
 from speccheck.validator.fleet.run import FleetRun, Work, judge_fleet
 from speccheck.validator.fleet.verdict import FleetVerdict, Unfit, fleet_verdict
 from speccheck.validator.node.host_names import HostNamesError, unfold
+from speccheck.validator.report.context import FleetContext
 from speccheck.validator.report.fleet_json import fleet_json
 from speccheck.validator.report.fleet_text import fleet_text
-from speccheck.validator.report.fleet_told import FleetTold
-from speccheck.validator.report.node_verdict import NodeVerdict
+from speccheck.validator.report.node_outcome import NodeVerdict
 from speccheck.validator.report.style import counted, printable
 from speccheck.validator.report.write import write
 from speccheck.validator.run.run import read_plans
@@ -76,7 +76,7 @@ def fleet(line: CommandLine) -> int:
     verdict = of_fleet(run)
     since = changes(wanted, run, verdict, work, of_fleet, cores)
     full = line.has("full")
-    told = FleetTold(run, verdict, line.files, full=full, since=since)
+    told = FleetContext(run, verdict, line.files, full=full, since=since)
     for warning in run.warnings:
         sys.stderr.write(f"speccheck: {printable(warning)}\n")
     forms = {
@@ -94,7 +94,7 @@ def fleet(line: CommandLine) -> int:
     return verdict.code
 
 
-def _page(told: FleetTold) -> Iterable[str]:
+def _page(told: FleetContext) -> Iterable[str]:
     # Pages have pictures, which other forms do without.
     from speccheck.validator.report.forms.html_fleet import (  # noqa: PLC0415
         fleet_html,
@@ -185,10 +185,7 @@ def _is_same(path: str, other: str) -> bool:
 def _write_drain_list(
     run: FleetRun, verdict: FleetVerdict, form: str, path: str | None
 ) -> None:
-    from speccheck.validator.report.drain_list import (  # noqa: PLC0415 - of few
-        drain_list,
-        left_out,
-    )
+    from speccheck.validator.report.fleet_text import drain_list, left_out  # noqa: PLC0415 - of few
 
     write(drain_list(run, verdict, form), path)
     for name in left_out(verdict, form):

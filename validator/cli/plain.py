@@ -23,10 +23,10 @@ from speccheck.validator.cli.reports import (
 from speccheck.validator.cli.request import files_request
 from speccheck.validator.cli.request import request_of as any_request
 from speccheck.validator.engine.request import Request
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.form import FORMS
 from speccheck.validator.report.style import printable
 from speccheck.validator.report.summary import exit_of, summarize
-from speccheck.validator.report.told import Told
 from speccheck.validator.report.write import WriteError, write, write_bytes
 from speccheck.validator.run.run import Run, read_plans, run
 from speccheck.validator.sources.context import context_facts
@@ -48,7 +48,7 @@ class Audience:
         """Return what the report says besides, at its end."""
         return ()
 
-    def told(self, told: Told) -> int:
+    def told(self, told: ReportContext) -> int:
         """Hear what was judged, once the reports are written; returns the exit code."""
         return told.ending.code
 
@@ -152,7 +152,7 @@ def _judged(
     warn(found.warnings)
     summary = summarize(found.plans)
     ending = exit_of(found, summary, fail_on, skip_unknown=request.skip_unknown)
-    told = Told(
+    told = ReportContext(
         found,
         summary,
         ending,

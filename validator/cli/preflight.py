@@ -43,12 +43,12 @@ from speccheck.validator.node.result import (
     NodeResult,
     result_line,
 )
-from speccheck.validator.report.node_result_told import (
+from speccheck.validator.report.context import ReportContext
+from speccheck.validator.report.node_outcome import (
     Situation,
+    judged_result,
     refused_result,
-    told_result,
 )
-from speccheck.validator.report.told import Told
 from speccheck.validator.report.write import WriteError, write
 from speccheck.validator.run.judging import settled
 from speccheck.validator.run.run import Run, read_plans
@@ -130,16 +130,14 @@ class NodeAudience(Audience):
         if not isinstance(gpus, list) or not gpus or self._is_narrowed:
             return ()
         # Of a command that has probed a machine.
-        from speccheck.validator.report.higher_tiers import (  # noqa: PLC0415
-            higher_tiers,
-        )
+        from speccheck.validator.report.node_outcome import higher_tiers  # noqa: PLC0415
 
         return higher_tiers(self.tier, run.plans, run.edition)
 
-    def told(self, told: Told) -> int:
+    def told(self, told: ReportContext) -> int:
         """Write the lines of what was judged; raises WriteError."""
         facts = self._facts() if self._result_path else {}
-        result = told_result(self._situation, told, self._seconds(), self.kept, facts)
+        result = judged_result(self._situation, told, self._seconds(), self.kept, facts)
         self._write_result(result)
         return self._answered(result, told.summary.failed, told.ending.code)
 
@@ -191,7 +189,7 @@ class NodeAudience(Audience):
         """The exit code; that of Nagios where its line is asked for and printed."""
         if not self.is_nagios:
             return 0 if self._exits_zero else code
-        from speccheck.validator.report.nagios import (  # noqa: PLC0415 - seldom
+        from speccheck.validator.report.node_outcome import (  # noqa: PLC0415 - seldom
             CODES,
             nagios_line,
             nagios_state,

@@ -16,11 +16,16 @@ from speccheck.validator.cli.command_line import CommandLine, UsageError
 from speccheck.validator.cli.option_table import COLORS
 from speccheck.validator.cli.request import said_of
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.form import FORMS, NAMES
-from speccheck.validator.report.log_commands import disarmed, is_read_by_runner
 from speccheck.validator.report.style import Style, printable
-from speccheck.validator.report.told import Told
-from speccheck.validator.report.write import WriteError, write, write_all
+from speccheck.validator.report.write import (
+    WriteError,
+    disarmed,
+    is_read_by_runner,
+    write,
+    write_all,
+)
 from speccheck.validator.sources.files import SEARCHED_SUFFIXES, read_file
 
 # Options that name a file: those that are read, and those that are written.
@@ -267,7 +272,9 @@ def node_file(flag: str, path: str, name: str, ending: str) -> str:
     return os.path.join(path, name + ending)
 
 
-def write_reports(told: Told, outputs: list[Output], line: CommandLine) -> None:
+def write_reports(
+    told: ReportContext, outputs: list[Output], line: CommandLine
+) -> None:
     """Write all reports or none; raises WriteError, or UsageError for a lost input."""
     named = reports_of(line)
     if named:
@@ -311,7 +318,9 @@ def is_on_github() -> bool:
     return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
-def for_runner(pieces: Iterable[str], told: Told, *, annotated: bool) -> Iterator[str]:
+def for_runner(
+    pieces: Iterable[str], told: ReportContext, *, annotated: bool
+) -> Iterator[str]:
     """A report for people as a runner may read it, with annotations on GitHub."""
     yield from map(disarmed, pieces)
     if annotated and is_on_github():
@@ -324,7 +333,7 @@ def tell_failure(message: str, code: int) -> None:
         sys.stderr.write(FORMS[_GITHUB].refusal(message, code) or "")
 
 
-def write_summary(told: Told) -> None:
+def write_summary(told: ReportContext) -> None:
     """Add the report to the summary of the job, where there is one.
 
     It is an extra: that it cannot be written changes nothing of the verdict.

@@ -27,8 +27,7 @@ from speccheck.validator.node.result import (
     result_line,
 )
 from speccheck.validator.node.result import SCHEMA as RESULT_SCHEMA
-from speccheck.validator.report.node_result_told import Situation
-from speccheck.validator.report.node_verdict import NodeVerdict
+from speccheck.validator.report.node_outcome import NodeVerdict, Situation
 from speccheck.validator.report.write import write_bytes
 from speccheck.validator.rule import by_clause
 from speccheck.validator.run.judging import RunState

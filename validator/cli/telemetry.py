@@ -10,11 +10,11 @@ from speccheck.validator.cli.command_line import (
 from speccheck.validator.cli.option_table import FAIL_ON
 from speccheck.validator.cli.reports import outputs_of, write_forms
 from speccheck.validator.cli.request import USES, request_of
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.summary import exit_of, summarize
 from speccheck.validator.report.telemetry_json import telemetry_json
-from speccheck.validator.report.telemetry_told import telemetry_of
+from speccheck.validator.report.telemetry_text import telemetry_of
 from speccheck.validator.report.text import report
-from speccheck.validator.report.told import Told
 from speccheck.validator.run.run import Run, run
 from speccheck.validator.sources.context import context_facts
 
@@ -36,7 +36,7 @@ def telemetry(line: CommandLine) -> int:
     found = run(request)
     _demand_logs(found, logs)
     summary = summarize(found.plans)
-    told = Told(
+    told = ReportContext(
         found,
         summary,
         exit_of(found, summary, fail_on),

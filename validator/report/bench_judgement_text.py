@@ -36,11 +36,11 @@ def judgement_text(
     yield from _gaps(outcome, style)
     yield from _following(outcome, style, written)
     if any(one.state == "judged" for one in judgement.conditions):
-        told = (
+        words = (
             "Peers tell who is slower than the rest, and not whether all are slow: "
             "speccheck RESULT holds the rates against what the fabric can reach."
         )
-        yield "\n" + wrap(told, style.width, "") + "\n"
+        yield "\n" + wrap(words, style.width, "") + "\n"
 
 
 def _headline(outcome: Outcome, style: Style) -> Iterator[str]:

@@ -1,18 +1,133 @@
 """A certificate on a terminal: one screen with the verdict and what it leaves open."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from speccheck.validator.certification.certificate_model import Certificate, Track
-from speccheck.validator.report.certificate_words import (
-    LEVEL_WORDS,
-    LEVELS,
-    OUTCOMES,
-    caveats,
-    cell_of,
-    granted_words,
+from speccheck.validator.certification.certificate_model import (
+    Certificate,
+    CertificationLevel,
+    Measured,
+    Scalar,
+    Track,
 )
+from speccheck.validator.models.expectation import shown_bytes
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
+
+LEVELS: tuple[CertificationLevel, ...] = ("L1", "L2", "L3")
+LEVEL_WORDS = {"L1": "files", "L2": "a live node", "L3": "a measured run"}
+# Outcomes in the order in which a reader wants them, with a mark that needs no colour.
+OUTCOMES: dict[str, tuple[str, str]] = {
+    "fail": ("\u2717", "fails"),
+    "error": ("!", "broken"),
+    "unknown": ("?", "not known"),
+    "waived": ("~", "waived"),
+    "pass": ("\u2713", "holds"),
+    "not_applicable": ("\u2013", "does not apply"),
+}
+_SCALES: dict[str, tuple[tuple[float, str], ...]] = {
+    "bytes_per_second": ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s")),
+    "flops_per_second": ((1e12, "TFLOP/s"), (1e9, "GFLOP/s")),
+    "bits_per_second": ((1e9, "Gbit/s"), (1e6, "Mbit/s")),
+    "seconds": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")),
+}
+_MOST_BYTES = 10**18
+_LONGEST = 120  # of a condition or a unit
+
+
+def granted_words(found: Certificate) -> str:
+    """How many tracks have which level, the highest first, and how many have none."""
+    levels = Counter(one.level for one in found.tracks)
+    parts = [
+        f"{level} on {counted(levels[level], 'track')}"
+        for level in reversed(LEVELS)
+        if levels[level]
+    ]
+    if levels[None]:
+        parts.append(f"no level on {counted(levels[None], 'track')}")
+    return ", ".join(parts)
+
+
+def caveats(found: Certificate) -> list[str]:
+    """What whoever sees the verdict alone must know as well."""
+    parts = []
+    if found.verifier.self_attested:
+        parts.append("self-attested")
+    if found.coverage.waived:
+        parts.append(f"{counted(found.coverage.waived, 'clause')} waived")
+    if found.edition.tailoring:
+        count = counted(len(found.edition.tailoring), "number")
+        parts.append(f"{count} of the edition replaced")
+    return parts
+
+
+def cell_of(track: Track, level: str) -> tuple[str, str]:
+    """Outcome and words for one track at one level."""
+    if track.level is not None and level <= track.level:
+        return "pass", "granted"
+    if level > track.highest:
+        return "not_applicable", "no clause"
+    denied = [one for one in track.denied if one.level == level]
+    if any(one.outcome in {"fail", "error"} for one in denied):
+        return "fail", "denied"
+    if denied:
+        return "unknown", "denied"
+    return "not_applicable", "not granted"
+
+
+def scale_of(unit: str, highest: float) -> tuple[float, str]:
+    """By what numbers of a unit are divided, and how they are called then."""
+    steps = _SCALES.get(unit)
+    if steps is None:
+        return 1.0, unit.replace("_", " ")[:_LONGEST]
+    return next((one for one in steps if highest >= one[0]), steps[-1])
+
+
+def highest_of(one: Measured) -> float:
+    """The largest number of a quantity and of what it is held to."""
+    known = (one.most, one.floor, one.ceiling)
+    return max((abs(value) for value in known if value is not None), default=0.0)
+
+
+def shown(value: float | None, scale: float) -> str:
+    """A number in the unit of the scale."""
+    return "" if value is None else f"{value / scale:.4g}"
+
+
+def conditions_of(
+    conditions: Mapping[str, Scalar], without: Sequence[str] = ()
+) -> list[str]:
+    """Under which conditions something was measured, sizes as people write them."""
+    words = []
+    for name, value in conditions.items():
+        if name in without:
+            continue
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if isinstance(value, str):
+            words.append(_cut(value))
+        elif name.endswith("_bytes") and is_number and 0 < value < _MOST_BYTES:
+            words.append(shown_bytes(float(value)))
+        else:
+            words.append(f"{name.replace('_', ' ')[:_LONGEST]} {value:,}")
+    return words
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def held(one: Measured) -> tuple[str, str]:
+    """How a quantity stands to its floor and its ceiling: an outcome, and words."""
+    if one.floor is None and one.ceiling is None:
+        return "not_applicable", "held to nothing"
+    if one.floor is not None and one.median < one.floor:
+        return "fail", "median below the floor"
+    if one.ceiling is not None and one.most > one.ceiling:
+        return "fail", "above the ceiling"
+    if one.floor is not None and one.least < one.floor:
+        return "unknown", "least below the floor"
+    return "pass", "below the ceiling" if one.floor is None else "above the floor"
+
 
 _COLOURS = {"pass": "good", "fail": "error", "unknown": "unknown"}
 _ASCII = {"pass": "+", "fail": "x", "unknown": "?", "not_applicable": "-"}
@@ -29,8 +144,8 @@ def certificate_text(predicate: Mapping[str, Any], style: Style) -> Iterator[str
     """
     found = Certificate.model_validate(predicate)
     if found.synthetic is not None:
-        told = f"SYNTHETIC: made by {found.synthetic.by}; this certifies nothing"
-        text = wrap(printable(told), style.width, "")
+        words = f"SYNTHETIC: made by {found.synthetic.by}; this certifies nothing"
+        text = wrap(printable(words), style.width, "")
         yield style.paint(text, "warning") + "\n\n"
     yield _head(found, style)
     yield "\n"
@@ -70,8 +185,8 @@ def _tracks(found: Certificate, style: Style) -> Iterator[str]:
         yield f"{name:{wide}}  {cells}   {judged:>6}\n"
         yield from _denied(one, style)
     mark = OUTCOMES["pass"][0] if style.unicode else _ASCII["pass"]
-    told = ", ".join(f"{level} {words}" for level, words in LEVEL_WORDS.items())
-    yield style.paint(f"{mark} granted; {told}", "dim") + "\n"
+    texts = ", ".join(f"{level} {words}" for level, words in LEVEL_WORDS.items())
+    yield style.paint(f"{mark} granted; {texts}", "dim") + "\n"
 
 
 def _cell(track: Track, level: str, style: Style) -> str:
@@ -82,10 +197,10 @@ def _cell(track: Track, level: str, style: Style) -> str:
 
 def _denied(track: Track, style: Style) -> Iterator[str]:
     for one in track.denied[:_MOST_REASONS]:
-        told = one.reason
-        if one.clause and not told.startswith(one.clause):
-            told = f"{one.clause}: {told}"
-        yield wrap(printable(f"no {one.level}: {told}"), style.width, _INDENT) + "\n"
+        words = one.reason
+        if one.clause and not words.startswith(one.clause):
+            words = f"{one.clause}: {words}"
+        yield wrap(printable(f"no {one.level}: {words}"), style.width, _INDENT) + "\n"
     if len(track.denied) > _MOST_REASONS:
         more = counted(len(track.denied) - _MOST_REASONS, "more reason")
         yield style.paint(f"{_INDENT}and {more}", "dim") + "\n"

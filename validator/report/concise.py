@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.report.settings_told import ISOLATED, silence_told
+from speccheck.validator.report.context import ReportContext
+from speccheck.validator.report.merge_findings import waiver_words
 from speccheck.validator.report.style import Style, printable
-from speccheck.validator.report.told import Told
+from speccheck.validator.report.summary import ISOLATED, switched_off_lines
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 
@@ -14,13 +15,13 @@ def _rank(finding: Finding) -> tuple[bool, int]:
     return finding.waiver is not None, _ORDER[finding.level]
 
 
-def report(told: Told, style: Style) -> Iterator[str]:
+def report(context: ReportContext, style: Style) -> Iterator[str]:
     """`file:line:column: level clause rule: message`, then the verdict."""
-    yield "\n".join(_lines(told, style)) + "\n"
+    yield "\n".join(_lines(context, style)) + "\n"
 
 
-def _lines(told: Told, style: Style) -> Iterator[str]:
-    run, ending = told.run, told.ending
+def _lines(context: ReportContext, style: Style) -> Iterator[str]:
+    run, ending = context.run, context.ending
     told_files = (file for file in run.files if file.message and file.is_told)
     yield from (printable(file.message) for file in told_files)
     for plan in run.plans:
@@ -47,13 +48,8 @@ def _lines(told: Told, style: Style) -> Iterator[str]:
             name = f"{finding.clause} {finding.rule}".rstrip()
             line = f"{level} {name}: {printable(finding.message)}"
             if finding.waiver is not None:
-                # Seldom, and a module that the others do without.
-                from speccheck.validator.report.waived_text import (  # noqa: PLC0415
-                    waiver_words,
-                )
-
                 line = f"waived {line}  {waiver_words(finding.waiver)}"
             yield f"{place}{line}"
-    yield from silence_told(told.summary)
+    yield from switched_off_lines(context.summary)
     isolated = f"; {ISOLATED}" if run.is_isolated else ""
     yield f"{ending.verdict}: {ending.reason} (exit {ending.code}){isolated}"

@@ -78,13 +78,13 @@ def _panel(panel: Any, one: MeasuredCurve) -> None:  # noqa: ANN401 - no types h
         ("warn_below", "#c98a00", ":", "warning below"),
         ("fail_below", "#b3261e", ":", "failure below"),
     ):
-        told = [
+        words = [
             (bound.size_bytes, getattr(bound, field))
             for bound in one.held_to.bounds
             if getattr(bound, field) is not None
         ]
-        if told:
-            at, rates = zip(*told, strict=True)
+        if words:
+            at, rates = zip(*words, strict=True)
             panel.plot(
                 at,
                 [rate / _GIGA for rate in rates],

@@ -1,10 +1,16 @@
 """What every report says of the edition: its name, own numbers, a second one."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from speccheck.validator.editions.edition import Edition
 from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.evidence.secrets import hidden
+from speccheck.validator.report.style import counted
 from speccheck.validator.run.run import Run
+
+if TYPE_CHECKING:
+    from speccheck.validator.run.judging import SecondEdition
 
 
 def tailored_headline(edition: Edition) -> str:
@@ -32,18 +38,14 @@ def edition_of(run: Run, finding: Finding) -> Edition:
     return run.second.edition if is_second and run.second else run.edition
 
 
-def edition_told(run: Run, *, full: bool = False) -> list[str]:
+def edition_remarks(run: Run, *, full: bool = False) -> list[str]:
     """Own numbers, what they loosen, what a second edition gives; mostly nothing."""
     if not run.edition.tailoring and run.second is None:
         return []
-    from speccheck.validator.report.editions_text import (  # noqa: PLC0415 - seldom
-        edition_lines,
-    )
-
     return list(edition_lines(run, full=full))
 
 
-def tailored_told(edition: Edition, *, full: bool) -> list[str]:
+def own_number_lines(edition: Edition, *, full: bool) -> list[str]:
     """A line for each own number; mostly nothing."""
     if not edition.tailoring:
         return []
@@ -63,3 +65,48 @@ def tailoring_of(edition: Edition) -> list[dict[str, str | int | float | bool | 
     )
 
     return tailoring_data(edition)
+
+
+_MOST_LINES = 10
+
+
+def edition_lines(run: Run, *, full: bool) -> Iterator[str]:
+    """Each own number; what is loosened; what the second edition comes to."""
+    yield from own_number_lines(run.edition, full=full)
+    yield from loosened_lines(run, full=full)
+    if run.second is not None:
+        yield second_text(run.second)
+
+
+def loosened_lines(run: Run, *, full: bool) -> Iterator[str]:
+    """What fails by the edition's own numbers and not by those in their place."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for plan in run.plans:
+        for located in plan.findings:
+            one = located.finding
+            if one.is_loosened:
+                key = one.clause, one.rule, hidden(one.note)
+                found.setdefault(key, []).append(one.subject or plan.files[0].path)
+    rows = list(found.items())
+    shown = rows if full else rows[:_MOST_LINES]
+    for (clause, rule, note), where in shown:
+        more = f" and {len(where) - 1:,} more" if len(where) > 1 else ""
+        yield f"loosened {clause} {rule}  {where[0]}{more}: {note}"
+    if len(shown) < len(rows):
+        yield f"{len(rows) - len(shown):,} more are loosened (--full)"
+
+
+def second_text(second: "SecondEdition") -> str:
+    """What a second edition finds that the first does not, and what it cannot judge."""
+    edition = second.edition
+    is_told = edition.stage in edition.id
+    name = f"edition {edition.id}" + ("" if is_told else f" ({edition.stage})")
+    if second.found:
+        text = f"{name} gives {counted(second.found, 'warning')} more"
+    else:
+        text = f"{name} gives no warning more"
+    if second.unknown:
+        text += f"; {counted(second.unknown, 'clause')} of it could not be judged"
+    if second.broken:
+        text += f"; {counted(second.broken, 'rule')} of it broke, a bug of speccheck"
+    return text

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.fleet.days import Changed, Grown, Growth, Since
-from speccheck.validator.report.fleet_names import shown_names
+from speccheck.validator.report.fleet_text import shown_names
 from speccheck.validator.report.style import Style, counted, printable, wrap
 
 _MOST_CHANGES = 8

@@ -7,26 +7,26 @@ from typing import Any
 from speccheck.validator import VERSION
 from speccheck.validator.evidence.fleet import Attendance
 from speccheck.validator.fleet.verdict import FleetVerdict
+from speccheck.validator.report.context import FleetContext
 from speccheck.validator.report.edition_names import tailoring_of
 from speccheck.validator.report.fleet_days_text import since_data
-from speccheck.validator.report.fleet_groups import (
+from speccheck.validator.report.fleet_text import (
     FleetGroup,
     fleet_groups,
     loosened_groups,
 )
-from speccheck.validator.report.fleet_told import FleetTold
 
 SCHEMA = "speccheck-fleet/1"
 
 
-def fleet_json(told: FleetTold) -> Iterator[str]:
+def fleet_json(context: FleetContext) -> Iterator[str]:
     """The text of the document."""
-    yield json.dumps(fleet_data(told), indent=2) + "\n"
+    yield json.dumps(fleet_data(context), indent=2) + "\n"
 
 
-def fleet_data(told: FleetTold) -> dict[str, Any]:
+def fleet_data(context: FleetContext) -> dict[str, Any]:
     """The document: names of nodes are listed one by one, not folded."""
-    run, verdict = told.run, told.verdict
+    run, verdict = context.run, context.verdict
     return {
         "schema": SCHEMA,
         "tool": {"name": "speccheck", "version": VERSION},
@@ -59,7 +59,7 @@ def fleet_data(told: FleetTold) -> dict[str, Any]:
         "findings": [_group(one) for one in fleet_groups(run, "error", "fail")],
         "unknown": [_group(one) for one in fleet_groups(run, "unknown")],
         "loosened": [_group(one) for one in loosened_groups(run)],
-        "since": None if told.since is None else since_data(told.since),
+        "since": None if context.since is None else since_data(context.since),
     }
 
 

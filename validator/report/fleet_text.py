@@ -1,22 +1,197 @@
 """The report on a fleet: what few nodes have first, on one screen."""
 
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 
 from speccheck.validator.engine.locate import located, sources_of
+from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.run import FleetRun
-from speccheck.validator.fleet.verdict import FleetVerdict
-from speccheck.validator.report.edition_names import tailored_headline, tailored_told
-from speccheck.validator.report.fleet_brief import MOST_WITH_REMEDIES, brief
-from speccheck.validator.report.fleet_groups import (
-    FleetGroup,
-    FleetValue,
-    fleet_groups,
-    loosened_groups,
-    told_rule,
-)
-from speccheck.validator.report.fleet_names import shown_names
-from speccheck.validator.report.fleet_told import FleetTold
+from speccheck.validator.fleet.verdict import FleetVerdict, Unfit
+from speccheck.validator.node.host_names import fold, is_host_name, natural
+from speccheck.validator.report.context import FleetContext
+from speccheck.validator.report.edition_names import own_number_lines, tailored_headline
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
+
+_Key = tuple[str, str, str, str, bool]  # rule, clause, level, outcome, of the job
+LEVELS = ("error", "warning", "info")
+
+
+class FleetValue(Record):
+    """The same message about some nodes.
+
+    Attributes:
+        subject: the part of a node that it is about.
+        message: what was found.
+        hosts: the nodes; none for the fleet as a whole.
+        finding: the finding that stands for all of them.
+
+    """
+
+    subject: str
+    message: str
+    hosts: tuple[str, ...]
+    finding: Finding
+
+    @property
+    def statement(self) -> str:
+        """The message after the part of a node that it is about."""
+        subject = self.subject if self.subject != "node" else ""
+        return f"{subject}: {self.message}" if subject else self.message
+
+    def places(self, run: FleetRun, most: int) -> Iterator[str]:
+        """Yield where it stands in the files of the job."""
+        for at in located(self.finding, sources_of(run.job)).locations[:most]:
+            position = f":{at.line}:{at.column}" if at.line else ""
+            yield f"{at.file}{position}: {at.key}"
+
+
+class FleetGroup(Record):
+    """All that one rule says, what few nodes have first.
+
+    hosts: all of them. others: those with messages that were not kept. is_of_job: it
+    speaks against the files of the job, and against no node.
+    """
+
+    rule: str
+    clause: str
+    title: str
+    level: str
+    outcome: str
+    values: tuple[FleetValue, ...]
+    hosts: tuple[str, ...]
+    others: int = 0
+    is_of_job: bool = False
+
+    @property
+    def finding(self) -> Finding:
+        """The finding that stands for the group."""
+        return self.values[0].finding
+
+    def where(self, total: int) -> str:
+        """Return on how many nodes of a fleet it is so."""
+        count = len(self.hosts)
+        if self.is_of_job:
+            return "in the job"
+        if not count:
+            return ""
+        return "on all nodes" if count == total else f"on {counted(count, 'node')}"
+
+    def is_of_all(self, value: FleetValue, total: int) -> bool:
+        """Whether a message needs no names of nodes."""
+        return self.is_of_job or (len(value.hosts) == total and total > 1)
+
+
+def fleet_groups(run: FleetRun, *outcomes: str) -> list[FleetGroup]:
+    """The groups of these outcomes: errors first, then what few nodes have."""
+    values: dict[_Key, list[FleetValue]] = {}
+    for finding, hosts, is_of_job in _each(run):
+        if finding.outcome not in outcomes or finding.waiver is not None:
+            continue
+        key = finding.rule, finding.clause, finding.level, finding.outcome, is_of_job
+        values.setdefault(key, []).append(
+            FleetValue(finding.subject, finding.message, hosts, finding)
+        )
+    groups = [_group(run, key, found) for key, found in values.items()]
+    return sorted(groups, key=_rank)
+
+
+def loosened_groups(run: FleetRun) -> list[FleetGroup]:
+    """What fails by the edition's own numbers, and not by those in their place."""
+    if not run.edition.tailoring:
+        return []
+    groups = fleet_groups(run, "pass", "not_applicable")
+    loosened = (
+        one._replace(values=tuple(o for o in one.values if o.finding.is_loosened))
+        for one in groups
+    )
+    return [one for one in loosened if one.values]
+
+
+def _each(run: FleetRun) -> Iterable[tuple[Finding, tuple[str, ...], bool]]:
+    for one in run.found:
+        names = {run.nodes[number].name for number in one.nodes}
+        yield one.finding, tuple(sorted(names, key=natural)), run.is_of_job(one)
+    for finding in run.of_fleet:
+        yield finding, finding.hosts, False
+
+
+def _group(run: FleetRun, key: _Key, found: list[FleetValue]) -> FleetGroup:
+    rule, clause, level, outcome, is_of_job = key
+    more = () if is_of_job else run.more.get((rule or clause, outcome), ())
+    hosts = {name for one in found for name in one.hosts}
+    others = {run.nodes[number].name for number in more} - hosts
+    titles = (one.finding.title for one in found)
+    return FleetGroup(
+        rule=rule,
+        clause=clause,
+        title=next(filter(None, titles), ""),
+        level=level,
+        outcome=outcome,
+        values=tuple(sorted(found, key=lambda one: (len(one.hosts), one.message))),
+        hosts=tuple(sorted(hosts | others, key=natural)),
+        others=len(others),
+        is_of_job=is_of_job,
+    )
+
+
+def _rank(group: FleetGroup) -> tuple[int, int, str, str]:
+    return LEVELS.index(group.level), len(group.hosts), group.clause, group.rule
+
+
+def rule_name(group: FleetGroup) -> str:
+    """Clause and rule, without what a hostile result line may hold of them."""
+    return printable(f"{group.clause} {group.rule}").strip()
+
+
+_MOST_NAMES = 140  # characters of a folded list of nodes
+
+
+def shown_names(hosts: Sequence[str], *, full: bool, most: int = _MOST_NAMES) -> str:
+    """A folded list of nodes, cut where it is long: to a line or two, or to `most`."""
+    names = fold(hosts)
+    if full or len(names) <= most:
+        return names
+    count = counted(len(hosts), "node")
+    room = max(1, most - len(count) - len(",...] ()"))
+    cut = names[:room].rpartition(",")[0] or names[:room]
+    closing = "]" if cut.count("[") > cut.count("]") else ""
+    return f"{cut},...{closing} ({count})"
+
+
+# With more rules than that a report with remedies is longer than a screen.
+MOST_WITH_REMEDIES = 6
+_MOST_BRIEF = 22
+_LEAST_NAMES = 24
+
+
+def brief(groups: Sequence[FleetGroup], style: Style) -> Iterator[str]:
+    """Each rule with its nodes, and what it says of the fewest of them."""
+    for group in groups[:_MOST_BRIEF]:
+        outcome = "bug" if group.outcome == "error" else group.level
+        rule = rule_name(group)
+        room = max(_LEAST_NAMES, style.width - len(outcome) - len(rule) - 3)
+        names = "in the job" if group.is_of_job else ""
+        if group.hosts and not group.is_of_job:
+            names = printable(shown_names(group.hosts, full=False, most=room))
+        painted = style.paint(names, "dim" if group.is_of_job else "bold")
+        head = f"{style.paint(outcome, group.level)} {rule}"
+        yield f"{head}  {painted}\n" if names else f"{head}\n"
+        yield f"{_INDENT}{_message(group, style)}\n"
+    rest = len(groups) - _MOST_BRIEF
+    more = f"and {counted(rest, 'rule')} more; " if rest > 0 else ""
+    text = f"{more}--full shows all that they say, and what to change"
+    yield style.paint(f"{text}\n", "dim")
+
+
+def _message(group: FleetGroup, style: Style) -> str:
+    value = group.values[0]
+    others = len(group.values) - 1 + group.others
+    more = f" (and {others:,} more)" if others else ""
+    text = printable(value.statement)
+    room = style.width - len(_INDENT) - len(more)
+    return f"{text if len(text) <= room else f'{text[: room - 3]}...'}{more}"
+
 
 _MOST_VALUES = 3  # of one rule
 _MOST_GROUPS = 8  # of one level, and of what is not known
@@ -34,10 +209,10 @@ _STATES = (
 )
 
 
-def fleet_text(told: FleetTold, style: Style) -> Iterator[str]:
+def fleet_text(context: FleetContext, style: Style) -> Iterator[str]:
     """The report, block by block."""
-    run, verdict = told.run, told.verdict
-    yield _header(told, style)
+    run, verdict = context.run, context.verdict
+    yield _header(context, style)
     if synthetic := len({one.name for one in run.nodes if one.is_synthetic}):
         text = (
             f"synthetic: {counted(synthetic, 'node')} made by speccheck simulate; "
@@ -47,18 +222,22 @@ def fleet_text(told: FleetTold, style: Style) -> Iterator[str]:
     yield f"\n{_verdict(verdict, style)}\n"
     failed = fleet_groups(run, "error", "fail")
     above = [one for one in failed if one.level != "info"]
-    if len(above) > MOST_WITH_REMEDIES and not told.full:
+    if len(above) > MOST_WITH_REMEDIES and not context.full:
         yield "\n"
         yield from brief(above, style)
     else:
         for one in above:
-            yield "\n" + "\n".join(_group(one, run, style, full=told.full)) + "\n"
-    yield from _advice([one for one in failed if one.level == "info"], told, style)
-    yield from _own_words(verdict, style, full=told.full)
-    yield from _unknowns(fleet_groups(run, "unknown"), style, full=told.full)
-    yield from _loosened(run, style, full=told.full)
-    if told.since is not None:
-        yield from _since(told, style)
+            yield (
+                "\n"
+                + "\n".join(_group_lines(one, run, style, full=context.full))
+                + "\n"
+            )
+    yield from _advice([one for one in failed if one.level == "info"], context, style)
+    yield from _own_words(verdict, style, full=context.full)
+    yield from _unknowns(fleet_groups(run, "unknown"), style, full=context.full)
+    yield from _loosened(run, style, full=context.full)
+    if context.since is not None:
+        yield from _since(context, style)
     if ignored := run.listing.ignored:
         text = f"{counted(ignored, 'file')} of other kinds not read"
         yield f"\n{style.paint(text, 'dim')}\n"
@@ -73,27 +252,27 @@ def _loosened(run: FleetRun, style: Style, *, full: bool) -> Iterator[str]:
     for one in groups if full else groups[:_MOST_GROUPS]:
         names = {name for value in one.values for name in value.hosts}
         where = counted(len(names), "node")
-        text = f"loosened {told_rule(one)} on {where}: {one.finding.note}"
+        text = f"loosened {rule_name(one)} on {where}: {one.finding.note}"
         yield wrap(printable(text), style.width, "") + "\n"
     if len(groups) > _MOST_GROUPS and not full:
         rest = counted(len(groups) - _MOST_GROUPS, "loosened rule")
         yield style.paint(f"and {rest} more: --full\n", "dim")
 
 
-def _since(told: FleetTold, style: Style) -> Iterator[str]:
+def _since(context: FleetContext, style: Style) -> Iterator[str]:
     from speccheck.validator.report.fleet_days_text import (  # noqa: PLC0415 - of few
         since_text,
     )
 
-    if told.since is not None:
-        yield from since_text(told.since, style, full=told.full)
+    if context.since is not None:
+        yield from since_text(context.since, style, full=context.full)
 
 
-def _header(told: FleetTold, style: Style) -> str:
-    run = told.run
+def _header(context: FleetContext, style: Style) -> str:
+    run = context.run
     size = f", size {run.size}" if run.size else ""
     parts = [
-        _arguments(told.arguments),
+        _arguments(context.arguments),
         counted(len({one.name for one in run.nodes}), "node"),
         *([f"{run.gpus:,} GPUs"] if run.gpus else []),
         f"edition {run.edition.id}",
@@ -101,7 +280,7 @@ def _header(told: FleetTold, style: Style) -> str:
         f"profile {run.use}{size}",
     ]
     head = joined(parts, f" {style.dot} ", style.width) + "\n"
-    lines = tailored_told(run.edition, full=told.full)
+    lines = own_number_lines(run.edition, full=context.full)
     return head + "".join(
         wrap(printable(one), style.width, "  ") + "\n" for one in lines
     )
@@ -122,18 +301,23 @@ def _verdict(verdict: FleetVerdict, style: Style) -> str:
 
 
 def _advice(
-    groups: Sequence[FleetGroup], told: FleetTold, style: Style
+    groups: Sequence[FleetGroup], context: FleetContext, style: Style
 ) -> Iterator[str]:
     """What fails a may: one line a rule, unless all is asked for."""
-    if told.full:
+    if context.full:
         for one in groups:
-            yield "\n" + "\n".join(_group(one, told.run, style, full=True)) + "\n"
+            yield (
+                "\n"
+                + "\n".join(_group_lines(one, context.run, style, full=True))
+                + "\n"
+            )
         return
     if groups:
         yield "\n"
+    total = len({node.name for node in context.run.nodes})
     for one in groups[:_MOST_GROUPS]:
-        head = f"{style.paint('info', 'info')} {told_rule(one)}"
-        where = _where(one, told.run)
+        head = f"{style.paint('info', 'info')} {rule_name(one)}"
+        where = one.where(total)
         if one.hosts and not one.is_of_job and len(one.hosts) < _FEW:
             where = shown_names(one.hosts, full=False)
         yield f"{head}  {style.paint(printable(where), 'dim')}\n"
@@ -142,30 +326,21 @@ def _advice(
         yield style.paint(f"and {rest} more: --full\n", "dim")
 
 
-def _where(group: FleetGroup, run: FleetRun) -> str:
-    if group.is_of_job:
-        return "in the job"
-    count = len(group.hosts)
-    total = len({one.name for one in run.nodes})
-    if not count:
-        return ""
-    return "on all nodes" if count == total else f"on {counted(count, 'node')}"
-
-
-def _group(
+def _group_lines(
     group: FleetGroup, run: FleetRun, style: Style, *, full: bool
 ) -> Iterator[str]:
     outcome = "bug" if group.outcome == "error" else group.level
-    head = f"{style.paint(outcome, group.level)} {told_rule(group)}"
-    where = _where(group, run)
+    head = f"{style.paint(outcome, group.level)} {rule_name(group)}"
+    total = len({one.name for one in run.nodes})
+    where = group.where(total)
     yield f"{head}  {style.paint(where, 'dim')}" if where else head
     shown = group.values if full else group.values[:_MOST_VALUES]
-    total = len({one.name for one in run.nodes})
     for value in shown:
-        is_all = group.is_of_job or (len(value.hosts) == total and total > 1)
+        is_all = group.is_of_all(value, total)
         yield from _value(value, style, is_all=is_all, full=full)
         if group.is_of_job:
-            yield from _places(value, run, style)
+            for place in value.places(run, _MOST_PLACES):
+                yield style.paint(printable(f"{_DEEPER}{place}"), "dim")
     rest = len(group.values) - len(shown)
     if rest or group.others:
         hosts = {name for one in group.values[len(shown) :] for name in one.hosts}
@@ -177,21 +352,10 @@ def _group(
         yield f"{_INDENT}{style.paint('fix', 'good')}  {text}"
 
 
-def _places(value: FleetValue, run: FleetRun, style: Style) -> Iterator[str]:
-    """Where it stands in the files of the job."""
-    found = located(value.finding, sources_of(run.job)).locations
-    for one in found[:_MOST_PLACES]:
-        position = f":{one.line}:{one.column}" if one.line else ""
-        place = f"{_DEEPER}{one.file}{position}: {one.key}"
-        yield style.paint(printable(place), "dim")
-
-
 def _value(
     value: FleetValue, style: Style, *, is_all: bool, full: bool
 ) -> Iterator[str]:
-    subject = value.subject if value.subject != "node" else ""
-    message = f"{subject}: {value.message}" if subject else value.message
-    yield wrap(printable(message), style.width, _INDENT)
+    yield wrap(printable(value.statement), style.width, _INDENT)
     if value.hosts and not is_all:
         names = shown_names(value.hosts, full=full)
         yield style.paint(wrap(printable(names), style.width, _DEEPER), "bold")
@@ -207,8 +371,8 @@ def _own_words(verdict: FleetVerdict, style: Style, *, full: bool) -> Iterator[s
     shown = [*names.items()] if full else [*names.items()][:_MOST_GROUPS]
     for message, hosts in shown:
         text = wrap(printable(message), style.width, _INDENT).lstrip()
-        told = wrap(printable(shown_names(hosts, full=full)), style.width, _DEEPER)
-        yield f"\n{text}\n{style.paint(told, 'bold')}\n"
+        words = wrap(printable(shown_names(hosts, full=full)), style.width, _DEEPER)
+        yield f"\n{text}\n{style.paint(words, 'bold')}\n"
     if len(shown) < len(names):
         text = f"and {len(names) - len(shown):,} more such words of nodes: --full"
         yield style.paint(f"{text}\n", "dim")
@@ -227,7 +391,7 @@ def _unknowns(
     if groups:
         yield "\n"
     for one in shown:
-        head = f"{style.paint('unknown', 'unknown')} {told_rule(one)}"
+        head = f"{style.paint('unknown', 'unknown')} {rule_name(one)}"
         names = shown_names(one.hosts, full=full) if one.hosts else ""
         where = f"  {style.paint(printable(names), 'dim')}" if names else ""
         message = wrap(printable(one.finding.message), style.width, _INDENT)
@@ -267,3 +431,59 @@ def _totals(verdict: FleetVerdict, style: Style) -> str:
     colour = {"go": "good", "no-go": "error"}.get(verdict.word, "warning")
     ending = f"{style.paint(verdict.word, colour)}  exit {verdict.code}"
     return "\n".join((*lines, ending))
+
+
+_OF_SLURM = {"ALL", "DEFAULT"}  # that scontrol takes for nodes of any name
+_MOST_REASON = 200  # characters; Slurm shows a reason in one line
+
+
+def drain_list(run: FleetRun, verdict: FleetVerdict, form: str) -> Iterator[str]:
+    """The lines of the list; of a synthetic fleet, each a comment.
+
+    Without the nodes of `left_out`.
+    """
+    names = {one.name for one in run.nodes if one.is_synthetic}
+    for node in verdict.of("no-go"):
+        if not _may_stand(node.name, form):
+            continue
+        line = _line(node, form)
+        if form != "plain" and node.name in names:
+            line = f"# synthetic: {line}"
+        yield f"{line}\n"
+
+
+def left_out(verdict: FleetVerdict, form: str) -> tuple[str, ...]:
+    """The nodes whose name no list may hold: it is none of a host, or of all hosts.
+
+    Names come out of files that anybody may have written: `n[1-64]` in a snapshot
+    would drain what nobody looked at, and other names would run as commands.
+    """
+    names = (one.name for one in verdict.of("no-go"))
+    return tuple(one for one in names if not _may_stand(one, form))
+
+
+def _may_stand(name: str, form: str) -> bool:
+    is_of_all = form != "kubernetes" and name.upper() in _OF_SLURM
+    return is_host_name(name) and not is_of_all
+
+
+def reason(node: Unfit) -> str:
+    """Why a node is not fit, in one short line."""
+    rules = dict.fromkeys(one.rule or one.message for one in node.reasons)
+    first = node.reasons[0].message if node.reasons else ""
+    text = f"speccheck: {', '.join(rules)}"
+    if len(rules) == 1 and first:
+        text += f": {first}" if node.reasons[0].rule else ""
+    text = " ".join(printable(text).split())
+    return text if len(text) <= _MOST_REASON else f"{text[: _MOST_REASON - 3]}..."
+
+
+def _line(node: Unfit, form: str) -> str:
+    name = node.name
+    if form == "plain":
+        return name
+    if form == "slurm":
+        texts = reason(node).replace('"', "'")
+        words = ("scontrol", "update", f"NodeName={name}", "State=DRAIN")
+        return f"{shlex.join(words)} Reason={shlex.quote(texts)}"
+    return f"{shlex.join(('kubectl', 'cordon', name))}  # {reason(node)}"

@@ -1,12 +1,105 @@
 """What the models predict of a plan: a bar where there is a whole, and a row each."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from math import isfinite
 
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.forecast.quantity import Forecast, Quantity
-from speccheck.validator.report.forecast_bar import bar
-from speccheck.validator.report.quantities import best, bounds, in_words
 from speccheck.validator.report.style import Style, printable, wrap
 from speccheck.validator.report.unknowns import ways_to_know
+from speccheck.validator.report.wording import amount, best, bounds, in_words
+
+_FEWEST_PARTS = 2
+SIGNS = "#=+:*o~%&@"
+FREE, PERHAPS, LIMIT = ".", "-", "|"
+
+
+class Bar(Record):
+    """One sign a column, the sign of each quantity, and the numbers in words.
+
+    cells: parts by their signs; PERHAPS up to the upper bound of the whole; FREE up to
+        the limit; LIMIT where the parts reach beyond it.
+    """
+
+    cells: str
+    signs: Mapping[str, str]
+    caption: str
+
+
+def bar(forecast: Forecast, width: int) -> Bar | None:
+    """The bar of a forecast with a whole; None where its parts are not known."""
+    whole = forecast.sum()
+    if whole is None or whole.estimate is None:
+        return None
+    is_bound = whole.estimate.kind == "lower_bound"
+    parts = [
+        (one.name, size)
+        for one in forecast.addends()
+        if one.estimate and isfinite(size := _size(one, is_bound=is_bound))
+    ]
+    room = 0.0 if forecast.limit is None else _size(forecast.limit, is_bound=False)
+    total = max(_size(whole, is_bound=is_bound), sum(size for _, size in parts))
+    scale = max(room, total)
+    if len(parts) < _FEWEST_PARTS or not isfinite(scale) or scale <= 0:
+        return None
+    signs = {name: SIGNS[index % len(SIGNS)] for index, (name, _) in enumerate(parts)}
+    cells = "".join(_cells(parts, signs, width / scale))
+    if room:
+        upper = round(min(whole.estimate.upper, scale) * width / scale)
+        cells = cells.ljust(upper, PERHAPS).ljust(width, FREE)
+        signs[whole.name] = PERHAPS if PERHAPS in cells else " "
+    if total > room > 0:
+        at = min(round(room * width / scale), width - 1)
+        cells = cells[:at] + LIMIT + cells[at + 1 :]
+    return Bar(cells, signs, _caption(forecast, total, room))
+
+
+def _caption(forecast: Forecast, total: float, room: float) -> str:
+    """The whole against the limit, or without the parts that are not known."""
+    whole, limit = forecast.sum(), forecast.limit
+    if whole is None:
+        return ""
+    if limit is None or not room:
+        lacking = [one for one in forecast.addends() if one.estimate is None]
+        names = ", ".join(in_words(one.name, one.unit) for one in lacking)
+        return best(whole) + (f" without {names}" if names else "")
+    held = f"{amount(room, limit.unit)} {in_words(limit.name, limit.unit)}"
+    mark = f" ({LIMIT})" if total > room else ""
+    return f"{best(whole, room)} of {held}{mark}, {total / room:,.0%}"
+
+
+def _size(quantity: Quantity, *, is_bound: bool) -> float:
+    """The value; of what is only bounded, and beside a bounded whole, the lower end."""
+    found = quantity.estimate
+    if found is None:
+        return 0.0
+    return found.lower if is_bound or found.kind == "lower_bound" else found.value
+
+
+def _cells(
+    parts: Sequence[tuple[str, float]], signs: Mapping[str, str], each: float
+) -> Iterator[str]:
+    """Columns by the running sum, so that rounding never adds up."""
+    reached, column = 0.0, 0
+    for name, size in parts:
+        reached += size
+        upto = round(reached * each)
+        yield signs[name] * (upto - column)
+        column = max(upto, column)
+
+
+_COLOURS = ("cyan", "green", "magenta", "blue", "yellow", "white")
+_OTHERS = {FREE: "dim", PERHAPS: "yellow", LIMIT: "bold white on red"}
+
+
+def _sign_style(sign: str) -> str:
+    if sign in _OTHERS:
+        return _OTHERS[sign]
+    if sign in SIGNS:
+        return f"black on {_COLOURS[SIGNS.index(sign) % len(_COLOURS)]}"
+    return ""
+
 
 _MOST_COLUMNS = 100
 _NEEDS = "needs "
@@ -44,8 +137,8 @@ def _subject(forecast: Forecast, style: Style, *, full: bool) -> Iterator[str]:
     signs = drawn.signs if drawn else {}
     known = [one for one in forecast.quantities if one.estimate is not None]
     none = [one for one in known if is_none(one) and one.name not in signs]
-    told = [one for one in known if one not in none]
-    yield from _table(told, signs, style, full=full)
+    words = [one for one in known if one not in none]
+    yield from _table(words, signs, style, full=full)
     if none:
         names = ", ".join(in_words(one.name, one.unit) for one in none)
         yield wrap(f"none: {names}", style.width, "    ")
@@ -80,20 +173,27 @@ def _table(
     for one, row in zip(quantities, rows, strict=True):
         *cells, kind = map(str.ljust, row, widths)
         sign = painted(signs.get(one.name, " "), style)
-        told = style.paint(kind.rstrip(), "dim")
-        yield gap.join([f"  {sign} {cells[0]}", *cells[1:], told]).rstrip()
+        words = style.paint(kind.rstrip(), "dim")
+        yield gap.join([f"  {sign} {cells[0]}", *cells[1:], words]).rstrip()
         if full:
             yield from _notes(one, style)
 
 
 def painted(signs: str, style: Style) -> str:
-    """In colour on a terminal, as they are elsewhere."""
+    """Return a bar with each sign on its colour; without colour, as it is."""
     if not style.colour or not signs.strip():
         return signs
     # rich takes longer to import than a plan to show.
-    from speccheck.validator.report.forecast_colour import coloured  # noqa: PLC0415
+    from rich.console import Console  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
 
-    return coloured(signs)
+    drawn = Text()
+    for sign, same in groupby(signs):
+        drawn.append("".join(same), _sign_style(sign))
+    console = Console(force_terminal=True, color_system="standard")
+    with console.capture() as captured:
+        console.print(drawn, end="", soft_wrap=True)
+    return captured.get()
 
 
 def _notes(quantity: Quantity, style: Style) -> Iterator[str]:
@@ -134,10 +234,10 @@ def wanted(forecasts: Sequence[Forecast], *, knows_scale: bool) -> str:
                     ways[way] = None
                 else:
                     leaves[name] = None
-    told = [one for one in ways if not any(_is_part(one, other) for other in ways)]
+    words = [one for one in ways if not any(_is_part(one, other) for other in ways)]
     if leaves:
-        told.append(f"state {', '.join(leaves)} in config.yaml")
-    return "; ".join(told)
+        words.append(f"state {', '.join(leaves)} in config.yaml")
+    return "; ".join(words)
 
 
 def _is_part(way: str, other: str) -> bool:

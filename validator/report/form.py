@@ -4,22 +4,30 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.style import Style
-from speccheck.validator.report.told import Told
 
 _PACKAGE = "speccheck.validator.report"
-Write = Callable[[Told, Style], Iterable[str]]
+_ANNOTATIONS = "forms.annotations"
+Write = Callable[[ReportContext, Style], Iterable[str]]
+Refuse = Callable[[str, int], str]
 
 
 class Form(Record):
     """One form of a report.
 
-    module: has `report(told, style)`, which gives the text in pieces; it is imported
-    when the form is asked for. is_for_people: read on a terminal or in a log.
-    has_company: other lines for people may stand beside it on standard output.
-    shows_plans: it tells the values of the plans, and what holds. tells_refusals: it
-    has a text, `failure_report(message, code)`, for a run that could not begin.
-    tells_edits: it shows fixes as edits of files.
+    Attributes:
+        name: as `--output` takes it.
+        module: has `report(context, style)`, which gives the text in pieces; of a
+            module with several forms, `NAME_report`. It is imported when it is needed.
+        help: one line on it.
+        is_for_people: read on a terminal or in a log.
+        has_company: other lines for people may stand beside it on standard output.
+        shows_plans: it shows the values of the plans, and what holds.
+        tells_refusals: the module has a text for a run that could not begin,
+            `failure_report(message, code)` or `NAME_refusal`.
+        tells_edits: it shows fixes as edits of files.
+
     """
 
     name: str
@@ -31,18 +39,21 @@ class Form(Record):
     tells_refusals: bool = False
     tells_edits: bool = False
 
-    def report(self, told: Told, style: Style) -> Iterable[str]:
+    def report(self, context: ReportContext, style: Style) -> Iterable[str]:
         """The text of the report, in pieces."""
-        write: Write = import_module(f"{_PACKAGE}.{self.module}").report
-        return write(told, style)
+        module = import_module(f"{_PACKAGE}.{self.module}")
+        named = f"{self.name}_report"
+        write: Write = getattr(module, named, None) or module.report
+        return write(context, style)
 
     def refusal(self, message: str, code: int) -> str | None:
         """The report of a run that could not begin; None where a form has none."""
         if not self.tells_refusals:
             return None
         module = import_module(f"{_PACKAGE}.{self.module}")
-        written: str = module.failure_report(message, code)
-        return written
+        named = f"{self.name}_refusal"
+        write: Refuse = getattr(module, named, None) or module.failure_report
+        return write(message, code)
 
 
 def _for_programs(
@@ -81,10 +92,19 @@ FORMS = {
         Form("csv", "forms.csv", "a finding a row, for spreadsheets"),
         _for_programs("sarif", "SARIF 2.1.0, for code scanning", tells_edits=True),
         _for_programs("junit", "JUnit XML, a test case a rule"),
-        _for_programs("github", "annotations of GitHub: workflow commands"),
-        _for_programs("gitlab", "Code Quality of GitLab"),
-        _for_programs("azure", "issues of Azure Pipelines: logging commands"),
-        _for_programs("rdjson", "diagnostics for reviewdog", tells_edits=True),
+        _for_programs(
+            "github", "annotations of GitHub: workflow commands", module=_ANNOTATIONS
+        ),
+        _for_programs("gitlab", "Code Quality of GitLab", module=_ANNOTATIONS),
+        _for_programs(
+            "azure", "issues of Azure Pipelines: logging commands", module=_ANNOTATIONS
+        ),
+        _for_programs(
+            "rdjson",
+            "diagnostics for reviewdog",
+            tells_edits=True,
+            module=_ANNOTATIONS,
+        ),
     )
 }
 NAMES = tuple(FORMS)

@@ -12,12 +12,11 @@ from speccheck.validator import VERSION
 from speccheck.validator.engine.locate import LocatedFinding, Location
 from speccheck.validator.evidence.finding import Finding, Waiver
 from speccheck.validator.evidence.secrets import hidden
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.edition_names import tailoring_of
-from speccheck.validator.report.statistics import rule_counts
 from speccheck.validator.report.style import Style
-from speccheck.validator.report.subjects import with_numbers
-from speccheck.validator.report.summary import Summary, summarize
-from speccheck.validator.report.told import Told
+from speccheck.validator.report.summary import Summary, rule_counts, summarize
+from speccheck.validator.report.wording import with_numbers
 from speccheck.validator.run.judging import JudgedPlan
 from speccheck.validator.run.run import Run
 from speccheck.validator.sources.files import FileStatus
@@ -34,9 +33,9 @@ def is_told(finding: Finding) -> bool:
     return finding.outcome in _ALWAYS or finding.is_loosened
 
 
-def verdict_data(told: Told) -> dict[str, object]:
+def verdict_data(context: ReportContext) -> dict[str, object]:
     """What a run comes to, and by what it was judged."""
-    run, summary, ending = told.run, told.summary, told.ending
+    run, summary, ending = context.run, context.summary, context.ending
     return {
         "tool": {"name": "speccheck", "version": VERSION},
         "edition": {
@@ -72,14 +71,14 @@ def _second(run: Run) -> dict[str, object] | None:
     }
 
 
-def report(told: Told, _: Style) -> Iterator[str]:
+def report(context: ReportContext, _: Style) -> Iterator[str]:
     """The whole report, piece by piece; `full` adds what holds and does not apply.
 
     Each file, plan and finding stands on a line of its own, written as it is made: the
     document of a thousand files would take more memory than judging them.
     """
-    run, full = told.run, told.full
-    head = {"schema": SCHEMA, **verdict_data(told)}
+    run, full = context.run, context.full
+    head = {"schema": SCHEMA, **verdict_data(context)}
     yield "{\n" + "".join(
         f"  {encode(key)}: {encode(value)},\n" for key, value in head.items()
     )

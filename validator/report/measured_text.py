@@ -1,7 +1,8 @@
 """What the text report says of measured curves: a few lines for each."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
+from typing import Any
 
 from speccheck.validator.measurements.measured import (
     MeasuredCurve,
@@ -10,8 +11,14 @@ from speccheck.validator.measurements.measured import (
     PlacedCurve,
 )
 from speccheck.validator.models.expectation import shown_bytes
-from speccheck.validator.report.quantities import amount
-from speccheck.validator.report.style import Style, counted, joined, printable, wrap
+from speccheck.validator.report.style import (
+    Style,
+    counted,
+    facts_on_lines,
+    printable,
+    wrap,
+)
+from speccheck.validator.report.wording import amount
 
 _MOST_ALIKE = 3  # more sets of hosts are told in one block
 _MOST_CURVES = 6  # more fold away: a plan of rounds has hundreds
@@ -33,17 +40,17 @@ def measured_lines(
     for number, one in enumerate(curves):
         same = (one.collective, one.ranks, one.nodes, one.gpu, one.tool)
         groups.setdefault((number,) if full else same, []).append(one)
-    told = 0
+    words = 0
     for alike in groups.values():
         if len(alike) > _MOST_ALIKE:
-            told += len(alike)
+            words += len(alike)
             yield from _sets_lines(alike, style)
             continue
-        for one in alike if full else alike[: max(0, _MOST_CURVES - told)]:
-            told += 1
+        for one in alike if full else alike[: max(0, _MOST_CURVES - words)]:
+            words += 1
             yield from _curve_lines(one, style)
-    if told < len(curves):
-        more = counted(len(curves) - told, "more measured curve")
+    if words < len(curves):
+        more = counted(len(curves) - words, "more measured curve")
         yield f"  {more} (--full lists them)"
 
 
@@ -57,7 +64,7 @@ def path_lines(
         facts = [style.paint(number, "bold"), *_size(one.ranks, one.nodes)]
         facts += [f"NCCL {printable(one.nccl_version)}"] if one.nccl_version else []
         facts += [f"network {printable(one.network)}"] if one.network else []
-        yield _on_lines(facts, style, "  ")
+        yield facts_on_lines(facts, style, "  ")
         for text in one.words:
             yield wrap(printable(text), style.width, _INDENT)
     if len(shown) < len(paths):
@@ -93,7 +100,7 @@ def _sets_lines(sets: Sequence[MeasuredCurve], style: Style) -> Iterator[str]:
     """Sets of hosts that measured the same: how far apart they are."""
     head = style.paint(sets[0].collective or "collective", "bold")
     number = f"{len(sets):,} sets of hosts"
-    yield _on_lines((head, *conditions(sets[0]), number), style, "  ")
+    yield facts_on_lines((head, *conditions(sets[0]), number), style, "  ")
     peaks = [one.curve.peak for one in sets]
     rates = sorted(one.bus_bytes_per_second for one in peaks if one is not None)
     if rates:
@@ -109,11 +116,11 @@ def _sets_lines(sets: Sequence[MeasuredCurve], style: Style) -> Iterator[str]:
 
 def _curve_lines(one: MeasuredCurve, style: Style) -> Iterator[str]:
     head = style.paint(one.collective or "collective", "bold")
-    yield _on_lines((head, *conditions(one)), style, "  ")
-    yield from told_of(one, style, draws=style.unicode)
+    yield facts_on_lines((head, *conditions(one)), style, "  ")
+    yield from curve_lines(one, style, draws=style.unicode)
 
 
-def told_of(one: MeasuredCurve, style: Style, *, draws: bool) -> Iterator[str]:
+def curve_lines(one: MeasuredCurve, style: Style, *, draws: bool) -> Iterator[str]:
     """What a curve comes to, and what it is held to; draws: with a line of bars."""
     points = one.curve.points
     if not points:
@@ -121,7 +128,7 @@ def told_of(one: MeasuredCurve, style: Style, *, draws: bool) -> Iterator[str]:
         return
     *_, last = points
     for placed in one.placed:
-        yield _on_lines(_numbers(placed, style), style, _INDENT)
+        yield facts_on_lines(_numbers(placed, style), style, _INDENT)
     yield from _held_to(one, style)
     if draws and len(points) > 2:  # noqa: PLR2004 - else no curve
         yield _INDENT + _bars(one)
@@ -133,12 +140,6 @@ def told_of(one: MeasuredCurve, style: Style, *, draws: bool) -> Iterator[str]:
     if one.unfinished:
         text = f"not complete after {shown_bytes(last.size_bytes)}: {one.unfinished}"
         yield wrap(text, style.width, _INDENT)
-
-
-def _on_lines(parts: Iterable[str], style: Style, indent: str) -> str:
-    """Facts beside each other, each whole on its line."""
-    text = joined(parts, f" {style.dot} ", style.width - len(indent))
-    return "\n".join(indent + line for line in text.splitlines())
 
 
 def conditions(one: MeasuredCurve) -> Iterator[str]:
@@ -183,15 +184,15 @@ def _held_to(one: MeasuredCurve, style: Style) -> Iterator[str]:
     size = peak.size_bytes if peak else None
     bound = next((b for b in one.held_to.bounds if b.size_bytes == size), None)
     if peak is not None and bound is not None:
-        told: list[str] = []
+        words: list[str] = []
         if bound.ceiling:
             share = peak.bus_bytes_per_second / bound.ceiling
-            told.append(f"{share:.2f} of the ceiling, {_rate(bound.ceiling)}")
+            words.append(f"{share:.2f} of the ceiling, {_rate(bound.ceiling)}")
         if bound.warn_below and bound.fail_below:
-            told.append(f"warning below {_rate(bound.warn_below)}")
-            told.append(f"failure below {_rate(bound.fail_below)}")
-        if told:
-            yield _on_lines(told, style, _INDENT)
+            words.append(f"warning below {_rate(bound.warn_below)}")
+            words.append(f"failure below {_rate(bound.fail_below)}")
+        if words:
+            yield facts_on_lines(words, style, _INDENT)
     for text in (one.held_to.basis, one.path):
         if text:
             yield wrap(text, style.width, _INDENT)
@@ -208,3 +209,71 @@ def _bars(one: MeasuredCurve) -> str:
 
 def _rate(bytes_per_second: float) -> str:
     return amount(bytes_per_second, "bytes_per_second", 1e9)
+
+
+_WIDTHS = {"float64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2}
+_HEADS = (
+    ("size", "count", "type", "time", "algbw", "busbw", "p99", "spread", "#wrong"),
+    ("(B)", "(elements)", "", "(us)", "(GB/s)", "(GB/s)", "(us)", "(%)", ""),
+)
+_FORM = "{:>12} {:>12} {:>9} {:>10} {:>8} {:>8} {:>10} {:>7} {:>7}"
+_UNSTEADY = 0.10
+_MARKED = ("wrong_values", "spread")
+_MOST_HOSTS = 8
+
+
+def collective_table(data: Mapping[str, Any]) -> Iterator[str]:
+    """The lines for all runs of a snapshot."""
+    runs = data.get("collective_runs") or []
+    unsteady = 0
+    for run in runs:
+        yield f"# {_title(run)}\n"
+        if run.get("size_bytes"):
+            for head in _HEADS:
+                yield f"#{_FORM.format(*head)[1:]}\n"
+            for at in range(len(run["size_bytes"])):
+                yield f"{table_row(run, at)}\n"
+            unsteady += sum(spread > _UNSTEADY for spread in run["spread"])
+        if not run.get("is_complete"):
+            yield f"# not complete: {run.get('ended_by')}\n"
+    if unsteady:
+        yield (
+            f"# * {unsteady} unsteady: iterations spread over more than "
+            f"{_UNSTEADY:.0%} of their median, in the steadiest of several attempts\n"
+        )
+    yield "\n"
+
+
+def _title(run: Mapping[str, Any]) -> str:
+    hosts: Sequence[str] = run.get("hosts") or ()
+    names = ", ".join(hosts[:_MOST_HOSTS])
+    names += f" and {len(hosts) - _MOST_HOSTS} more" if len(hosts) > _MOST_HOSTS else ""
+    turn = f"round {run['round']}: " if "round" in run else ""
+    gpu = run.get("gpu")
+    what = gpu if isinstance(gpu, str) else "CPU"
+    return (
+        f"{turn}{run['collective']}, {run['ranks']} ranks on {names} ({what}, "
+        f"{run['backend']} of torch {run['torch_version']}), {run['placement']}, "
+        f"{run['warmup_iterations']} + {run['iterations']} iterations"
+    )
+
+
+def table_row(run: Mapping[str, Any], at: int) -> str:
+    """One size of a run."""
+    size, wrong, spread = (run[leaf][at] for leaf in ("size_bytes", *_MARKED))
+    mark = "*" if spread > _UNSTEADY else ""
+    return _FORM.format(
+        size,
+        size // _WIDTHS[run["data_type"]],
+        run["data_type"],
+        _scaled(run["seconds"][at], 1e6, 1),
+        _scaled(run["algorithm_bytes_per_second"][at], 1e-9, 3),
+        _scaled(run["bus_bytes_per_second"][at], 1e-9, 3),
+        _scaled(run["p99_seconds"][at], 1e6, 1),
+        f"{spread * 100:.1f}{mark}",
+        "N/A" if wrong is None else wrong,
+    )
+
+
+def _scaled(value: float | None, factor: float, digits: int) -> str:
+    return "N/A" if value is None else f"{value * factor:.{digits}f}"

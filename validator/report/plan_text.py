@@ -3,16 +3,190 @@
 Below it what the models predict; a change that was asked for takes the table's place.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from speccheck.validator.engine.locate import Location
+from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.report.forecast_text import forecast_lines
+from speccheck.validator.evidence.value import Value
+from speccheck.validator.forecast.quantity import Forecast, Quantity
+from speccheck.validator.report.forecast_text import bar, forecast_lines, painted
 from speccheck.validator.report.style import Style, printable, wrap
-from speccheck.validator.report.what_if_text import what_if_lines
-from speccheck.validator.report.written import written
+from speccheck.validator.report.summary import Exit, exit_of, summarize
+from speccheck.validator.report.wording import best, in_words, written
 from speccheck.validator.run.plan_dump import ShownLeaf, ShownPlan
-from speccheck.validator.run.plan_view import PlanView, ViewedPlan
+from speccheck.validator.run.plan_view import (
+    FindingChange,
+    PlanView,
+    ShownChange,
+    ViewedPlan,
+)
+from speccheck.validator.run.run import Run
+
+_CHANGED_NAME, _VALUES = 38, 20
+_MOST_COLUMNS, _BAR_AT = 100, 11
+_WORDS = {
+    "pass": ("holds", "good"),
+    "unknown": ("cannot be judged", "unknown"),
+    "not_applicable": ("does not apply", "dim"),
+}
+_VERDICTS = {0: "go", 1: "no-go", 3: "inconclusive"}
+
+
+def what_if_lines(plan: ViewedPlan, style: Style, *, full: bool) -> Iterator[str]:
+    """What is set, what follows from it, what is judged otherwise, and the verdicts."""
+    found = plan.what_if
+    if found is None:
+        return
+    asked = ", ".join(one.text for one in found.changes)
+    yield f"\n{style.paint('what if', 'bold')} {printable(asked)}"
+    if not plan.changed:
+        yield "  no value of the plan changes"
+    for change in plan.changed:
+        yield from _value(change, style)
+    for remark in found.remarks:
+        yield wrap(printable(remark), style.width, "  ")
+    yield from _predicted(plan.shown.forecasts, found.forecasts, style)
+    yield ""
+    minor = [] if full else [one for one in found.findings if _is_minor(one)]
+    for finding in found.findings:
+        if finding not in minor:
+            yield from _finding(finding, style)
+    yield from _minor(minor, style)
+    if not found.findings:
+        yield "no finding changes"
+    yield f"  before  {_verdict(found.before, style)}"
+    yield f"  after   {_verdict(found.after, style)}"
+
+
+def _value(change: ShownChange, style: Style) -> Iterator[str]:
+    old, new = change.before.leaf, change.after.leaf
+    values = f"{_text(old)} -> {_text(new)}"
+    line = f"  {old.name:<{_CHANGED_NAME}} {values:<{_VALUES}} {new.status}"
+    note = printable(hidden(new.note))
+    if not note:
+        yield line
+    elif len(line) + 2 + len(note) <= style.width:
+        yield f"{line}: {note}"
+    else:
+        yield line
+        yield wrap(note, style.width, " " * 6)
+
+
+def _text(leaf: Value[object]) -> str:
+    if leaf.value is None:
+        return "conflict" if leaf.status == "conflict" else "unknown"
+    return printable(hidden(written(leaf.value)))
+
+
+def _is_minor(change: FindingChange) -> bool:
+    """Whether a clause that is no must is judged otherwise, and fails neither time."""
+    return change.kind == "outcome" and change.main.clause_level != "must"
+
+
+def _minor(changes: Sequence[FindingChange], style: Style) -> Iterator[str]:
+    groups: dict[tuple[str, str], dict[str, None]] = {}
+    for change in changes:
+        old, new = _outcome(change.before), _outcome(change.after)
+        groups.setdefault((old, new), {})[change.main.clause] = None
+    for (old, new), clauses in groups.items():
+        text = f"{_WORDS[old][0]} -> {_WORDS[new][0]}: {', '.join(clauses)} (--full)"
+        yield wrap(text, style.width, "  ")
+
+
+def _finding(change: FindingChange, style: Style) -> Iterator[str]:
+    one = change.main
+    name = f"{one.clause} {one.rule or one.title}"
+    if change.kind == "outcome":
+        old, new = (_outcome(side) for side in (change.before, change.after))
+        word, colour = _WORDS[new]
+        text = f"  {name}: {_WORDS[old][0]} -> {style.paint(word, colour)}"
+        yield text + _because(change.after, style)
+        return
+    if change.kind == "vanishes" and change.before is not None:
+        name = f"{change.before.clause} {change.before.rule}"
+        word = _WORDS[_outcome(change.after)][0]
+        head = f"  {style.paint('vanishes', 'good')} {change.before.level} {name}"
+        yield f"{head}: {word} now" + _because(change.after, style)
+        return
+    label = {"appears": "appears", "level": "level", "stays": "still"}[change.kind]
+    level = style.paint(one.level, one.level)
+    if change.kind == "level" and change.before is not None:
+        level = f"{change.before.level} -> {level}"
+    yield f"  {style.paint(label, 'bold')} {level} {name}"
+    yield wrap(printable(hidden(one.message)), style.width, " " * 6)
+
+
+def _outcome(finding: Finding | None) -> str:
+    return "not_applicable" if finding is None else finding.outcome
+
+
+def _because(finding: Finding | None, style: Style) -> str:
+    if finding is None or not finding.message:
+        return ""
+    return "\n" + wrap(printable(hidden(finding.message)), style.width, " " * 6)
+
+
+def ending_of(run: Run) -> Exit:
+    """Verdict and exit code that the plan alone would have."""
+    return exit_of(run, summarize(run.plans), "error")
+
+
+def _verdict(run: Run, style: Style) -> str:
+    ending = ending_of(run)
+    word = _VERDICTS.get(ending.code, "not complete")
+    colour = {0: "good", 3: "unknown"}.get(ending.code, "error")
+    return f"{style.paint(word, colour)}: {ending.reason} (exit {ending.code})"
+
+
+def _predicted(
+    before: tuple[Forecast, ...], after: tuple[Forecast, ...], style: Style
+) -> Iterator[str]:
+    """The predictions that differ; of bounds the value is shown."""
+    old = _by_name(before)
+    rows = [
+        (name, old.get(name), one)
+        for name, one in _by_name(after).items()
+        if _shown(old.get(name)) != _shown(one)
+    ]
+    if rows:
+        yield f"\n{style.paint('forecast', 'bold')}"
+    for (subject, name), left, right in rows:
+        label = f"{in_words(subject)}, {in_words(name, right.unit)}"
+        yield f"  {label:<{_CHANGED_NAME}} {_shown(left)} -> {_shown(right)}"
+    for subject in dict.fromkeys(subject for (subject, _), _, _ in rows):
+        yield from _bars(subject, before, after, style)
+
+
+def _bars(
+    subject: str,
+    before: tuple[Forecast, ...],
+    after: tuple[Forecast, ...],
+    style: Style,
+) -> Iterator[str]:
+    """What must fit, before and after, in bars of the same parts."""
+    for name, forecasts in (("before", before), ("after", after)):
+        for forecast in forecasts:
+            if forecast.subject != subject or forecast.limit is None:
+                continue
+            drawn = bar(forecast, min(style.width, _MOST_COLUMNS) - _BAR_AT - 1)
+            if drawn is not None:
+                head = f"  {name:<7} "
+                yield f"{head}{in_words(subject)} {drawn.caption}"
+                yield f"{' ' * (_BAR_AT - 1)}[{painted(drawn.cells, style)}]"
+
+
+def _by_name(forecasts: tuple[Forecast, ...]) -> Mapping[tuple[str, str], Quantity]:
+    return {
+        (forecast.subject, one.name): one
+        for forecast in forecasts
+        for one in forecast.quantities
+    }
+
+
+def _shown(quantity: Quantity | None) -> str:
+    return "not known" if quantity is None else best(quantity)
+
 
 _NAME = 30
 _VALUE = 22
@@ -118,14 +292,18 @@ def _row(
         yield wrap(note, style.width, " " * 6)
 
 
-def _at(locations: Iterable[Location], short: Mapping[str, str]) -> str:
-    """`train.yaml:3,7, job.sbatch:2`; the key where there is no line."""
+def places_of(locations: Iterable[Location], short: Mapping[str, str]) -> list[str]:
+    """Return `train.yaml:3,7` for each file; the key where there is no line."""
     by_file: dict[str, dict[str, None]] = {}
-    for one in locations:
-        where = str(one.line) if one.line else one.key
-        by_file.setdefault(short.get(one.file, one.file), {})[where] = None
+    for at in locations:
+        where = str(at.line) if at.line else at.key
+        by_file.setdefault(short.get(at.file, at.file), {})[where] = None
     parts = []
     for file, lines in by_file.items():
         where = ",".join(line for line in lines if line)
         parts.append(f"{file}{':' if where[:1].isdigit() else ' '}{where}".rstrip())
-    return ", ".join(parts)
+    return parts
+
+
+def _at(locations: Iterable[Location], short: Mapping[str, str]) -> str:
+    return ", ".join(places_of(locations, short))

@@ -12,10 +12,10 @@ from speccheck.validator.engine.paths import project_root
 from speccheck.validator.evidence.finding import Finding, Level, Waiver
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.style import counted, printable
-from speccheck.validator.report.subjects import with_numbers
 from speccheck.validator.report.summary import is_bad_input
-from speccheck.validator.report.told import Told
+from speccheck.validator.report.wording import with_numbers
 from speccheck.validator.run.identity import identified, seen_from
 from speccheck.validator.run.judging import JudgedPlan
 from speccheck.validator.run.run import Run
@@ -132,13 +132,13 @@ def _rank(one: Problem) -> tuple[object, ...]:
     return *_weight(one.finding), one.path, *at, one.name, one.finding.subject
 
 
-def unread_files(told: Told) -> list[FileStatus]:
+def unread_files(context: ReportContext) -> list[FileStatus]:
     """The files that should have been judged and could not be."""
     return [
         file
-        for file in told.run.files
+        for file in context.run.files
         if is_bad_input(file.state, named=file.named)
-        and not (told.skips_unknown and file.state == "unrecognised")
+        and not (context.skips_unknown and file.state == "unrecognised")
     ]
 
 
@@ -210,18 +210,18 @@ def waiver_text(waiver: Waiver) -> str:
     return clean(", ".join(parts))
 
 
-def totals(told: Told, found: Iterable[Problem]) -> str:
+def totals(context: ReportContext, found: Iterable[Problem]) -> str:
     """The verdict and how many places there are of each level, in a line."""
     numbers = dict.fromkeys((*ORDER, "waived"), 0)
     for one in found:
         numbers["waived" if one.waiver else one.level] += 1
-    unread = len(unread_files(told))
+    unread = len(unread_files(context))
     parts = [f"{counted(unread, 'file')} not read"] if unread else []
     parts += [counted(numbers[level], level) for level in ("error", "warning")]
     parts.append(f"{numbers['info']:,} info")
     if numbers["waived"]:
         parts.append(f"{numbers['waived']:,} waived")
-    ending = told.ending
+    ending = context.ending
     # What fails is counted by plans there, and here by places.
     reason = "" if ending.verdict == "fail" else f"; {ending.reason}"
     return clean(f"{ending.verdict}: {', '.join(parts)}{reason}")

@@ -2,7 +2,7 @@
 
 from speccheck.validator.evidence.finding import Proposal, Setting
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.report.proposal_text import proposal_text
+from speccheck.validator.report.findings_text import proposal_text
 
 
 def proposal_data(proposal: Proposal) -> dict[str, object]:

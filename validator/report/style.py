@@ -68,6 +68,12 @@ def joined(parts: Iterable[str], separator: str, width: int) -> str:
     return "\n".join(lines)
 
 
+def facts_on_lines(parts: Iterable[str], style: Style, indent: str) -> str:
+    """Return facts beside each other, each whole on its line."""
+    text = joined(parts, f" {style.dot} ", style.width - len(indent))
+    return "\n".join(indent + line for line in text.splitlines())
+
+
 def printable(text: str) -> str:
     """The text without control characters, which a hostile file could smuggle in."""
     if text.isprintable():

@@ -1,17 +1,18 @@
 """Counts of a run, its verdict and its exit code."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.report.style import counted
+from speccheck.validator.report.style import Style, counted, printable
 from speccheck.validator.rule import by_clause
 from speccheck.validator.run.judging import JudgedPlan
 from speccheck.validator.run.run import Run
 
 if TYPE_CHECKING:
     from speccheck.validator.run.suppressions import SwitchedOff
+
 
 LEVELS = ("must", "should", "may")
 OUTCOMES = ("pass", "fail", "unknown", "not_applicable", "error", "waived")
@@ -234,3 +235,132 @@ def _unwritten(run: Run, summary: Summary) -> str:
 def is_bad_input(state: str, *, named: bool) -> bool:
     """A folder may hold other tools' files and templates; a named file may not."""
     return state == "unreadable" or (named and state not in {"judged", "excluded"})
+
+
+ISOLATED = "settings not read (--isolated)"
+_MOST_FILES = 3
+_MOST_NAMES = 4
+
+
+def settings_names(run: Run) -> tuple[str, ...]:
+    """The settings files of the plans, or that none was looked for."""
+    if run.is_isolated:
+        return (ISOLATED,)
+    closest = dict.fromkeys(plan.settings[0] for plan in run.plans if plan.settings)
+    if not closest:
+        return ()
+    names = [printable(name) for name in closest]
+    if len(names) > _MOST_FILES:
+        return (f"settings of {len(names)} files",)
+    return (f"settings {', '.join(names)}",)
+
+
+def switched_off_lines(summary: Summary) -> Iterator[str]:
+    """What was not judged because somebody switched it off, a line for each."""
+    for one in summary.switched_off:
+        counts = [
+            counted(len(one.clauses[level]), level)
+            for level in LEVELS
+            if one.clauses[level]
+        ]
+        if one.rules:
+            counts.append(counted(len(one.rules), "rule"))
+        names = [name for level in LEVELS for name in one.clauses[level]] + one.rules
+        more = ", ..." if len(names) > _MOST_NAMES else ""
+        shown = ", ".join(names[:_MOST_NAMES]) + more
+        yield printable(f"{', '.join(counts)} switched off by {one.by} ({shown})")
+
+
+_LEVELS = ("error", "warning", "info")
+# What else may come of a rule; failures count by their level.
+_OTHERS = ("waived", "unknown", "broken", "pass", "not_applicable")
+COUNTED = (*_LEVELS, *_OTHERS)
+
+
+class RuleCounts(Record):
+    """The findings of one rule over all plans, by level and outcome.
+
+    rule is empty for a clause that was decided without one; counts: by the names of
+    COUNTED, zeros too.
+    """
+
+    rule: str
+    clause: str
+    clause_level: str
+    counts: dict[str, int]
+
+    @property
+    def failed(self) -> int:
+        """How many failures count, of whatever level."""
+        return sum(self.counts[level] for level in _LEVELS)
+
+
+def rule_counts(plans: Iterable[JudgedPlan]) -> list[RuleCounts]:
+    """The counts of all rules, those that fail most first."""
+    found: dict[tuple[str, str], RuleCounts] = {}
+    for plan in plans:
+        for located in plan.findings:
+            one = located.finding
+            name: str = one.outcome
+            if one.waiver is not None:
+                name = "waived"
+            elif one.outcome == "fail":
+                name = one.level
+            elif one.outcome == "error":
+                name = "broken"
+            row = found.get((one.clause, one.rule))
+            if row is None:
+                zeros: dict[str, int] = dict.fromkeys(COUNTED, 0)
+                row = RuleCounts(one.rule, one.clause, one.clause_level, zeros)
+                found[one.clause, one.rule] = row
+            row.counts[name] += 1
+    return sorted(found.values(), key=_rank)
+
+
+def _rank(one: RuleCounts) -> tuple[object, ...]:
+    """Most failures first, errors before others; then waived, broken, unknown."""
+    counts = one.counts
+    by_level = (-counts[level] for level in _LEVELS)
+    others = (-counts["waived"], -counts["broken"], -counts["unknown"])
+    return (-one.failed, *by_level, *others, one.clause, one.rule)
+
+
+_COLUMNS = {
+    "error": "errors",
+    "warning": "warnings",
+    "info": "infos",
+    "waived": "waived",
+    "broken": "broken",
+    "unknown": "unknown",
+}
+_COLOURS = ("error", "warning", "info")
+_SEPARATES = "unknown"  # alone it is no reason for a row: most rules wait for evidence
+
+
+def statistics_lines(plans: Iterable[JudgedPlan], style: Style) -> Iterator[str]:
+    """A row for each rule that failed, with the columns that are needed."""
+    rows = rule_counts(plans)
+    shown = [
+        row
+        for row in rows
+        if any(row.counts[name] for name in _COLUMNS if name != _SEPARATES)
+    ]
+    if not shown:
+        yield style.paint("statistics", "bold") + ": no rule fails"
+        return
+    yield style.paint("statistics", "bold") + f": {counted(len(shown), 'rule')}"
+    names = [name for name in _COLUMNS if any(row.counts[name] for row in shown)]
+    widths = {
+        name: max(len(_COLUMNS[name]), *(len(f"{row.counts[name]:,}") for row in shown))
+        for name in names
+    }
+    yield "  " + "  ".join(f"{_COLUMNS[name]:>{widths[name]}}" for name in names)
+    for row in shown:
+        cells = (_cell(row, name, widths[name], style) for name in names)
+        yield f"  {'  '.join(cells)}  {row.clause} {row.rule}".rstrip()
+
+
+def _cell(row: RuleCounts, name: str, width: int, style: Style) -> str:
+    text = f"{row.counts[name]:>{width},}"
+    is_painted = row.counts[name] and name in _COLOURS
+    return style.paint(text, name) if is_painted else text

@@ -8,23 +8,23 @@ from collections.abc import Iterator
 
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.measurements.telemetry import MeasuredTelemetry
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.json_report import (
     finding_data,
     is_told,
     verdict_data,
 )
-from speccheck.validator.report.telemetry_told import core_metrics, telemetry_of
-from speccheck.validator.report.told import Told
+from speccheck.validator.report.telemetry_text import core_metrics, telemetry_of
 
 SCHEMA = "speccheck-telemetry/1"
 
 
-def telemetry_json(told: Told) -> str:
+def telemetry_json(context: ReportContext) -> str:
     """The whole document; `full` adds findings that hold or do not apply."""
-    run = told.run
+    run = context.run
     document = {
         "schema": SCHEMA,
-        **verdict_data(told),
+        **verdict_data(context),
         "files": [
             {
                 "path": file.path,
@@ -48,7 +48,7 @@ def telemetry_json(told: Told) -> str:
             {**finding_data(located, run.edition.id), "plan": index}
             for index, plan in enumerate(run.plans)
             for located in plan.findings
-            if told.full or is_told(located.finding)
+            if context.full or is_told(located.finding)
         ],
     }
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
+from speccheck.validator.catalogue.metrics import metric_dictionary, metric_names
 from speccheck.validator.editions.edition import Edition
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.measurements.telemetry import (
     MeasuredTelemetry,
@@ -14,9 +16,64 @@ from speccheck.validator.measurements.telemetry import (
 )
 from speccheck.validator.models.expectation import shown_bytes
 from speccheck.validator.models.units import duration
-from speccheck.validator.report.style import Style, counted, joined, printable, wrap
-from speccheck.validator.report.telemetry_told import core_metrics, telemetry_of
+from speccheck.validator.report.style import (
+    Style,
+    counted,
+    facts_on_lines,
+    printable,
+    wrap,
+)
 from speccheck.validator.run.run import Run
+
+_CLAUSE, _NUMBER = "OBS-001", "core_metrics"
+
+
+class CoreMetric(Record):
+    """A metric that every run should log.
+
+    is_there: in any of the logs. stood_in: the metrics that are there in its place,
+    where the dictionary has such.
+    """
+
+    metric: str
+    is_there: bool
+    stood_in: tuple[str, ...]
+
+
+def telemetry_of(run: Run) -> Iterator[MeasuredTelemetry]:
+    """Of each plan of a run that has logs, what they hold."""
+    for plan in run.plans:
+        if plan.measured is not None and plan.measured.telemetry is not None:
+            yield plan.measured.telemetry
+
+
+def core_metrics(edition: Edition, telemetry: MeasuredTelemetry) -> list[CoreMetric]:
+    """The core metrics of the edition, and which of them the logs hold."""
+    clause = edition.clauses.get(_CLAUSE)
+    number = clause.numbers.get(_NUMBER) if clause is not None else None
+    asked = number.value if number is not None else ()
+    dictionary = metric_dictionary()
+    return [
+        CoreMetric(
+            name,
+            name in telemetry.ids,
+            _stood_in(
+                telemetry,
+                (dictionary.stand_ins(name), *metric_names().computed.get(name, ())),
+            ),
+        )
+        for name in (asked if isinstance(asked, list | tuple) else ())
+        if isinstance(name, str)
+    ]
+
+
+def _stood_in(
+    telemetry: MeasuredTelemetry, sets: Iterable[tuple[str, ...]]
+) -> tuple[str, ...]:
+    """The first set of metrics that is whole."""
+    whole = (one for one in sets if one and telemetry.ids.issuperset(one))
+    return next(whole, ())
+
 
 _INDENT = "  "
 _MOST_METRICS = 20
@@ -51,8 +108,8 @@ def _log_lines(logs: Sequence[ToldLog], style: Style, *, full: bool) -> Iterator
         facts = [style.paint(_safe(log.file), "bold"), log.dialect, lines]
         facts += [f"run {_safe(log.run)}"] if log.run else []
         facts += [f"edition {_safe(log.edition)}"] if log.edition else []
-        yield _on_lines(facts, style, _INDENT)
-        yield _on_lines(_when(log), style, _INDENT * 2)
+        yield facts_on_lines(facts, style, _INDENT)
+        yield facts_on_lines(_when(log), style, _INDENT * 2)
     if len(shown) < len(logs):
         more = counted(len(logs) - len(shown), "more log")
         yield f"{_INDENT}{more} (--full lists them)"
@@ -123,9 +180,9 @@ def _seconds(value: float | None) -> str:
 
 def _asked(one: ToldMetric) -> str:
     """`10 steps, 60 s`: whichever is longer in time."""
-    told = [f"{one.required_steps} steps"] if one.required_steps else []
-    told += [duration(one.required_seconds)] if one.required_seconds else []
-    return ", ".join(told) or "once"
+    words = [f"{one.required_steps} steps"] if one.required_steps else []
+    words += [duration(one.required_seconds)] if one.required_seconds else []
+    return ", ".join(words) or "once"
 
 
 def _last(one: ToldMetric) -> str:
@@ -135,9 +192,9 @@ def _last(one: ToldMetric) -> str:
         least, most = (f"{1e6 * each:.4g}" for each in (one.last_least, one.last_most))
         return f"{most if least == most else f'{least} to {most}'} us"
     least, most = _value(one.last_least, one.unit), _value(one.last_most, one.unit)
-    told = most if least == most else f"{least} to {most}"
+    words = most if least == most else f"{least} to {most}"
     has_unit = one.unit not in {"", "1", _BYTES} and one.unit[0] != "{"
-    return f"{told} {_safe(one.unit)}" if has_unit else told
+    return f"{words} {_safe(one.unit)}" if has_unit else words
 
 
 def _value(value: float, unit: str) -> str:
@@ -152,16 +209,16 @@ def _other_lines(
     if not others:
         return
     shown = others if full else others[:_MOST_NAMES]
-    told = [
+    words = [
         _safe(one.written[0])
         + (f" (may be {' or '.join(one.candidates)})" if one.candidates else "")
         for one in shown
     ]
     more = len(others) - len(shown)
     if more:
-        told.append(f"{more:,} more (--full lists them)")
+        words.append(f"{more:,} more (--full lists them)")
     head = f"{counted(len(others), 'name')} not in the dictionary, or not sure: "
-    yield wrap(head + ", ".join(told), style.width, _INDENT)
+    yield wrap(head + ", ".join(words), style.width, _INDENT)
 
 
 def _core_lines(
@@ -185,7 +242,7 @@ def _event_lines(events: Sequence[ToldEvent], style: Style) -> Iterator[str]:
     yield style.paint("events", "bold")
     known = [one for one in events if one.event]
     yield (
-        _on_lines(map(_event, known), style, _INDENT)
+        facts_on_lines(map(_event, known), style, _INDENT)
         if known
         else (f"{_INDENT}none of the dictionary")
     )
@@ -208,12 +265,6 @@ def _drill_lines(drills: Sequence[ToldDrill], style: Style) -> Iterator[str]:
 def _event(one: ToldEvent) -> str:
     text = f"{one.event} {one.times:,}"
     return f"{text} ({', '.join(map(_safe, one.statuses))})" if one.statuses else text
-
-
-def _on_lines(parts: Iterable[str], style: Style, indent: str) -> str:
-    """Facts beside each other, each whole on its line."""
-    text = joined(parts, f" {style.dot} ", style.width - len(indent))
-    return "\n".join(indent + line for line in text.splitlines())
 
 
 def _safe(text: str) -> str:

@@ -3,28 +3,39 @@
 from collections.abc import Iterable, Iterator
 
 from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.report.blocks import finding_blocks
-from speccheck.validator.report.edition_names import edition_names, edition_told
-from speccheck.validator.report.merge_findings import shown_findings
-from speccheck.validator.report.node_text import what_to_do
-from speccheck.validator.report.settings_told import settings_told, silence_told
+from speccheck.validator.report.context import ReportContext
+from speccheck.validator.report.edition_names import edition_names, edition_remarks
+from speccheck.validator.report.findings_text import finding_blocks, what_to_do
+from speccheck.validator.report.merge_findings import shown_findings, waived_lines
 from speccheck.validator.report.style import Style, counted, joined, printable, wrap
-from speccheck.validator.report.subjects import folded_subjects
-from speccheck.validator.report.summary import LEVELS, Exit, Summary, has_unlisted_gpus
-from speccheck.validator.report.told import Told
+from speccheck.validator.report.summary import (
+    LEVELS,
+    Exit,
+    Summary,
+    has_unlisted_gpus,
+    settings_names,
+    statistics_lines,
+    switched_off_lines,
+)
 from speccheck.validator.report.unknowns import unknown_lines
+from speccheck.validator.report.wording import folded_subjects
 from speccheck.validator.run.judging import MOST_SOUGHT, JudgedPlan
 from speccheck.validator.run.run import Run
 
 _MOST_GROUPS = 10
 
 
-def report(told: Told, style: Style) -> Iterator[str]:
+def report(context: ReportContext, style: Style) -> Iterator[str]:
     """The whole report."""
-    run, summary, ending, full = told.run, told.summary, told.ending, told.full
+    run, summary, ending, full = (
+        context.run,
+        context.summary,
+        context.ending,
+        context.full,
+    )
     blocks: list[str] = []
     blocks.append("\n".join((header(run, style), *_groups(run, style, full=full))))
-    blocks.append("\n".join(_editions(told, style)))
+    blocks.append("\n".join(_editions(context, style)))
     blocks.append(_synthetic(run, style))
     blocks.append("\n".join(_folded_files(run, full=full)))
     blocks.append("\n".join(_measured(run, style, full=full)))
@@ -35,30 +46,21 @@ def report(told: Told, style: Style) -> Iterator[str]:
         blocks.append("\n".join(filter(None, (_verdict(ending, style), todo))))
     blocks.extend(finding_blocks(shown, style, full=full, many=many))
     if summary.waived:
-        # Seldom, and a module that the others do without.
-        from speccheck.validator.report.waived_text import (  # noqa: PLC0415
-            waived_lines,
-        )
-
         blocks.append("\n".join(waived_lines(run.plans, style, full=full)))
     blocks.append(_unsought(run, style))
     blocks.append("\n".join(unknown_lines(run.plans, style, full=full)))
     if full:
         blocks.append("\n".join(_passes(run.plans)))
-    if told.statistics:
-        from speccheck.validator.report.statistics_text import (  # noqa: PLC0415
-            statistics_lines,
-        )
-
+    if context.statistics:
         blocks.append("\n".join(statistics_lines(run.plans, style)))
-    blocks.append("\n".join(wrap(one, style.width, "") for one in told.remarks))
+    blocks.append("\n".join(wrap(one, style.width, "") for one in context.remarks))
     blocks.append(_totals(summary, ending, style))
     yield "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def _editions(told: Told, style: Style) -> list[str]:
+def _editions(context: ReportContext, style: Style) -> list[str]:
     """Own numbers, what they loosen, and a second edition: seldom, and always said."""
-    lines = edition_told(told.run, full=told.full)
+    lines = edition_remarks(context.run, full=context.full)
     return [wrap(printable(one), style.width, "  ") for one in lines]
 
 
@@ -79,12 +81,12 @@ def header(run: Run, style: Style) -> str:
             _gpus(plan, style),
             edition,
             f"profile {run.use}{size}",
-            *settings_told(run),
+            *settings_names(run),
         )
         return joined(parts, dot, style.width)
     judged = sum(file.state == "judged" for file in run.files)
     count = f"{len(run.plans):,} plans from {judged:,} files"
-    parts = (count, edition, f"profile {run.use}", *settings_told(run))
+    parts = (count, edition, f"profile {run.use}", *settings_names(run))
     return joined(parts, dot, style.width)
 
 
@@ -181,9 +183,9 @@ def _synthetic(run: Run, style: Style) -> str:
 def _folded_files(run: Run, *, full: bool) -> Iterator[str]:
     """The files that were not judged, or not from all that they take values from."""
     with_message = [file for file in run.files if file.message]
-    told = [file for file in with_message if full or file.is_told]
+    words = [file for file in with_message if full or file.is_told]
     folded = [file for file in with_message if not full and not file.is_told]
-    yield from (f"  {printable(file.message)}" for file in told)
+    yield from (f"  {printable(file.message)}" for file in words)
     if not folded:
         return
     kinds = [
@@ -260,7 +262,7 @@ def _totals(summary: Summary, ending: Exit, style: Style) -> str:
         if level == "must" and summary.coverage is not None:
             line += f"      coverage {summary.coverage:.0%}"
         lines.append(line)
-    lines += (wrap(one, style.width, "") for one in silence_told(summary))
+    lines += (wrap(one, style.width, "") for one in switched_off_lines(summary))
     gap = " " * max(2, 60 - len(ending.word) - len(ending.reason))
     lines.append(f"{_verdict(ending, style)}{gap}exit {ending.code}")
     return "\n".join(lines)

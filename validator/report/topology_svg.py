@@ -15,8 +15,11 @@ from speccheck.validator.node.machine_layout import (
     Mark,
     worst,
 )
-from speccheck.validator.report.forms.html_text import escaped, listed
+from speccheck.validator.report.document import Items, note
+from speccheck.validator.report.forms.html_text import escaped
 from speccheck.validator.report.style import counted
+from speccheck.validator.report.wording import folded_subjects
+from speccheck.validator.report.write_html import html
 
 _COLUMN, _GAP, _MARGIN = 104, 20, 14
 _TOP, _CPU, _SWITCH = 8, 30, 20
@@ -69,13 +72,10 @@ def topology_html(layout: MachineLayout) -> str:
         *_unplaced(unplaced, end, width),
     ]
     end += _strip(unplaced)
-    told = _caption(layout)
+    words = _caption(layout)
     odd = list(_odd(layout))
-    label = escaped(f"{told}; {counted(len(odd), 'mark')}" if odd else told)
-    notes = "".join(
-        f'<p class="note">{escaped(one)}</p>\n'
-        for one in _notes(layout, is_odd=bool(odd))
-    )
+    label = escaped(f"{words}; {counted(len(odd), 'mark')}" if odd else words)
+    notes = html(map(note, _notes(layout, is_odd=bool(odd))))
     shown = odd[:_MOST_LISTED]
     if len(odd) > len(shown):
         shown.append(f"and {len(odd) - len(shown):,} more")
@@ -83,8 +83,8 @@ def topology_html(layout: MachineLayout) -> str:
         f'<figure class="topology"><div class="scrolls">'
         f'<svg viewBox="0 0 {width} {end}" width="{width}" role="img" '
         f'aria-label="{label}">\n{"".join(drawn)}</svg></div>\n'
-        f"<figcaption>{escaped(told)}</figcaption>\n"
-        f"{listed(map(escaped, shown), 'odd')}{notes}</figure>\n"
+        f"<figcaption>{escaped(words)}</figcaption>\n"
+        f"{html(Items(shown, 'odd'))}{notes}</figure>\n"
     )
 
 
@@ -237,8 +237,8 @@ def _port(port: LaidPort, x: int, y: int) -> Iterator[str]:
     yield _box(x, y, _COLUMN - 22, _NIC, f"nic part {state}")
     yield _text(x + 5, y + 14, _cut(port.title.replace(" port 1", ""), 12))
     first = next((one for one in port.marks if one.state == state), None)
-    told = (first.short or first.text) if first else port.speed
-    shown = _cut(f"{_MARKS[state]} {told}".strip(), 12)
+    words = (first.short or first.text) if first else port.speed
+    shown = _cut(f"{_MARKS[state]} {words}".strip(), 12)
     yield f"{_text(x + 5, y + 27, shown, f'small {state}')}</g>\n"
 
 
@@ -261,8 +261,8 @@ def _gpu(gpu: LaidGpu, x: int, y: int) -> Iterator[str]:
 
 def _title(name: str, marks: Sequence[Mark]) -> str:
     """What a pointer shows: the whole name and all that is odd."""
-    told = f"{name}: {'; '.join(one.text for one in marks)}" if marks else name
-    return f"<title>{escaped(told)}</title>\n"
+    words = f"{name}: {'; '.join(one.text for one in marks)}" if marks else name
+    return f"<title>{escaped(words)}</title>\n"
 
 
 def _fabric(layout: MachineLayout, columns: Sequence[_Column], y: int) -> Iterator[str]:
@@ -367,3 +367,28 @@ def _odd(layout: MachineLayout) -> Iterator[str]:
     for mark, name, address in sorted(found, key=lambda one: order.index(one[0].state)):
         at = f" ({address})" if address else ""
         yield f"{_MARKS[mark.state]} {name}{at}: {mark.text}"
+
+
+_MOST = 4
+
+
+def specimen_pictures(layouts: Sequence[MachineLayout | None]) -> list[str]:
+    """The pictures, each with the numbers of its machines, which count from 1."""
+    alike: dict[MachineLayout, list[int]] = {}
+    for number, layout in enumerate(layouts, start=1):
+        if layout is not None:
+            alike.setdefault(layout, []).append(number)
+    shown = list(alike.items())[:_MOST]
+    parts = [
+        f"<h3>{escaped(_named(numbers))}</h3>\n{topology_html(layout)}"
+        for layout, numbers in shown
+    ]
+    if len(alike) > len(shown):
+        more = sum(len(numbers) for _, numbers in list(alike.items())[_MOST:])
+        parts.append(f'<p class="note">{more:,} more specimens are not drawn.</p>\n')
+    return parts
+
+
+def _named(numbers: Sequence[int]) -> str:
+    word = "Specimen" if len(numbers) == 1 else "Specimens"
+    return folded_subjects(f"{word} {number}" for number in numbers)

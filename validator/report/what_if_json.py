@@ -3,8 +3,8 @@
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.report.forecast_json import forecast_data
+from speccheck.validator.report.plan_text import ending_of
 from speccheck.validator.report.plan_value import leaf_data
-from speccheck.validator.report.what_if_text import ending_of
 from speccheck.validator.run.plan_view import ViewedPlan
 from speccheck.validator.run.run import Run
 

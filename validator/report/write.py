@@ -1,8 +1,9 @@
 """Writes reports: to standard output, or to a file that is never half written."""
 
 import os
+import re
 import sys
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TextIO
 
@@ -105,3 +106,37 @@ def _print(pieces: Iterable[str]) -> None:
         else:
             sys.stdout.write(piece)
     sys.stdout.flush()
+
+
+_INSIDE = re.compile(r"##(?=\w*\[)")
+_AT_START = re.compile(r"^(\s*):(?=:)", re.MULTILINE)
+
+
+def disarmed(text: str) -> str:
+    """A text in which no runner finds a command."""
+    return _AT_START.sub(r"\1: ", _INSIDE.sub("# #", text))
+
+
+def is_read_by_runner(environment: Mapping[str, str]) -> bool:
+    """Whether a CI of that kind reads the output of this process."""
+    return any(
+        environment.get(name, "").lower() == "true"
+        for name in ("GITHUB_ACTIONS", "TF_BUILD")
+    )
+
+
+def github_data(text: str) -> str:
+    """The message of a workflow command, escaped."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def github_property(text: str) -> str:
+    """A property of a workflow command, escaped."""
+    return github_data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def azure_text(text: str) -> str:
+    """A message or a property of a logging command, escaped."""
+    # %25 was given up for this: addresses in messages hold %25 by themselves.
+    text = text.replace("%", "%AZP25").replace("\r", "%0D").replace("\n", "%0A")
+    return text.replace(";", "%3B").replace("]", "%5D")

@@ -1,17 +1,22 @@
 """What certificates say side by side, and what of it can be compared."""
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
+from speccheck.validator import VERSION
 from speccheck.validator.certification.certificate_model import Certificate, Measured
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.report.certificate_words import (
+from speccheck.validator.report.certificate_text import (
     LEVELS,
     caveats,
     conditions_of,
     granted_words,
+    scale_of,
+    shown,
 )
-from speccheck.validator.report.style import counted
+from speccheck.validator.report.style import Style, counted, printable, wrap
+from speccheck.validator.report.write_markdown import in_cell
 
 # Conditions that must be the same for two numbers to be compared.
 _SAME = ("size_bytes", "nodes", "ranks")
@@ -142,8 +147,8 @@ def _rows(found: Sequence[Certificate]) -> Iterator[Row]:
 
 
 def _by_size(key: Key) -> tuple[int, ...]:
-    told = dict(key[2])
-    return tuple(-told.get(name, 0) for name in ("nodes", "size_bytes", "ranks"))
+    words = dict(key[2])
+    return tuple(-words.get(name, 0) for name in ("nodes", "size_bytes", "ranks"))
 
 
 def _medians(measured: Iterable[Measured]) -> dict[Key, float]:
@@ -152,12 +157,12 @@ def _medians(measured: Iterable[Measured]) -> dict[Key, float]:
     for one in measured:
         if one.name.endswith(_TIMES):
             continue
-        told = tuple(
+        words = tuple(
             (name, int(value))
             for name in _SAME
             if isinstance(value := one.conditions.get(name), int | float)
         )
-        key = one.name, one.unit, told
+        key = one.name, one.unit, words
         found[key] = max(one.median, found.get(key, one.median))
     return found
 
@@ -185,8 +190,8 @@ def _notes(
             yield f"{one.letter} expired on {one.not_after[:10]}"
     editions = sorted({(one.edition.id, one.edition.sha256[:16]) for one in found})
     if len(editions) > 1:
-        told = ", ".join(f"{name} ({digest})" for name, digest in editions)
-        yield f"judged by several editions, {told}: levels need not mean the same"
+        words = ", ".join(f"{name} ({digest})" for name, digest in editions)
+        yield f"judged by several editions, {words}: levels need not mean the same"
     tools = sorted({str(one.conditions["tool"]) for one in _conditioned(found)})
     if len(tools) > 1:
         yield f"measured by several tools: {', '.join(tools)}"
@@ -211,10 +216,10 @@ def _not_comparable(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[
         if without:
             yield f"{name}: not measured by {', '.join(without)}"
         if len(several) > 1 and lonely:
-            told = "; ".join(
+            words = "; ".join(
                 f"{_owner(columns, one)} at {conditions_words(one)}" for one in lonely
             )
-            yield f"{name}: {told}: other conditions, not comparable"
+            yield f"{name}: {words}: other conditions, not comparable"
 
 
 def _owner(columns: Sequence[Column], row: Row) -> str:
@@ -227,9 +232,9 @@ def _owner(columns: Sequence[Column], row: Row) -> str:
 
 def conditions_words(row: Row) -> str:
     """The conditions of a row in words: 16 GiB, 2 nodes, 16 ranks."""
-    told = dict(row.conditions)
-    nodes, ranks = told.pop("nodes", None), told.pop("ranks", None)
-    words = conditions_of(told)
+    texts = dict(row.conditions)
+    nodes, ranks = texts.pop("nodes", None), texts.pop("ranks", None)
+    words = conditions_of(texts)
     words += [counted(nodes, "node")] if nodes else []
     words += [counted(ranks, "rank")] if ranks else []
     return ", ".join(words)
@@ -240,3 +245,165 @@ def highest(levels: Sequence[str | None]) -> tuple[int, ...]:
     ranks = [LEVELS.index(one) + 1 if one in LEVELS else 0 for one in levels]
     best = [number for number, one in enumerate(ranks) if one == max(ranks)]
     return tuple(best) if max(ranks) and len(best) < len(ranks) else ()
+
+
+SCHEMA = "speccheck-certificate-table/1"
+UNVERIFIED = "signatures are not verified here: speccheck verify knows whom to trust"
+_BEST = "*"
+_LEGEND = f"{_BEST} best, by more than 1 %, of what can be compared; - not known"
+_MISSING = "-"
+_CELL = 11  # characters of a column, and two between
+_LABEL = 34
+
+
+class _Line:
+    """One line of the table: a label, and a cell of each column."""
+
+    def __init__(
+        self, label: str, cells: Sequence[str], best: Sequence[int] = ()
+    ) -> None:
+        self.label = label
+        self.cells = [
+            f"{cell} {_BEST}" if number in best else cell
+            for number, cell in enumerate(cells)
+        ]
+        self.best = frozenset(best)
+
+
+def table_text(table: Table, style: Style) -> str:
+    """For a terminal: in blocks of as many columns as fit."""
+    lines = [wrap(printable(_about(one)), style.width, "") for one in table.columns]
+    lines += [style.paint(UNVERIFIED, "dim"), ""]
+    fitting = max(1, (style.width - _LABEL) // (_CELL + 2))
+    numbers = range(len(table.columns))
+    blocks = [numbers[start : start + fitting] for start in numbers[::fitting]]
+    for block in blocks:
+        lines += [*_block(table, block, style), ""]
+    lines.append(style.paint(wrap(_LEGEND, style.width, ""), "dim"))
+    lines += [wrap(printable(one), style.width, "") for one in table.notes]
+    return "\n".join(lines) + "\n"
+
+
+def _about(one: Column) -> str:
+    parts = [
+        f"{one.letter}  {one.instance_type}",
+        one.file,
+        one.granted,
+        f"edition {one.edition}",
+        counted(one.specimens, "machine"),
+        f"to {one.not_after[:10]}",
+        *one.caveats,
+        *_marks(one),
+    ]
+    return ", ".join(parts)
+
+
+def _marks(one: Column) -> list[str]:
+    marks = ["SYNTHETIC"] if one.synthetic else []
+    return [*marks, "EXPIRED"] if one.is_expired else marks
+
+
+def _block(table: Table, block: Sequence[int], style: Style) -> Iterator[str]:
+    heads = "  ".join(f"{table.columns[one].letter:>{_CELL}}" for one in block)
+    yield style.paint(f"{'':<{_LABEL}}{heads}", "bold")
+    for title, lines in _sections(table):
+        yield style.paint(title, "bold")
+        for line in lines:
+            yield from _drawn(line, block, style)
+
+
+def _drawn(line: _Line, block: Sequence[int], style: Style) -> Iterator[str]:
+    label = f"  {printable(line.label)}"
+    cells = "  ".join(_cell(line, one, style) for one in block)
+    if len(label) >= _LABEL:
+        *first, label = wrap(label, _LABEL - 1, "  ").split("\n")
+        yield from first
+    yield f"{label:<{_LABEL}}{cells}".rstrip()
+
+
+def _cell(line: _Line, number: int, style: Style) -> str:
+    padded = f"{printable(line.cells[number]):>{_CELL}}"
+    return style.paint(padded, "good") if number in line.best else padded
+
+
+def _sections(table: Table) -> Iterator[tuple[str, list[_Line]]]:
+    yield (
+        "levels",
+        [
+            _Line(one.track, [o or _MISSING for o in one.levels], highest(one.levels))
+            for one in table.levels
+        ],
+    )
+    yield (
+        "clauses",
+        [
+            _Line(one.name, [_count(value) for value in one.values])
+            for one in table.counts
+        ],
+    )
+    if table.rows:
+        yield "measured, medians", [_measured(one) for one in table.rows]
+
+
+def _count(value: float | None) -> str:
+    if value is None:
+        return _MISSING
+    return f"{value:,}" if isinstance(value, int) else f"{value:.1%}"
+
+
+def _measured(row: Row) -> _Line:
+    known = [one for one in row.values if one is not None]
+    scale, unit = scale_of(row.unit, max(known, default=0.0))
+    about = conditions_words(row)
+    label = f"{row.name}{f', {about}' if about else ''}, {unit}"
+    cells = [shown(one, scale) or _MISSING for one in row.values]
+    return _Line(label, cells, row.best)
+
+
+def table_markdown(table: Table) -> str:
+    """For a page: one table, with what cannot be compared below."""
+    heads = [f"{one.letter} {in_cell(one.instance_type)}" for one in table.columns]
+    lines = [f"| | {' | '.join(heads)} |", "| --- |" + " ---: |" * len(heads)]
+    columns = table.columns
+    lines += _markdown_row("edition", [one.edition for one in columns])
+    lines += _markdown_row("machines", [str(one.specimens) for one in columns])
+    lines += _markdown_row("valid until", [one.not_after[:10] for one in columns])
+    marks = [", ".join((*_marks(one), *one.caveats)) for one in columns]
+    lines += _markdown_row("beware", marks)
+    for _, rows in _sections(table):
+        for row in rows:
+            lines += _markdown_row(row.label, row.cells, row.best)
+    notes = "".join(f"- {in_cell(one)}\n" for one in (UNVERIFIED, *table.notes))
+    legend = _LEGEND.replace("*", r"\*")
+    return "\n".join(lines) + f"\n\n{legend}\n\n{notes}"
+
+
+def _markdown_row(
+    label: str, cells: Sequence[str], best: Sequence[int] | frozenset[int] = ()
+) -> Iterator[str]:
+    words = [
+        f"**{in_cell(cell[: -len(_BEST)].strip())}** \\*"
+        if number in best
+        else in_cell(cell)
+        for number, cell in enumerate(cells)
+    ]
+    yield f"| {in_cell(label)} | {' | '.join(words)} |"
+
+
+def table_json(table: Table) -> str:
+    """`speccheck-certificate-table/1`; fields are only ever added."""
+    document = {
+        "schema": SCHEMA,
+        "tool": {"name": "speccheck", "version": VERSION},
+        "signatures_verified": False,
+        "certificates": [one._asdict() for one in table.columns],
+        "levels": [
+            {**one._asdict(), "best": highest(one.levels)} for one in table.levels
+        ],
+        "counts": [one._asdict() for one in table.counts],
+        "measured": [
+            one._asdict() | {"conditions": dict(one.conditions)} for one in table.rows
+        ],
+        "notes": [*table.notes],
+    }
+    return json.dumps(document, indent=1) + "\n"

@@ -10,7 +10,7 @@ from speccheck.validator.certification.certificate_model import (
     Measured,
     Track,
 )
-from speccheck.validator.report.certificate_words import conditions_of
+from speccheck.validator.report.certificate_text import conditions_of
 from speccheck.validator.report.document_diff.compared import (
     Change,
     Compared,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.report.certificate_words import scale_of, shown
+from speccheck.validator.report.certificate_text import scale_of, shown
 from speccheck.validator.report.document_diff.compared import (
     GROUPS,
     Compared,

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from speccheck.validator.engine.locate import LocatedFinding
 from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.style import Style, printable
-from speccheck.validator.report.subjects import with_numbers
-from speccheck.validator.report.told import Told
+from speccheck.validator.report.wording import with_numbers
 from speccheck.validator.run.judging import JudgedPlan
 
 _TOLD = {"fail", "error", "unknown"}
@@ -27,20 +27,22 @@ _COLUMNS = (
 _Cell = str | int | float | None
 
 
-def report(told: Told, _: Style) -> Iterator[str]:
+def report(context: ReportContext, _: Style) -> Iterator[str]:
     """The head and the rows, each as it is written."""
     yield _line(_COLUMNS)
-    for plan in told.run.plans:
+    for plan in context.run.plans:
         for located in plan.findings:
             finding = located.finding
-            if told.full or finding.outcome in _TOLD or finding.is_loosened:
-                edition = finding.edition or told.run.edition.id
-                yield _line((*_row(located, plan, edition), *_tailored(told, finding)))
+            if context.full or finding.outcome in _TOLD or finding.is_loosened:
+                edition = finding.edition or context.run.edition.id
+                yield _line(
+                    (*_row(located, plan, edition), *_tailored(context, finding))
+                )
 
 
-def _tailored(told: Told, finding: Finding) -> tuple[_Cell, ...]:
+def _tailored(context: ReportContext, finding: Finding) -> tuple[_Cell, ...]:
     """How many numbers are not the edition's, and whether that is why it holds."""
-    return len(told.run.edition.tailoring), "yes" if finding.is_loosened else "no"
+    return len(context.run.edition.tailoring), "yes" if finding.is_loosened else "no"
 
 
 def _row(located: LocatedFinding, plan: JudgedPlan, edition: str) -> tuple[_Cell, ...]:

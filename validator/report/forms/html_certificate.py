@@ -4,46 +4,93 @@ It is made from the predicate alone and shows it; it is no certificate itself, a
 so. Whatever the predicate holds is escaped, and long lists are cut where they say so.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import count
 from typing import Any
 
-from speccheck.validator.certification.certificate_model import Certificate
-from speccheck.validator.report.certificate_words import caveats, granted_words
-from speccheck.validator.report.forms.html_certificate_clauses import clauses_html
-from speccheck.validator.report.forms.html_certificate_facts import (
-    evidence_html,
-    identity_html,
-    judged_by_html,
-    silenced_html,
-    specimens_html,
-    validity_html,
+from speccheck.validator.certification.certificate_model import (
+    Certificate,
+    ClauseResult,
+    Judgement,
+    Measured,
+    Scalar,
+    Specimen,
+    Track,
 )
-from speccheck.validator.report.forms.html_certificate_measured import (
-    quantities_html,
+from speccheck.validator.models.expectation import shown_bytes
+from speccheck.validator.report.certificate_text import (
+    LEVEL_WORDS,
+    LEVELS,
+    OUTCOMES,
+    caveats,
+    cell_of,
+    conditions_of,
+    granted_words,
+    held,
+    highest_of,
+    scale_of,
+    shown,
 )
-from speccheck.validator.report.forms.html_certificate_tracks import tracks_html
-from speccheck.validator.report.forms.html_page import (
-    contents,
-    page_end,
-    page_head,
-    synthetic_html,
+from speccheck.validator.report.document import (
+    Break,
+    Code,
+    Division,
+    Figure,
+    Fold,
+    Heading,
+    Items,
+    Link,
+    Name,
+    Paragraph,
+    Parts,
+    Section,
+    Small,
+    Table,
+    Terms,
+    Time,
+    Verbatim,
+    Word,
+    joined,
+    note,
 )
-from speccheck.validator.report.forms.html_text import (
-    code,
-    escaped,
-    listed,
-    row,
-    section,
-    table,
-)
+from speccheck.validator.report.forms.html_page import header, page, synthetic_html
+from speccheck.validator.report.forms.html_plot import Line, plot_html
+from speccheck.validator.report.forms.html_text import escaped
 from speccheck.validator.report.style import counted
+from speccheck.validator.report.wording import folded_subjects, ranges, written
 
 _SHEETS = ("html_synthetic", "html_certificate", "html_topology")
 _SCRIPTS = ("html_certificate",)
-_VERIFIED = {"pass": "good", "fail": "error", "unknown": "unknown"}
+_COLOURS = {
+    "pass": "good",
+    "fail": "error",
+    "error": "error",
+    "unknown": "unknown",
+    "waived": "warning",
+}
 _MARKS = {"good": "\u2713", "error": "\u2717", "unknown": "?"}
+_VERIFIED = {"pass": "good", "fail": "error"}
+_STEPS = {"good": "holds", "error": "fails", "unknown": "not done"}
+_FOOT = (
+    "This page shows a certificate and is none: anybody can change a page. The signed "
+    "file is the certificate; speccheck verify judges it again from its evidence, "
+    "offline. The edition is speccheck's own, and no standard of anybody else."
+)
 _MOST_STEPS = 60
 _LONGEST = 1000  # characters of one text
+_MOST_REASONS = 12
+_MOST_FIELDS = 400
+_MOST_SPECIMENS = 200
+_MOST_FILES = 1000
+_MOST_ROWS = 200
+_LONGEST_VALUE = 400  # characters
+_FEW = 2  # judgements that are read without a click
+_MOST_JUDGEMENTS, _FEWEST_JUDGEMENTS = 40, 4  # of a clause
+_MOST_OF_ALL = 4000  # judgements of all clauses together
+_MOST_SUBJECTS = 64
+_MOST_CLAUSES = 800
+Cells = Sequence[Parts]
 
 
 def certificate_page(
@@ -52,7 +99,7 @@ def certificate_page(
     verified: Mapping[str, Any] | None = None,
     pictures: Sequence[str] = (),
 ) -> str:
-    """The page as one text.
+    """Return the page as one text.
 
     Args:
         predicate: of the certificate, `speccheck-certificate/1`.
@@ -64,93 +111,84 @@ def certificate_page(
     Raises pydantic's ValidationError for what is no such predicate.
     """
     found = Certificate.model_validate(_bounded(dict(predicate)))
-    sections = [
-        ("tracks", "Tracks and levels", tracks_html(found)),
-        ("verified", "Verification", _verified(verified)),
-        ("limits", "What this does not say", _limits(found)),
-        ("identity", "The instance type", identity_html(found)),
-        ("specimens", "Specimens", specimens_html(found) + "".join(pictures)),
-        ("measured", "Measured", quantities_html(found.measurements)),
-        ("clauses", "Clauses by track", clauses_html(found)),
-        ("silenced", "Waivers and tailoring", silenced_html(found)),
-        ("judged-by", "Judged by", judged_by_html(found)),
-        ("validity", "Validity", validity_html(found)),
-        ("evidence", "Evidence", evidence_html(found)),
-    ]
+    specimens = (_specimens(found), map(Figure, pictures))
+    sections = (
+        Section("tracks", "Tracks and levels", _tracks(found)),
+        Section("verified", "Verification", _verified(verified)),
+        Section("limits", "What this does not say", Items(found.limits, "limits")),
+        Section("identity", "The instance type", _identity(found)),
+        Section("specimens", "Specimens", specimens),
+        Section("measured", "Measured", _quantities(found.measurements)),
+        Section("clauses", "Clauses by track", _clauses(found)),
+        Section("silenced", "Waivers and tailoring", _silenced(found)),
+        Section("judged-by", "Judged by", _judged_by(found)),
+        Section("validity", "Validity", _validity(found)),
+        Section("evidence", "Evidence", _evidence(found)),
+    )
     title = f"{found.instance_type}: {granted_words(found)}"
+    top: list[Parts] = [_head(found, verified)]
     if found.synthetic is not None:
         title = f"SYNTHETIC {title}"
-    links = [(anchor, name) for anchor, name, body in sections if body]
-    body = "".join(section(anchor, name, text) for anchor, name, text in sections)
-    return (
-        page_head(title, sheets=_SHEETS, scripts=_SCRIPTS)
-        + _synthetic(found)
-        + _head(found, verified)
-        + contents(links)
-        + f"<main>\n{body}</main>\n{_foot(found)}"
-        + page_end(_SCRIPTS)
+        by, text = found.synthetic.by, found.synthetic.note.rstrip(".")
+        top.insert(0, synthetic_html(f"made by {by}: {text}. It certifies nothing."))
+    about, command, rest = _FOOT.partition("speccheck verify")
+    foot = (
+        Figure("<footer>\n"),
+        Paragraph((about, Code(command), rest)),
+        Paragraph(("Run ", Code(found.run_id), f", written {found.validity.created}.")),
+        Figure("</footer>\n"),
+    )
+    return "".join(
+        page(title, top, sections, sheets=_SHEETS, scripts=_SCRIPTS, foot=foot)
     )
 
 
 def _bounded(found: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """The same with no text longer than a page can show."""
+    """Return the same with no text longer than a page can show."""
     if isinstance(found, str):
         more = len(found) - _LONGEST
         return f"{found[:_LONGEST]}... ({more:,} more)" if more > 0 else found
     if isinstance(found, dict):
         return {_bounded(key): _bounded(value) for key, value in found.items()}
     if isinstance(found, list):
-        return [_bounded(one) for one in found]
+        return [_bounded(item) for item in found]
     return found
 
 
-def _synthetic(found: Certificate) -> str:
-    if found.synthetic is None:
-        return ""
-    one = found.synthetic
-    return synthetic_html(
-        f"made by {one.by}: {one.note.rstrip('.')}. It certifies nothing."
-    )
+def _more(count: int, noun: str) -> Parts:
+    return note(f"and {counted(count, noun)} more") if count > 0 else ""
 
 
-def _head(found: Certificate, verified: Mapping[str, Any] | None) -> str:
+# --- Verdict, verification, tracks ----------------------------------------------------
+
+
+def _head(found: Certificate, verified: Mapping[str, Any] | None) -> Figure:
     trust, words = _trust(verified)
     is_sure = trust == "good" and found.synthetic is None
     colour = "error" if trust == "error" else "good" if is_sure else "unknown"
-    told = caveats(found)
-    caveat = f'<p class="caveat">{escaped("; ".join(told))}</p>\n' if told else ""
-    share = found.coverage.share
+    share, validity = found.coverage.share, found.validity
     judged = "none applies" if share is None else f"{share:.1%}"
-    facts = [
-        ("Provider", escaped(found.provider)),
-        ("Edition", f"{escaped(found.edition.id)} ({escaped(found.edition.stage)})"),
-        ("Verifier", escaped(found.verifier.id)),
-        ("Specimens", f"{len(found.specimens):,}"),
-        ("Judged", f"{judged} of what applies"),
-        ("Valid", f"{_day(found.validity.not_before)} to {_until(found)}"),
-    ]
-    pairs = "".join(
-        f"<div><dt>{name}</dt><dd>{text}</dd></div>" for name, text in facts
-    )
-    return (
-        f'<header class="{colour}">\n<p class="tool">speccheck certificate</p>\n'
-        f'<h1><span class="word">{escaped(found.instance_type)}</span> '
-        f"{escaped(granted_words(found))}</h1>\n"
-        f'<p class="trust"><span class="{trust}">{_MARKS[trust]} '
-        f"{escaped(words)}</span></p>\n{caveat}"
-        f'<p id="expired" class="expired" role="status"></p>\n'
-        f'<dl class="facts">{pairs}</dl>\n</header>\n'
-    )
-
-
-def _day(time: str) -> str:
-    return f'<time datetime="{escaped(time)}">{escaped(time[:10])}</time>'
-
-
-def _until(found: Certificate) -> str:
-    text = found.validity.not_after
-    return (
-        f'<time id="not-after" datetime="{escaped(text)}">{escaped(text[:10])}</time>'
+    begins, ends = validity.not_before, validity.not_after
+    until = Time(ends, ends[:10], "not-after")
+    doubts = "; ".join(caveats(found))
+    return header(
+        colour,
+        "speccheck certificate",
+        found.instance_type,
+        granted_words(found),
+        (
+            ("Provider", found.provider),
+            ("Edition", f"{found.edition.id} ({found.edition.stage})"),
+            ("Verifier", found.verifier.id),
+            ("Specimens", f"{len(found.specimens):,}"),
+            ("Judged", f"{judged} of what applies"),
+            ("Valid", (Time(begins, begins[:10]), " to ", until)),
+        ),
+        above=(
+            Paragraph(Word(f"{_MARKS[trust]} {words}", trust), "trust"),
+            Paragraph(doubts, "caveat") if doubts else "",
+            Figure('<p id="expired" class="expired" role="status"></p>\n'),
+        ),
     )
 
 
@@ -160,7 +198,9 @@ def _trust(verified: Mapping[str, Any] | None) -> tuple[str, str]:
         return "unknown", "not verified"
     steps = list(verified.get("steps") or ())
     outcomes = {
-        word: [str(one.get("name", "")) for one in steps if one.get("outcome") == word]
+        word: [
+            str(step.get("name", "")) for step in steps if step.get("outcome") == word
+        ]
         for word in ("pass", "fail")
     }
     if outcomes["fail"]:
@@ -171,46 +211,479 @@ def _trust(verified: Mapping[str, Any] | None) -> tuple[str, str]:
     return "good", f"verified: all of {counted(len(steps), 'step')}"
 
 
-def _verified(found: Mapping[str, Any] | None) -> str:
+def _verified(found: Mapping[str, Any] | None) -> Iterator[Parts]:
     """What was verified; that nothing was, where nobody did."""
     if found is None:
-        return (
-            '<p class="silenced"><span class="unknown">? not verified</span> '
-            "Whoever wrote this page did not verify the signature, nor judge the "
-            "evidence again. The signed file is the certificate, not this page:</p>\n"
-            "<pre>speccheck verify cert.json --key pub.pem --evidence DIR</pre>\n"
+        words = (
+            " Whoever wrote this page did not verify the signature, nor judge the "
+            "evidence again. The signed file is the certificate, not this page:"
         )
-    steps = found.get("steps") or ()
-    rows = [_step(one) for one in list(steps)[:_MOST_STEPS]]
-    at = (
-        f'<p class="note">at {escaped(str(found["at"]))}</p>\n' if "at" in found else ""
-    )
+        yield Paragraph((Word("? not verified", "unknown"), words), "silenced")
+        yield Verbatim("speccheck verify cert.json --key pub.pem --evidence DIR")
+        return
+    rows: list[Cells] = []
+    for step in list(found.get("steps") or ())[:_MOST_STEPS]:
+        colour = _VERIFIED.get(str(step.get("outcome")), "unknown")
+        outcome = Word(f"{_MARKS[colour]} {_STEPS[colour]}", colour)
+        rows.append((str(step.get("name", "")), outcome, str(step.get("message", ""))))
     heads = ("step", "outcome", "what was found")
-    return table("Steps of the verification", heads, rows) + at
+    yield Table("Steps of the verification", heads, rows)
+    if "at" in found:
+        yield note(f"at {found['at']}")
 
 
-def _step(one: Mapping[str, Any]) -> str:
-    name = _VERIFIED.get(str(one.get("outcome")), "unknown")
-    words = {"good": "holds", "error": "fails", "unknown": "not done"}[name]
-    return row(
-        [
-            escaped(str(one.get("name", ""))),
-            f'<span class="{name}">{_MARKS[name]} {words}</span>',
-            escaped(str(one.get("message", ""))),
-        ]
+def _tracks(found: Certificate) -> Iterator[Parts]:
+    """Tracks and levels as a table, and what stands before the next level of each."""
+    rows: list[Cells] = []
+    for track in found.tracks:
+        counts = (track.passed, track.not_applicable, track.required)
+        judged = "" if track.coverage is None else f"{track.coverage:.0%}"
+        cells = [_granted(*cell_of(track, level)) for level in LEVELS]
+        rows.append((track.track, *cells, *(f"{n:,}" for n in counts), judged))
+    heads = ("track", *LEVELS, ">passed", ">does not apply", ">required", ">judged")
+    yield Table("Tracks and levels", heads, rows, "grid")
+    levels = ", ".join(f"{level} {words}" for level, words in LEVEL_WORDS.items())
+    yield note(f"Levels by evidence: {levels}. A clause may be of several tracks.")
+    coverage = found.coverage
+    counted_as = (
+        (coverage.passed, "pass"),
+        (coverage.failed, "fail"),
+        (coverage.unknown, "not known"),
+        (coverage.waived, "waived"),
+        (coverage.not_applicable, "not applicable"),
+    )
+    parts = ", ".join(f"{number:,} {words}" for number, words in counted_as)
+    yield Paragraph(f"Required clauses: {coverage.required:,}. Of these: {parts}.")
+    denied = [track for track in found.tracks if track.denied]
+    if denied:
+        yield Heading(3, "What denies the next level")
+    for track in denied:
+        yield Heading(4, track.track), Items(list(_reasons(track)))
+
+
+def _granted(outcome: str, words: str) -> Word:
+    colour = _COLOURS.get(outcome, "none")
+    return Word(f"{OUTCOMES[outcome][0]} {words}", f"granted {colour}")
+
+
+def _reasons(track: Track) -> Iterator[Parts]:
+    for denied in track.denied[:_MOST_REASONS]:
+        mark = OUTCOMES.get(denied.outcome, ("\u2013", ""))[0]
+        head = f"{denied.level} {mark} "
+        if denied.clause:
+            text = denied.reason.removeprefix(f"{denied.clause} ")
+            yield head, Link(denied.clause, f"clause-{denied.clause}"), f" {text}"
+        else:
+            yield head + denied.reason
+    if len(track.denied) > _MOST_REASONS:
+        yield f"and {len(track.denied) - _MOST_REASONS:,} more reasons"
+
+
+# --- Clauses by track -----------------------------------------------------------------
+
+
+def _clauses(found: Certificate) -> Iterator[Parts]:
+    """All clauses; a clause of several tracks is shown under the first of them."""
+    names = {specimen.name: at for at, specimen in enumerate(found.specimens, start=1)}
+    order = list(OUTCOMES)
+    results = sorted(
+        found.clauses[:_MOST_CLAUSES], key=lambda result: order.index(result.outcome)
+    )
+    tracks = [track.track for track in found.tracks]
+    others = {result.tracks[0] for result in results if result.tracks} - {*tracks}
+    most = max(_FEWEST_JUDGEMENTS, _MOST_OF_ALL // max(1, len(results)))
+    row = partial(_clause, names=names, most=min(_MOST_JUDGEMENTS, most))
+    for track in (*tracks, *sorted(others), ""):
+        own = [each for each in results if (each.tracks or [""])[0] == track]
+        also = [each for each in results if track in each.tracks[1:]]
+        yield from _of_track(track, own, also, row)
+    if len(found.clauses) > _MOST_CLAUSES:
+        yield note(f"and {len(found.clauses) - _MOST_CLAUSES:,} more clauses")
+
+
+def _of_track(
+    track: str,
+    own: Sequence[ClauseResult],
+    also: Sequence[ClauseResult],
+    row: Callable[[ClauseResult], Cells],
+) -> Iterator[Parts]:
+    if not own and not also:
+        return
+    judged = [result for result in own if result.outcome != "not_applicable"]
+    idle = [result for result in own if result.outcome == "not_applicable"]
+    yield Heading(3, track or "of no track")
+    if judged:
+        heads = ("clause", "level", "outcome", "what was found")
+        yield Table(f"Clauses of {track}", heads, list(map(row, judged)), "clauses")
+    if idle:
+        title = f"{counted(len(idle), 'clause')} not applicable"
+        yield Fold(title, Items([_idle(result) for result in idle], "idle"))
+    if also:
+        links: list[Parts] = []
+        for result in also:
+            link = Link(result.clause, f"clause-{result.clause}")
+            links += [", ", link, f" {OUTCOMES[result.outcome][1]}"]
+        yield note("of this track too: ", *links[1:])
+
+
+def _id(result: ClauseResult) -> Word:
+    return Word(result.clause, "id", f"clause-{result.clause}")
+
+
+def _idle(result: ClauseResult) -> Parts:
+    kind = Small(f"{result.level}, {result.certification_level}")
+    return _id(result), f" {result.title} ", kind
+
+
+def _clause(result: ClauseResult, *, names: Mapping[str, int], most: int) -> Cells:
+    mark, words = OUTCOMES[result.outcome]
+    colour = _COLOURS.get(result.outcome, "none")
+    texts = list(_judgements(result.judgements, names, most))
+    rest = texts[_FEW:]
+    return (
+        (_id(result), " ", Break(), result.title),
+        Word(f"{result.level}, {result.certification_level}", "id"),
+        Word(f"{mark} {words}", f"id {colour}"),
+        (texts[:_FEW], Fold(f"{len(rest)} more", rest) if rest else ""),
     )
 
 
-def _limits(found: Certificate) -> str:
-    return listed((escaped(one) for one in found.limits), "limits")
+def _judgements(
+    found: Sequence[Judgement], names: Mapping[str, int], most: int
+) -> Iterator[Paragraph]:
+    """What rules say, the same of several parts and specimens once."""
+    order = list(OUTCOMES)
+    alike: dict[tuple[str, str, str], list[Judgement]] = {}
+    for judgement in sorted(found, key=lambda each: order.index(_shown_as(each))):
+        key = _shown_as(judgement), judgement.rule, _statement(judgement)
+        alike.setdefault(key, []).append(judgement)
+    for (outcome, rule, text), group in list(alike.items())[:most]:
+        numbers = sorted({names[o.specimen] for o in group if o.specimen in names})
+        subjects = [o.subject for o in group if o.subject not in {"", "node"}]
+        about = [folded_subjects(subjects[:_MOST_SUBJECTS])] if subjects else []
+        if numbers:
+            plural = "s" if len(numbers) > 1 else ""
+            about.append(f"specimen{plural} {ranges(numbers)}")
+        where = f"{', '.join(about)}: " if about else ""
+        words = f"{OUTCOMES[outcome][0]} {where}{text} "
+        yield Paragraph((words, Small(Name(rule))), "judgement")
+    if len(alike) > most:
+        more = counted(len(alike) - most, "more judgement")
+        yield note(f"{more} in the certificate")
 
 
-def _foot(found: Certificate) -> str:
+def _shown_as(judgement: Judgement) -> str:
+    """The outcome; what fails and is waived is not shown as a failure alone."""
+    is_waived = judgement.waived and judgement.outcome == "fail"
+    return "waived" if is_waived else judgement.outcome
+
+
+def _statement(judgement: Judgement) -> str:
+    """What was found; a rule is named for what it looks for, and finds it seldom."""
+    measured, required = judgement.measured, judgement.required
+    if judgement.message:
+        return judgement.message
+    if measured is not None and required is not None:
+        return f"{written(measured)} against {written(required)}"
+    return "not found:" if judgement.outcome == "pass" else ""
+
+
+# --- Type, specimens, evidence, terms -------------------------------------------------
+
+
+def _value(found: Scalar | Sequence[Scalar]) -> Parts:
+    if isinstance(found, bool):
+        return "yes" if found else "no"
+    if isinstance(found, int | float):
+        return f"{found:,}" if isinstance(found, int) else f"{found:g}"
+    if isinstance(found, str):
+        return Code(found[:_LONGEST_VALUE])
+    return [part for each in found[:64] for part in (", ", _value(each))][1:]
+
+
+def _fields(caption: str, found: Mapping[str, Scalar | list[Scalar]]) -> Parts:
+    shown = list(found.items())[:_MOST_FIELDS]
+    rows = [(Name(name), _value(value)) for name, value in shown]
+    table = Table(caption, ("field", "value"), rows, "long")
+    return table, _more(len(found) - _MOST_FIELDS, "field")
+
+
+def _digest(text: str) -> Code:
+    return Code(text, "digest")
+
+
+def _identity(found: Certificate) -> Iterator[Parts]:
+    """What all machines of the type share."""
+    words = (
+        f"{found.instance_type} of {found.provider}. All machines of the type share "
+        "these; sha256 of them "
+    )
+    yield Paragraph((words, _digest(found.type.sha256)))
+    yield _fields("Identity of the type", found.type.fields)
+
+
+def _specimens(found: Certificate) -> Iterator[Parts]:
+    """The machines that were looked at, under salted names."""
+    if found.expected_machines is not None:
+        yield Paragraph(f"{found.expected_machines:,} machines were expected.")
+    yield note(
+        "Serial numbers and addresses are salted digests: equal within a site, and "
+        "telling nobody else anything."
+    )
+    shown = found.specimens[:_MOST_SPECIMENS]
+    rows = [_specimen(number, each) for number, each in enumerate(shown, start=1)]
+    heads = ("specimen", "name", "taken", ">files", "identity")
+    yield Table("Specimens", heads, rows)
+    yield _more(len(found.specimens) - len(shown), "specimen")
+
+
+def _specimen(number: int, specimen: Specimen) -> Cells:
+    identity = _fields(f"Identity of specimen {number}", specimen.identity)
+    fold = Fold(counted(len(specimen.identity), "field"), identity)
+    files = f"{len(specimen.evidence):,}"
+    last = fold if specimen.identity else ""
+    return str(number), Code(specimen.name), specimen.taken, files, last
+
+
+def _judged_by(found: Certificate) -> Table:
+    """Edition, profiles, program and verifier, with their digests."""
+    verifier, edition = found.verifier, found.edition
+    tool = verifier.tool
+    name = f"{edition.id} ({edition.stage})"
+    pinned = "named by the user" if edition.is_pinned else "the newest that there was"
+    attests = "(self-attested: nobody else answers for the key)"
+    own = f"{verifier.id} {attests}" if verifier.self_attested else verifier.id
+    requested = joined(map(Code, found.asked_profiles[:_MOST_ROWS]))
+    rows: list[Cells] = [
+        ("edition", f"{name}, {pinned}"),
+        ("edition, sha256", _digest(edition.sha256)),
+        ("profiles", joined(map(Code, found.profiles[:_MOST_ROWS]))),
+        ("profiles asked for", requested or "none beside the instance type"),
+        ("program", f"{tool.name} {tool.version}"),
+        ("rules", f"{tool.rules:,}"),
+        ("rules, sha256", _digest(tool.rules_sha256)),
+        ("plugins", joined(map(Code, tool.plugins[:_MOST_ROWS])) or "none"),
+        ("verifier", own),
+        ("key, sha256", _digest(verifier.key_id)),
+    ]
+    return Table("Judged by", ("what", ""), rows, "long")
+
+
+def _silenced(found: Certificate) -> Iterator[Parts]:
+    """Waivers and numbers of the user's own; that there are none, where that is so."""
+    tailoring = found.edition.tailoring
+    if found.waivers:
+        rows: list[Cells] = [
+            (
+                Word(waiver.clause, "id"),
+                waiver.subject,
+                waiver.reason,
+                waiver.owner,
+                Word(waiver.expires, "id"),
+            )
+            for waiver in found.waivers[:_MOST_ROWS]
+        ]
+        heads = ("clause", "what fails", "reason", "owner", "until")
+        yield Heading(3, "Waived"), Table("Waivers", heads, rows)
+        yield _more(len(found.waivers) - _MOST_ROWS, "waiver")
+    if tailoring:
+        rows = [
+            (
+                Word(number.clause, "id"),
+                Name(number.number),
+                "" if number.edition_value is None else _value(number.edition_value),
+                _value(number.own_value),
+                number.reason,
+                number.owner,
+                Word(number.expires, "id"),
+            )
+            for number in tailoring[:_MOST_ROWS]
+        ]
+        names = ("clause", "number", ">edition", ">here", "reason", "owner", "until")
+        yield Heading(3, "Own numbers"), Table("Own numbers", names, rows)
+        yield _more(len(tailoring) - _MOST_ROWS, "number")
+    if not found.waivers and not tailoring:
+        yield note("Nothing is waived, and no number is replaced.")
+
+
+def _validity(found: Certificate) -> Iterator[Parts]:
+    """From when to when, and what ends it before."""
+    validity = found.validity
+    rows = (
+        ("written", validity.created),
+        ("valid from", validity.not_before),
+        ("valid until", validity.not_after),
+        ("revoked at", validity.revocation or "nowhere is told of revocations"),
+    )
+    yield Table("Validity", ("what", ""), rows)
+    ends = [
+        (Name(each.name), " is no more ", Code(each.value[:_LONGEST_VALUE]))
+        for each in validity.invalidators[:_MOST_ROWS]
+    ]
+    if ends:
+        yield Paragraph("It ends at once on a machine where"), Items(ends)
+
+
+def _evidence(found: Certificate) -> Iterator[Parts]:
+    """The files that were judged, with their digests."""
+    numbers = {one.name: at for at, one in enumerate(found.specimens, start=1)}
+    seen: set[str] = set()
+    rows: list[Cells] = []
+    for file in found.evidence[:_MOST_FILES]:
+        anchor = "" if file.sha256 in seen else f"file-{file.sha256}"
+        seen.add(file.sha256)
+        rows.append(
+            (
+                Word(Code(file.path), anchor=anchor),
+                file.kind,
+                f"{file.size_bytes:,}",
+                str(numbers.get(file.specimen, "")),
+                _digest(file.sha256),
+            )
+        )
+    heads = ("file", "kind", ">bytes", "specimen", "sha256")
+    yield Table("Evidence", heads, rows, "long")
+    yield _more(len(found.evidence) - _MOST_FILES, "file")
+
+
+# --- Measured -------------------------------------------------------------------------
+
+_SIZE, _RATE = "size_bytes", "bytes_per_second"
+_FEWEST_SIZES = 3  # of a curve
+_MOST_QUANTITIES = 200
+_MOST_RATE = 1e30  # of a number that a curve can show
+_ROOM = 1.12  # of the bar, beyond the largest number
+_LATE = 78.0  # per cent: beyond it a line is named on its other side
+_HELD = {"pass": "good", "fail": "error", "unknown": "warning"}
+_NUMBERS = ("median", "5th percentile", "least", "most", "floor", "ceiling")
+
+
+def _quantities(found: Sequence[Measured]) -> Iterator[Parts]:
+    """Curves first, then one bar for each quantity; nothing without any."""
+    groups: dict[tuple[object, ...], list[Measured]] = {}
+    for each in found[:_MOST_QUANTITIES]:
+        others = sorted((k, str(v)) for k, v in each.conditions.items() if k != _SIZE)
+        groups.setdefault((each.name, each.unit, *others), []).append(each)
+    numbers = count(1)
+    for group in groups.values():
+        if len(group) >= _FEWEST_SIZES and all(map(_has_size, group)):
+            yield _curve(group, next(numbers))
+        else:
+            yield map(_bar, group)
+    if len(found) > _MOST_QUANTITIES:
+        yield note(f"and {len(found) - _MOST_QUANTITIES:,} more")
+
+
+def _has_size(one: Measured) -> bool:
+    size = one.conditions.get(_SIZE)
+    known = (one.median, one.least, one.most, one.floor, one.ceiling)
     return (
-        "<footer>\n<p>This page shows a certificate and is none: anybody can change "
-        "a page. The signed file is the certificate; "
-        f"{code('speccheck verify')} judges it again from its evidence, offline. The "
-        "edition is speccheck's own, and no standard of anybody else.</p>\n"
-        f"<p>Run {code(found.run_id)}, written {escaped(found.validity.created)}.</p>\n"
-        "</footer>\n"
+        one.unit == _RATE
+        and type(size) is int
+        and 0 < size < 1 << 60
+        and all(value is None or 0 <= value < _MOST_RATE for value in known)
+    )
+
+
+def _size(one: Measured) -> float:
+    return float(one.conditions[_SIZE])
+
+
+def _curve(group: Sequence[Measured], number: int) -> Division:
+    ordered = sorted(group, key=_size)
+    first = ordered[0]
+    scale, unit = scale_of(first.unit, max(map(highest_of, ordered)))
+    numbers = (f">{name}" for name in _NUMBERS[1:])
+    heads = ("size", f">{_NUMBERS[0]}, {unit}", *numbers, "held")
+    rows = [
+        (shown_bytes(_size(one)), *_numbers(one, scale), _held(one)) for one in ordered
+    ]
+    drawn = Figure(plot_html(_lines(ordered), f"curve-{number}"))
+    table = Table(first.name, heads, rows, "narrow")
+    return Division((_title(first, without=(_SIZE,)), drawn, table), "quantity")
+
+
+def _numbers(one: Measured, scale: float) -> list[str]:
+    values = (one.median, one.p5, one.least, one.most, one.floor, one.ceiling)
+    return [shown(value, scale) for value in values]
+
+
+def _lines(ordered: Sequence[Measured]) -> Iterator[Line]:
+    for field, name in (("ceiling", "ceiling"), ("floor", "fail")):
+        pairs = tuple(
+            (_size(one), value)
+            for one in ordered
+            if (value := getattr(one, field)) is not None
+        )
+        yield Line(name, field, pairs)
+    band = tuple((_size(one), one.least, one.most) for one in ordered)
+    medians = tuple((_size(one), one.median) for one in ordered)
+    yield Line("measured0", "median, with least to most", medians, band=band)
+
+
+def _title(one: Measured, without: Sequence[str] = ()) -> Heading:
+    samples = counted(one.count, "sample")
+    if one.specimens:
+        samples += f" of {counted(one.specimens, 'specimen')}"
+    else:
+        samples += " of several machines together"
+    words = " \u00b7 ".join((*conditions_of(one.conditions, without), samples))
+    return Heading(3, (f"{one.name} ", Small(words)))
+
+
+def _held(one: Measured) -> Word:
+    outcome, words = held(one)
+    return Word(f"{OUTCOMES[outcome][0]} {words}", _HELD.get(outcome, "none"))
+
+
+def _bar(one: Measured) -> Division:
+    scale, unit = scale_of(one.unit, highest_of(one))
+    pairs = [*zip(_NUMBERS, _numbers(one, scale), strict=True)]
+    if one.least == one.most:  # a single value, or the same one each time
+        pairs = [("measured", pairs[0][1]), *pairs[4:]]
+    facts: list[tuple[str, Parts]] = [
+        (name, f"{text} {unit}") for name, text in pairs if text
+    ]
+    if one.spread is not None:
+        facts.append(("between specimens", f"{one.spread:.1%}"))
+    terms = Terms((*facts, ("", _held(one))), "facts")
+    return Division((_title(one), Figure(_picture(one)), terms), "quantity")
+
+
+def _picture(one: Measured) -> str:
+    """The median as a bar, least to most as a whisker, floor and ceiling as lines."""
+    if one.least == one.most and one.floor is None and one.ceiling is None:
+        return ""  # one number says as much
+    top = highest_of(one) * _ROOM
+    if not 0 < top < float("inf") or one.least < 0:
+        return ""
+
+    def at(value: float) -> float:
+        return round(100 * value / top, 2)
+
+    least, most = at(one.least), at(one.most)
+    parts = [
+        f'<rect class="median" y="12" height="14" width="{at(one.median)}%"/>\n',
+        f'<line class="whisker" x1="{least}%" x2="{most}%" y1="19" y2="19"/>\n',
+    ]
+    parts += [
+        f'<line class="whisker" x1="{x}%" x2="{x}%" y1="{y}" y2="{38 - y}"/>\n'
+        for x, y in ((least, 14), (at(one.p5), 16), (most, 14))
+    ]
+    for field in ("floor", "ceiling"):
+        value = getattr(one, field)
+        if value is not None:
+            parts.append(_bound(field, at(value)))
+    words = escaped(f"{one.name}: {held(one)[1]}")
+    drawn = "".join(parts)
+    return f'<svg class="spread" role="img" aria-label="{words}">\n{drawn}</svg>\n'
+
+
+def _bound(name: str, x: float) -> str:
+    is_before = name == "floor" or x > _LATE
+    side, shift = (' class="before"', "-4") if is_before else ("", "4")
+    height = 36 if name == "floor" else 9
+    return (
+        f'<line class="{name}" x1="{x}%" x2="{x}%" y1="2" y2="36"/>\n'
+        f'<text{side} x="{x}%" dx="{shift}" y="{height}">{name}</text>\n'
     )

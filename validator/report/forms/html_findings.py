@@ -1,25 +1,49 @@
 """The findings of a page: errors open, advice folded, many of a kind together."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
+from speccheck.validator.engine.locate import Location
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.report.blocks import by_cause, sections
-from speccheck.validator.report.forms.html_frame import html_frames
-from speccheck.validator.report.forms.html_text import (
-    code,
-    escaped,
-    folded,
+from speccheck.validator.report.document import (
+    Code,
+    Fold,
+    Frame,
+    FrameLine,
+    Heading,
+    Items,
+    Paragraph,
+    Parts,
+    Small,
+    Terms,
+    Word,
+    joined,
     level_word,
+    note,
+)
+from speccheck.validator.report.findings_text import (
+    MOST_FRAMES,
+    advice,
+    by_cause,
+    is_leaf,
+    label_of,
+    marked_length,
+    section_counts,
+    section_of,
+    sections,
+    statements,
+    window,
 )
 from speccheck.validator.report.merge_findings import Shown
-from speccheck.validator.report.node_text import is_leaf, section_counts, section_of
 from speccheck.validator.report.style import counted
-from speccheck.validator.report.subjects import folded_subjects, with_numbers
 
 _OPEN_WARNINGS = 8
 _ALONE = 5  # more blocks of one rule stand together, folded
 _MOST_OF_RULE = 25
 _MOST_LEAVES = 12
+_WIDTH = 110  # of a line of a file
+_MOST_LISTED = 100
+_FEW = 4  # places are listed without a click
 
 
 class Block(Record):
@@ -30,7 +54,7 @@ class Block(Record):
 
     @property
     def first(self) -> Shown:
-        """The one that tells level, rule and places of all."""
+        """The finding that gives level, rule and places of all."""
         return self.group[0]
 
 
@@ -42,7 +66,7 @@ class Chapter(Record):
 
 
 def chapters(shown: Sequence[Shown]) -> list[Chapter]:
-    """The findings as the page shows them, each block with an anchor of its own."""
+    """Return the findings as the page shows them, each block with its own anchor."""
     turns: dict[str, int] = {}
     found: list[Chapter] = []
     for name, ranked in sections(shown):
@@ -62,21 +86,24 @@ def _blocks(ranked: Sequence[Shown], turns: dict[str, int]) -> Iterator[Block]:
     for group in by_cause(ranked):
         clause = group[0].finding.clause
         turns[clause] = turns.get(clause, 0) + 1
-        yield Block(f"{escaped(clause)}-{turns[clause]}", tuple(group))
+        yield Block(f"{clause}-{turns[clause]}", tuple(group))
 
 
-def findings_html(found: Iterable[Chapter], *, many: bool, full: bool) -> Iterator[str]:
-    """All chapters, the rules that say the same thing often folded."""
+def findings_parts(
+    found: Iterable[Chapter], *, many: bool, full: bool
+) -> "list[Parts]":
+    """Return all chapters, the rules that say the same thing often folded."""
+    parts: list[Parts] = []
     warnings = 0
     for chapter in found:
-        yield f"<h3>{escaped(chapter.title)}</h3>\n"
+        parts.append(Heading(3, chapter.title))
         by_rule: dict[tuple[str, str, str], list[Block]] = {}
         for block in chapter.blocks:
             one = block.first.finding
             by_rule.setdefault((one.level, one.clause, one.rule), []).append(block)
         for blocks in by_rule.values():
             if len(blocks) > _ALONE:
-                yield _many(blocks, many=many, full=full)
+                parts.append(_many(blocks, many=many, full=full))
                 continue
             for block in blocks:
                 level = block.first.finding.level
@@ -84,110 +111,75 @@ def findings_html(found: Iterable[Chapter], *, many: bool, full: bool) -> Iterat
                 is_open = level == "error" or (
                     level == "warning" and warnings <= _OPEN_WARNINGS
                 )
-                yield block_html(block, many=many, is_open=is_open)
+                parts.append(_block(block, many=many, is_open=is_open))
+    return parts
 
 
-def _many(blocks: Sequence[Block], *, many: bool, full: bool) -> str:
-    """One rule that fails in many ways: the first of them, and how many there are."""
+def _many(blocks: Sequence[Block], *, many: bool, full: bool) -> Fold:
+    """Return one rule that fails in many ways: the first of them, and how many."""
     finding = blocks[0].first.finding
     shown = blocks if full else blocks[:_MOST_OF_RULE]
-    body = "".join(block_html(one, many=many, is_open=True) for one in shown)
+    body: list[Parts] = [_block(block, many=many, is_open=True) for block in shown]
     if len(shown) < len(blocks):
         rest = counted(len(blocks) - len(shown), "more finding")
-        body += f'<p class="note">{rest} of this rule not shown here: --full</p>\n'
+        body.append(note(f"{rest} of this rule not shown here: --full"))
+    times = Paragraph(f"{len(blocks):,} times: {finding.title}", "message")
     head = _head(blocks[0].first, "")
-    told = f'<p class="message">{len(blocks):,} times: {escaped(finding.title)}</p>'
-    return folded(head + told, body, name=f"finding rule {finding.level}")
+    return Fold((head, times), body, f"finding rule {finding.level}")
 
 
-def block_html(block: Block, *, many: bool, is_open: bool) -> str:
-    """One block with its frames, cost and remedy; its statements are always seen."""
-    first = block.first
-    subjects = [subject for one in block.group for subject in one.subjects]
-    head = "".join(_statements(block.group, subjects))
-    body = "".join(_body(block.group, subjects, many=many))
-    opened = " open" if is_open else ""
-    return (
-        f'<details class="finding {first.finding.level}" id="{block.anchor}"{opened}>\n'
-        f"<summary>{head}</summary>\n{body}</details>\n"
+def _block(block: Block, *, many: bool, is_open: bool) -> Fold:
+    """Return a block with frames, cost and remedy; its statements are always seen."""
+    group = block.group
+    return Fold(
+        tuple(_statements(group)),
+        tuple(_body(group, many=many)),
+        f"finding {block.first.finding.level}",
+        block.anchor,
+        is_open,
     )
 
 
-def _statements(group: Sequence[Shown], subjects: Sequence[str]) -> Iterator[str]:
-    first = group[0]
-    if not first.subjects:
-        for one in group:
-            message = escaped(one.finding.message)
-            yield f'{_head(one, "")}<p class="message">{message}</p>'
-        return
-    yield _head(first, folded_subjects(subjects))
-    for one in group:
-        is_of_all = set(one.subjects) == set(subjects)
-        of = "" if is_of_all else f"{folded_subjects(one.subjects)}: "
-        yield f'<p class="message">{escaped(of + one.finding.message)}</p>'
+def _statements(group: Sequence[Shown]) -> Iterator[Parts]:
+    for shown, subjects, message in statements(group):
+        if shown is not None:
+            yield _head(shown, subjects)
+        yield Paragraph(message, "message")
 
 
-def _head(one: Shown, subjects: str) -> str:
-    finding = one.finding
-    of = f' <span class="subject">{escaped(subjects)}</span>' if subjects else ""
-    rule = escaped(finding.rule or finding.title)
-    return (
-        f"<h4>{level_word(finding.level, finding.outcome)} "
-        f'<span class="clause">{escaped(finding.clause)}</span> '
-        f'<span class="name">{rule}</span>{of}</h4>'
+def _head(shown: Shown, subjects: str) -> Heading:
+    finding = shown.finding
+    words = (
+        level_word(finding.level, finding.outcome),
+        " ",
+        Word(finding.clause, "clause"),
+        " ",
+        Word(finding.rule or finding.title, "name"),
+        *([" ", Word(subjects, "subject")] if subjects else []),
     )
+    return Heading(4, words)
 
 
-def _body(
-    group: Sequence[Shown], subjects: Sequence[str], *, many: bool
-) -> Iterator[str]:
+def _body(group: Sequence[Shown], *, many: bool) -> Iterator[Parts]:
     first = group[0]
     yield from _places(group)
     if many and not any(at.line for at in first.locations):
-        yield f'<p class="place">in {code(first.plan_name)}</p>\n'
+        yield Paragraph(("in ", Code(first.plan_name)), "place")
     if first.finding.note:
-        yield f'<p class="note">({escaped(first.finding.note)})</p>\n'
+        yield note(f"({first.finding.note})")
     finding = group[-1].finding
-    title = "must" if finding.clause_level == "must" else finding.clause_level
-    pairs = [
-        ("requires", f"{escaped(finding.title)} <small>({title})</small>"),
-        ("cost", escaped(finding.cost)),
-        ("do", code(finding.action or "")),
-        ("fix", escaped(with_numbers(finding.remedy, subjects))),
-        *(("try", escaped(text)) for text in _proposals(group)),
-        *(("edit", escaped(text)) for text in _edits(group)),
-    ]
-    if first.repeats:
-        of = f"{first.repeats:,} more of {first.plans:,} such plans"
-        pairs.append(("also", of))
-    told = "".join(f"<dt>{name}</dt><dd>{text}</dd>\n" for name, text in pairs if text)
-    yield f'<dl class="advice">\n{told}</dl>\n'
+    level = Small(f"({finding.clause_level})")
+    requires: Parts = (f"{finding.title} ", level)
+    rows = (
+        (name, Code(text) if name == "do" else text) for name, text in advice(group)
+    )
+    yield Terms([("requires", requires), *rows], "advice")
 
 
-def _proposals(group: Sequence[Shown]) -> Iterator[str]:
-    """Settings that were tried; none are sought for most findings."""
-    found = [proposal for one in group for proposal in one.proposals or ()]
-    if found:
-        from speccheck.validator.report.proposal_text import (  # noqa: PLC0415
-            proposal_text,
-        )
-
-        for proposal in dict.fromkeys(found):
-            yield proposal_text(proposal)
-
-
-def _edits(group: Sequence[Shown]) -> Iterator[str]:
-    """What --fix changes."""
-    for fix in dict.fromkeys(one.finding.fix for one in group):
-        if fix is not None:
-            by = "--fix" if fix.is_safe else "--fix --unsafe-fixes"
-            yield f"{fix.says} ({by} does it)"
-
-
-def _places(group: Sequence[Shown]) -> Iterator[str]:
+def _places(group: Sequence[Shown]) -> Iterator[Parts]:
     """Lines of files; of a snapshot, which nobody wrote, the names of its leaves."""
     first = group[0]
-    locations = [at for one in group for at in one.locations]
+    locations = [at for shown in group for at in shown.locations]
     if not first.subjects:
         locations = list(first.locations)
         taken = [at for at in locations if at.file in first.snapshots]
@@ -196,10 +188,48 @@ def _places(group: Sequence[Shown]) -> Iterator[str]:
     else:
         taken = locations
     kept = {id(at) for at in taken}
-    yield from html_frames([at for at in locations if id(at) not in kept])
+    yield from _framed([at for at in locations if id(at) not in kept])
     for file in dict.fromkeys(at.file for at in taken):
         names = list(dict.fromkeys(at.key for at in taken if at.file == file))
         more = len(names) - _MOST_LEAVES
-        told = ", ".join(names[:_MOST_LEAVES])
-        told += f" and {more:,} more" if more > 0 else ""
-        yield f'<p class="place">{code(file)} {code(told)}</p>\n'
+        text = ", ".join(names[:_MOST_LEAVES])
+        text += f" and {more:,} more" if more > 0 else ""
+        yield Paragraph((Code(file), " ", Code(text)), "place")
+
+
+def _frames(shown: Sequence[Location], count: int) -> Iterator[Frame]:
+    digits = max((len(str(at.line)) for at in shown), default=1)
+    number = 0
+    for file, group in groupby(shown, key=lambda at: at.file):
+        lines: list[FrameLine] = []
+        column = 0
+        for at in group:
+            text, start = window(at, _WIDTH)
+            length = max(1, min(marked_length(at), len(text) - start))
+            label = label_of(number, count)
+            lines.append(FrameLine(at.line, text, start, length, label))
+            column = column or at.column
+            number += 1
+        yield Frame(f"{file}:{lines[0].number}:{column}", digits, tuple(lines))
+
+
+def _framed(locations: Sequence[Location]) -> Iterator[Parts]:
+    """The first places in full, file by file, the others as a list that folds."""
+    framed = [at for at in locations if at.line]
+    yield from _frames(framed[:MOST_FRAMES], len(framed))
+    names = list(dict.fromkeys(f"{at.file}:{at.line}" for at in framed[MOST_FRAMES:]))
+    if len(names) > _FEW:
+        body: list[Parts] = [Items(list(map(Code, names[:_MOST_LISTED])), "places")]
+        if len(names) > _MOST_LISTED:
+            body.append(Paragraph(f"and {len(names) - _MOST_LISTED:,} more places"))
+        yield Fold(f"also at {len(names):,} more places", body, "places")
+    elif names:
+        yield Paragraph(("also at ", *joined(map(Code, names))), "place")
+    # Keys that stand on no line of their own: what a file does not say.
+    keys: dict[str, dict[str, None]] = {}
+    for at in locations:
+        if not at.line and at.file:
+            keys.setdefault(at.file, {})[at.key] = None
+    for file, found in keys.items():
+        text = ", ".join(filter(None, list(found)[:_MOST_LISTED]))
+        yield Paragraph((Code(file), " ", Code(text)), "place")

@@ -1,18 +1,34 @@
-"""The map of a fleet: each node one cell with its state, by colour and by a mark.
+"""Pictures of a fleet: the map of its nodes, and how what they measured is spread.
+
+On the map each node is one cell with its state, by colour and by a mark.
 
 A cell costs thirty bytes, and what is said of a node is cut to what all of them may
 cost, so that ten thousand nodes are a page of less than a megabyte.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
+from statistics import median
 
+from speccheck.validator.comparison.outliers import Reading, rates_of
+from speccheck.validator.evidence.fleet import Samples
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.run import FleetRun
 from speccheck.validator.fleet.verdict import FleetVerdict, Unfit
 from speccheck.validator.node.host_names import natural
-from speccheck.validator.report.fleet_groups import fleet_groups
+from speccheck.validator.report.document import (
+    Code,
+    Division,
+    Figure,
+    Heading,
+    Paragraph,
+    Parts,
+    note,
+)
+from speccheck.validator.report.fleet_text import fleet_groups
 from speccheck.validator.report.forms.html_text import escaped
 from speccheck.validator.report.style import counted
+from speccheck.validator.report.write_html import html
 
 _MOST_CELLS = 20_000
 _MOST_TOLD = 500_000  # characters, of all reasons together
@@ -56,17 +72,15 @@ def map_html(run: FleetRun, verdict: FleetVerdict) -> str:
         f"{counts[state]:,} {_STATES[state][1]}" for state in _STATES if counts[state]
     )
     total = len(cells) + nameless
-    note = ""
+    cut = ""
     if len(shown) < total:
-        note = (
-            f'<p class="note">{len(shown):,} of {total:,} nodes are drawn, those '
-            "that are not fit first.</p>\n"
-        )
+        text = f"{len(shown):,} of {total:,} nodes are drawn, those that are not fit"
+        cut = html(note(f"{text} first."))
     size = "large" if total <= _FEW else "middling" if total <= _SHORT else "small"
     label = escaped(f"map of {counted(total, 'node')}: {words}")
     blocks = "".join(_blocks(shown, total))
     return (
-        f'{_legend(counts)}{note}<div id="told" class="told" role="status"></div>\n'
+        f'{_legend(counts)}{cut}<div id="told" class="told" role="status"></div>\n'
         f'<div id="fleet-map" class="map {size}" role="img" aria-label="{label}" '
         f'tabindex="0">\n{blocks}</div>\n'
     )
@@ -153,8 +167,8 @@ def _drawn(one: _Cell) -> str:
     of_class, words = _STATES[one.state]
     if not of_class:
         return f'<i title="{escaped(name)}"></i>'
-    told = f": {one.told}" if one.told else ""
-    return f'<i class="{of_class}" title="{escaped(f"{name}: {words}{told}")}"></i>'
+    texts = f": {one.told}" if one.told else ""
+    return f'<i class="{of_class}" title="{escaped(f"{name}: {words}{texts}")}"></i>'
 
 
 def _legend(counts: Mapping[str, int]) -> str:
@@ -169,3 +183,118 @@ def _legend(counts: Mapping[str, int]) -> str:
 
 def _class(name: str) -> str:
     return f' class="{name}"' if name else ""
+
+
+# --- What the nodes measured: how the values lie, and whose lie apart -----------------
+
+_SLOWER = "slower_than_the_fleet"
+_BINS = 60
+_MOST_READINGS = 24
+_MOST_NAMED = 8
+_MOST_LABEL = 160
+_PLOT_WIDTH, _PLOT_HEIGHT, _PLOT_FOOT = 720, 90, 26
+_LEAST_BAR = 2  # pixels, so that one value among thousands is seen
+
+
+def rates_parts(run: FleetRun) -> Iterator[Parts]:
+    """A distribution for each rate, those with outliers first; nothing without any."""
+    slow = {
+        name
+        for group in fleet_groups(run, "fail")
+        if group.rule == _SLOWER
+        for name in group.hosts
+    }
+    drawn = [
+        _reading(run, reading, samples, slow)
+        for reading in rates_of(run.fleet, 0.0)
+        for samples in [run.fleet.samples[reading.leaf]]
+        if samples.values and all(map(isfinite, samples.values))
+    ]
+    drawn.sort(key=lambda each: -each[0])
+    if drawn:
+        words = " names; the height of a bar is the number of values."
+        yield note("Crosses are the least values of nodes that ", Code(_SLOWER), words)
+    yield from (division for _, division in drawn[:_MOST_READINGS])
+    if len(drawn) > _MOST_READINGS:
+        yield note(f"and {counted(len(drawn) - _MOST_READINGS, 'more rate')}")
+
+
+def _reading(
+    run: FleetRun, reading: Reading, samples: Samples, slow: set[str]
+) -> tuple[int, Division]:
+    """How many nodes are slow, and the drawing."""
+    values, per = samples.values, reading.per
+    least, most, middle = min(values), max(values), median(values)
+    off = _slowest(run, samples, slow, middle)
+    named = ", ".join(
+        f"{name} {value / per:.4g}"
+        + (f" ({reading.part} {part})" if reading.part else "")
+        for value, name, part in off[:_MOST_NAMED]
+    )
+    if len(off) > _MOST_NAMED:
+        named += f" and {counted(len(off) - _MOST_NAMED, 'more node')}"
+    unseen = len(samples.unseen)
+    facts = (
+        f"median {middle / per:.4g}, {least / per:.4g} to {most / per:.4g} "
+        f"{reading.unit}, {len(values):,} values of "
+        f"{counted(len(set(samples.nodes)), 'node')}"
+        + (f"; {unseen:,} nodes do not tell it" if unseen else "")
+    )
+    body = (
+        Heading(3, reading.label[:_MOST_LABEL]),
+        Figure(_picture(reading, values, [value for value, _, _ in off])),
+        note(facts),
+        Paragraph(f"slow: {named}") if named else "",
+    )
+    return len(off), Division(body, "quantity")
+
+
+def _slowest(
+    run: FleetRun, samples: Samples, slow: set[str], middle: float
+) -> list[tuple[float, str, int]]:
+    """The least value of each slow node that lies below the median, with its part."""
+    least: dict[str, tuple[float, int]] = {}
+    for value, number, part in zip(
+        samples.values, samples.nodes, samples.parts, strict=True
+    ):
+        name = run.nodes[number].name
+        if name in slow and value < middle:
+            least[name] = min(least.get(name, (value, part)), (value, part))
+    return sorted((value, name, part) for name, (value, part) in least.items())
+
+
+def _picture(one: Reading, values: Sequence[float], off: Sequence[float]) -> str:
+    least, most = min(values), max(values)
+    width = (most - least) or abs(most) or 1.0
+    start = least if most > least else least - width / 2
+    counts = [0] * _BINS
+    for value in values:
+        counts[min(_BINS - 1, int(_BINS * (value - start) / width))] += 1
+    highest = max(counts)
+    step = _PLOT_WIDTH / _BINS
+    room = _PLOT_HEIGHT - _PLOT_FOOT
+    bars = "".join(
+        f'<rect x="{at * step:.1f}" y="{room - height:.1f}" width="{step - 1:.1f}" '
+        f'height="{height:.1f}"/>\n'
+        for at, count in enumerate(counts)
+        if count
+        for height in [max(_LEAST_BAR, (room - 12) * count / highest)]
+    )
+    crosses = "".join(
+        f"M{x - 3:.1f} {room - 9}l6 6M{x + 3:.1f} {room - 9}l-6 6"
+        for value in off[:_BINS]
+        for x in [_PLOT_WIDTH * (value - start) / width]
+    )
+    marks = f'<path class="off" d="{crosses}"/>\n' if crosses else ""
+    ends = (
+        f'<text x="0" y="{_PLOT_HEIGHT - 8}">{start / one.per:.4g} {escaped(one.unit)}'
+        f'</text>\n<text x="{_PLOT_WIDTH}" y="{_PLOT_HEIGHT - 8}" text-anchor="end">'
+        f"{(start + width) / one.per:.4g} {escaped(one.unit)}</text>\n"
+    )
+    label = escaped(f"distribution of {one.label[:_MOST_LABEL]}")
+    return (
+        f'<div class="scrolls"><svg class="histogram" role="img" aria-label="{label}" '
+        f'viewBox="-6 0 {_PLOT_WIDTH + 12} {_PLOT_HEIGHT}">\n'
+        f'{bars}<path class="grid" d="M0 {room}H{_PLOT_WIDTH}"/>\n'
+        f"{marks}{ends}</svg></div>\n"
+    )

@@ -8,9 +8,21 @@ script filters and changes the colours; without it a page is whole.
 import base64
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from speccheck.validator.report.document import (
+    Figure,
+    Heading,
+    Items,
+    Link,
+    Paragraph,
+    Parts,
+    Section,
+    Terms,
+    Word,
+)
 from speccheck.validator.report.forms.html_text import escaped
+from speccheck.validator.report.write_html import html
 
 _FOLDER = os.path.dirname(__file__)
 _SHEETS = ("html", "html_page")
@@ -23,21 +35,42 @@ _CONTROLS = """\
 """
 
 
-def page_head(
-    title: str, *, sheets: Sequence[str] = (), scripts: Sequence[str] = ()
-) -> str:
-    """Everything before the content of the body, with the field of the filter.
+def page(
+    title: str,
+    top: Parts,
+    sections: Iterable[Section],
+    *,
+    sheets: Sequence[str] = (),
+    scripts: Sequence[str] = (),
+    foot: Parts = (),
+) -> Iterator[str]:
+    """Write a page in pieces: the frame, what is above the contents, its sections.
 
     Args:
-        title: of the window; a text.
+        title: of the window.
+        top: what stands above the contents.
+        sections: the parts of the page; those without a body are left away.
         sheets: names of style sheets beside those of every page.
-        scripts: names of scripts, as they are given to `page_end`.
+        scripts: names of scripts beside that of every page.
+        foot: what stands below the sections.
 
     """
-    style = "".join(_read(f"{one}.css") for one in (*_SHEETS, *sheets))
+    bodies = [(part, text) for part in sections if (text := html(part))]
+    links = [(Link(part.title, part.anchor),) for part, _ in bodies]
+    style = "".join(_read(f"{name}.css") for name in (*_SHEETS, *sheets))
+    yield _head(title, style, _script(scripts))
+    yield html(top)
+    yield f'<nav aria-label="Contents">\n{html(Items(links))}</nav>\n<main>\n'
+    yield from (text for _, text in bodies)
+    yield f"</main>\n{html(foot)}<script>{_script(scripts)}</script>\n"
+    yield "</body>\n</html>\n"
+
+
+def _head(title: str, style: str, script: str) -> str:
+    """Return what is before the content, with the field of the filter."""
     policy = (
         f"default-src 'none'; style-src {_allowed(style)}; "
-        f"script-src {_allowed(_script(scripts))}; img-src data:; "
+        f"script-src {_allowed(script)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
     return (
@@ -52,23 +85,46 @@ def page_head(
     )
 
 
-def page_end(scripts: Sequence[str] = ()) -> str:
-    """Everything after the content of the body."""
-    return f"<script>{_script(scripts)}</script>\n</body>\n</html>\n"
+def header(
+    colour: str,
+    tool: str,
+    word: str,
+    reason: str,
+    facts: Iterable[tuple[str, Parts]],
+    *,
+    above: Parts = (),
+    below: Parts = (),
+) -> Figure:
+    """Return the verdict of a page, its reason, and by what it was judged.
 
+    Args:
+        colour: of the verdict.
+        tool: what wrote the page.
+        word: the verdict, or what it is about.
+        reason: the rest of the line.
+        facts: names and values, side by side.
+        above: what stands between the verdict and the facts.
+        below: what stands after the facts.
 
-def contents(links: Sequence[tuple[str, str]]) -> str:
-    """The contents, of anchors and titles."""
-    items = "".join(
-        f'<li><a href="#{anchor}">{escaped(title)}</a></li>\n'
-        for anchor, title in links
+    """
+    return Figure(
+        f'<header class="{colour}">\n'
+        + html(
+            (
+                Paragraph(tool, "tool"),
+                Heading(1, (Word(word, "word"), " ", reason)),
+                above,
+                Terms(tuple(facts), "facts"),
+                below,
+            )
+        )
+        + "</header>\n"
     )
-    return f'<nav aria-label="Contents">\n<ul>\n{items}</ul>\n</nav>\n'
 
 
-def synthetic_html(text: str) -> str:
-    """That no such machine was looked at, in letters that nobody overlooks."""
-    return (
+def synthetic_html(text: str) -> Figure:
+    """Return, in letters that nobody overlooks, that no such machine was looked at."""
+    return Figure(
         '<div class="synthetic" role="note"><strong>SYNTHETIC</strong> '
         f"<span>{escaped(text)}</span></div>\n"
         '<div class="watermark" aria-hidden="true">SYNTHETIC</div>\n'

@@ -9,8 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import ceil, floor, log2, log10
 
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.measurements.measured import MeasuredCurve, PlacedCurve
 from speccheck.validator.models.expectation import shown_bytes
-from speccheck.validator.report.forms.html_text import escaped, folded
+from speccheck.validator.report.document import Figure, Fold
+from speccheck.validator.report.forms.html_text import escaped
+from speccheck.validator.report.write_html import html
 
 _WIDTH, _HEIGHT = 720, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 28, 12, 34
@@ -85,7 +88,8 @@ def plot_html(found: Iterable[Line], anchor: str) -> str:
         top = 10.0 ** ceil(log10(max(positive)))
         bottom = max(10.0 ** floor(log10(min(positive))), top / 10.0**_MOST_DECADES)
         small = _figure(lines, scale._replace(top=top, bottom=bottom), "")
-        drawn += folded("small messages: the same with a logarithmic axis", small)
+        title = "small messages: the same with a logarithmic axis"
+        drawn += html(Fold(title, Figure(small)))
     return drawn
 
 
@@ -172,3 +176,48 @@ def _sample(line: Line) -> str:
         return f'<path class="{line.name}" d="{_crosses([(14, 5)])}"/>'
     band = f'<path class="band {line.name}" d="M0 1H28V9H0Z"/>' if line.band else ""
     return f'{band}<path class="{line.name}" d="M0 5H28"/>'
+
+
+_BOUNDS = (
+    ("ceiling", "ceiling", "ceiling"),
+    ("warn_below", "warn", "warning below"),
+    ("fail_below", "fail", "failure below"),
+)
+
+
+def curve_html(curve: MeasuredCurve, number: int) -> str:
+    """Return a curve with what it is held to; empty for fewer than two sizes."""
+    return plot_html(_curve_lines(curve), f"curve-{number + 1}")
+
+
+def _curve_lines(curve: MeasuredCurve) -> Iterator[Line]:
+    for field, name, label in _BOUNDS:
+        pairs = tuple(
+            (float(bound.size_bytes), rate)
+            for bound in curve.held_to.bounds
+            if (rate := getattr(bound, field)) is not None and bound.size_bytes > 0
+        )
+        yield Line(name, label, pairs)
+    for index, placed in enumerate(curve.placed[:2]):
+        yield _placed(placed, index)
+    published = tuple(
+        (float(reading.size_bytes), reading.bus_bytes_per_second)
+        for reading in curve.held_to.published
+        if reading.size_bytes > 0
+    )
+    yield Line("published", "published", published, is_marks=True)
+
+
+def _placed(placed: PlacedCurve, index: int) -> Line:
+    """The medians; where there are several runs, from the slowest to the fastest."""
+    where = placed.placement.replace("_", " ")
+    pairs = tuple(
+        (float(point.size_bytes), point.bus_bytes_per_second)
+        for point in placed.curve.points
+        if point.size_bytes > 0
+    )
+    band = tuple(one for one in placed.spread if one[0] > 0)
+    label = f"measured {where}".strip()
+    if band:
+        label += ", least to most of all runs"
+    return Line(f"measured{index}", label, pairs, band=band)

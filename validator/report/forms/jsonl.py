@@ -5,6 +5,7 @@ Made for thousands of machines: nobody has to hold the whole report to read it.
 
 from collections.abc import Iterator
 
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.json_report import (
     encode,
     finding_data,
@@ -14,20 +15,19 @@ from speccheck.validator.report.json_report import (
     verdict_data,
 )
 from speccheck.validator.report.style import Style
-from speccheck.validator.report.told import Told
 from speccheck.validator.run.run import Run
 
 SCHEMA = "speccheck-report-lines/1"
 
 
-def report(told: Told, _: Style) -> Iterator[str]:
+def report(context: ReportContext, _: Style) -> Iterator[str]:
     """The finding of `speccheck-report/1` with the files of its plan, line by line."""
-    run, full = told.run, told.full
+    run, full = context.run, context.full
     yield from _findings(run, full=full)
     totals = {
         "type": "summary",
         "schema": SCHEMA,
-        **verdict_data(told),
+        **verdict_data(context),
         "plans": len(run.plans),
         "files": len(run.files),
         "unread": [

@@ -26,7 +26,8 @@ from speccheck.validator.engine.locate import LocatedFinding
 from speccheck.validator.engine.paths import project_root
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.report.edition_names import edition_names, edition_told
+from speccheck.validator.report.context import ReportContext
+from speccheck.validator.report.edition_names import edition_names, edition_remarks
 from speccheck.validator.report.problems import (
     MOST_PLACES,
     ORDER,
@@ -38,7 +39,6 @@ from speccheck.validator.report.problems import (
 )
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.summary import is_unwritten
-from speccheck.validator.report.told import Told
 from speccheck.validator.run.identity import seen_from
 from speccheck.validator.run.judging import JudgedPlan
 
@@ -82,12 +82,12 @@ class _Part(Record):
     located: LocatedFinding
 
 
-def report(told: Told, _: Style) -> Iterator[str]:
+def report(context: ReportContext, _: Style) -> Iterator[str]:
     """The whole document, a test case a line."""
     root = project_root()
     names: dict[str, int] = {}
-    suites = [_of_run(told)]
-    suites += [_of_plan(plan, told, root, names) for plan in told.run.plans]
+    suites = [_of_run(context)]
+    suites += [_of_plan(plan, context, root, names) for plan in context.run.plans]
     yield from _document(suites)
 
 
@@ -98,41 +98,41 @@ def failure_report(message: str, code: int) -> str:
     return "".join(_document([TestSuite(_TOOL, _TOOL, (case,))]))
 
 
-def _of_run(told: Told) -> TestSuite:
+def _of_run(context: ReportContext) -> TestSuite:
     """Whether there is a verdict, and each file that stands in its way."""
-    ending = told.ending
+    ending = context.ending
     verdict = TestCase(_VERDICT)
     if ending.code not in _WITH_VERDICT:
         text = (clean(ending.reason), f"exit code {ending.code}")
         verdict = TestCase(_VERDICT, "error", clean(ending.reason), "no verdict", text)
     cases = [verdict]
-    for file in unread_files(told):
+    for file in unread_files(context):
         name = clean(f"read {file.path}")
         message = clean(file.message)
         cases.append(TestCase(name, "error", message, file.state, (message,)))
-    name = f"{_TOOL}.{told.run.use}"
-    return TestSuite(_TOOL, name, tuple(cases), tuple(_properties(told)))
+    name = f"{_TOOL}.{context.run.use}"
+    return TestSuite(_TOOL, name, tuple(cases), tuple(_properties(context)))
 
 
-def _properties(told: Told) -> Iterator[tuple[str, str]]:
+def _properties(context: ReportContext) -> Iterator[tuple[str, str]]:
     """What is not as in the edition: own numbers, and a second edition that warns."""
-    lines = edition_told(told.run, full=True)
+    lines = edition_remarks(context.run, full=True)
     if lines:
-        yield "edition", clean(", ".join(edition_names(told.run)))
+        yield "edition", clean(", ".join(edition_names(context.run)))
         yield "tailoring", clean("; ".join(lines))
 
 
 def _of_plan(
-    plan: JudgedPlan, told: Told, root: str, names: dict[str, int]
+    plan: JudgedPlan, context: ReportContext, root: str, names: dict[str, int]
 ) -> TestSuite:
     path = clean(seen_from(plan.files[0].path, root))
     names[path] = names.get(path, 0) + 1
     number = f" #{names[path]}" if names[path] > 1 else ""
     # Jenkins takes what stands before the last dot of a class for its package.
-    class_name = f"{_TOOL}.{told.run.use}.{path.replace('.', '_')}{number}"
+    class_name = f"{_TOOL}.{context.run.use}.{path.replace('.', '_')}{number}"
     parts: dict[str, list[_Part]] = {}
     for located in plan.findings:
-        part = _part(located, told)
+        part = _part(located, context)
         if part is not None:
             parts.setdefault(_name(located.finding), []).append(part)
     cases = [_case(name, found, plan, root) for name, found in parts.items()]
@@ -145,18 +145,18 @@ def _name(finding: Finding) -> str:
     return clean(f"{finding.clause} {finding.title}")
 
 
-def _part(located: LocatedFinding, told: Told) -> _Part | None:
+def _part(located: LocatedFinding, context: ReportContext) -> _Part | None:
     """What a finding says to its test case; None for nothing."""
     finding = located.finding
     if finding.outcome == "fail":
-        return _Part(*_failed(finding, told.fail_on), located)
+        return _Part(*_failed(finding, context.fail_on), located)
     if finding.outcome == "unknown":
-        is_wanted = _is_wanted(finding, told.run.use)
+        is_wanted = _is_wanted(finding, context.run.use)
         return _Part("error" if is_wanted else "skipped", "not judged", located)
     if finding.is_loosened:
         return _Part("skipped", "loosened", located)
     if finding.outcome == "not_applicable":
-        return _Part("skipped", "does not apply", located) if told.full else None
+        return _Part("skipped", "does not apply", located) if context.full else None
     if finding.outcome == "error":
         return _Part("error", "broken rule", located)
     return _Part("passed", "", located)
@@ -179,12 +179,12 @@ def _is_wanted(finding: Finding, use: str) -> bool:
 
 def _case(name: str, parts: list[_Part], plan: JudgedPlan, root: str) -> TestCase:
     """The gravest of what a rule says, with all that is as grave and all that fails."""
-    told = [part for part in parts if part.state != "passed"]
-    if not told:
+    words = [part for part in parts if part.state != "passed"]
+    if not words:
         return TestCase(name)
-    told.sort(key=lambda part: _STATES.index(part.state))
-    first = told[0]
-    places = (at for part in told for at in part.located.locations if at.line)
+    words.sort(key=lambda part: _STATES.index(part.state))
+    first = words[0]
+    places = (at for part in words for at in part.located.locations if at.line)
     shown = next(places, None)
     file = shown.file if shown else plan.files[0].path
     return TestCase(
@@ -192,7 +192,7 @@ def _case(name: str, parts: list[_Part], plan: JudgedPlan, root: str) -> TestCas
         first.state,
         _message(first),
         first.kind,
-        tuple(line for part in told for line in _lines(part)),
+        tuple(line for part in words for line in _lines(part)),
         clean(seen_from(file, root)),
         shown.line if shown else 0,
     )

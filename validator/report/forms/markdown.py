@@ -4,24 +4,68 @@ What weighs most comes first, so that a platform's limit cuts what weighs least;
 was cut is counted.
 """
 
+import re
 from collections.abc import Iterator
 
 from speccheck.validator import VERSION
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.edition_names import (
-    edition_told,
+    edition_remarks,
     tailored_headline,
 )
-from speccheck.validator.report.forms.markdown_text import code, escaped
-from speccheck.validator.report.merge_findings import Shown, shown_findings
-from speccheck.validator.report.settings_told import silence_told
-from speccheck.validator.report.style import Style, counted
-from speccheck.validator.report.subjects import folded_subjects, with_numbers
-from speccheck.validator.report.summary import LEVELS, Summary
+from speccheck.validator.report.merge_findings import (
+    Shown,
+    shown_findings,
+    sorted_waived,
+    waiver_words,
+)
+from speccheck.validator.report.style import Style, counted, printable
+from speccheck.validator.report.summary import LEVELS, Summary, switched_off_lines
 from speccheck.validator.report.text import header
-from speccheck.validator.report.told import Told
 from speccheck.validator.report.unknowns import unknown_lines
-from speccheck.validator.report.waived_text import sorted_waived, waiver_words
+from speccheck.validator.report.wording import folded_subjects, with_numbers
+
+# Marks of CommonMark and of platforms, or a colon inside of a word (addresses, emoji).
+_SUSPICIOUS = re.compile(
+    r"""
+    [`*_\\{}\[\]<>\#@~|$^&]     # markup, references, formulas
+    | :(?=[^\s])                # https://x, :smile:, file:3
+    | [%!](?=\w)                # %milestone, !12
+    | ^www\.
+    | ^gh-\d
+    | \b[0-9a-f]{7,40}\b        # a commit
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_AROUND = re.compile(r"^([(\"']*)(.*?)([)\"',.;:?]*)$")
+
+
+def escaped(text: str) -> str:
+    """A text on one line, words that could be markup as code."""
+    return " ".join(map(_word, printable(text).split()))
+
+
+def code(text: str) -> str:
+    """A text as a code span, whatever is in it."""
+    shown = " ".join(printable(text).split())
+    if not shown:
+        return ""
+    fence = "`"
+    while fence in shown:
+        fence += "`"
+    space = " " if shown.startswith("`") or shown.endswith("`") else ""
+    # A table ends its cells at a bar even inside of code, unless that is escaped.
+    return f"{fence}{space}{shown}{space}{fence}".replace("|", r"\|")
+
+
+def _word(word: str) -> str:
+    if not _SUSPICIOUS.search(word):
+        return word
+    found = _AROUND.match(word)
+    before, inner, after = found.groups() if found else ("", word, "")
+    return f"{before}{code(inner)}{after}" if inner else code(word)
+
 
 # A comment on GitHub holds 65,536 characters, one on GitLab a million; the summary of a
 # step on GitHub a mebibyte.
@@ -48,15 +92,15 @@ class _Part(Record):
     is_open: bool
 
 
-def report(told: Told, _: Style) -> Iterator[str]:
+def report(context: ReportContext, _: Style) -> Iterator[str]:
     """The report within the limit of a comment."""
-    yield markdown_text(told, COMMENT_BYTES)
+    yield markdown_text(context, COMMENT_BYTES)
 
 
-def markdown_text(told: Told, most_bytes: int) -> str:
+def markdown_text(context: ReportContext, most_bytes: int) -> str:
     """The report in Markdown, of at most so many bytes."""
-    head, foot = "".join(_head(told)), _foot(told)
-    parts = list(_parts(told))
+    head, foot = "".join(_head(context)), _foot(context)
+    parts = list(_parts(context))
     reserved = _RESERVED_BYTES * len(parts) + _size(foot)
     left = most_bytes - _size(head) - reserved
     texts: list[str] = [head]
@@ -66,14 +110,14 @@ def markdown_text(told: Told, most_bytes: int) -> str:
     return "".join((*texts, foot))
 
 
-def _head(told: Told) -> Iterator[str]:
-    run, summary, ending = told.run, told.summary, told.ending
+def _head(context: ReportContext) -> Iterator[str]:
+    run, summary, ending = context.run, context.summary, context.ending
     yield f"### speccheck: {ending.word}\n\n"
     yield f"**{escaped(ending.reason)}** (exit code {ending.code})\n\n"
     yield f"{escaped(_clipped(header(run, _WIDE)))}\n\n"
     yield from _totals(summary)
-    editions = edition_told(run)
-    silenced = [*editions, *silence_told(summary), *run.warnings]
+    editions = edition_remarks(run)
+    silenced = [*editions, *switched_off_lines(summary), *run.warnings]
     if silenced:
         yield "".join(f"- {escaped(_clipped(one))}\n" for one in silenced) + "\n"
     unread = [
@@ -108,9 +152,9 @@ def _totals(summary: Summary) -> Iterator[str]:
     yield "\n"
 
 
-def _parts(told: Told) -> Iterator[_Part]:
+def _parts(context: ReportContext) -> Iterator[_Part]:
     """What was found, what weighs most first."""
-    plans = told.run.plans
+    plans = context.run.plans
     shown = shown_findings(plans)
     many = len(plans) > 1
     is_first = True
@@ -195,8 +239,8 @@ def _written(part: _Part, most_bytes: int) -> tuple[str, int]:
     return f"{text}{''.join(lines)}\n</details>\n\n", left
 
 
-def _foot(told: Told) -> str:
-    edition = told.run.edition
+def _foot(context: ReportContext) -> str:
+    edition = context.run.edition
     stage = escaped(f"edition {edition.id} ({edition.stage})")
     text = tailored_headline(edition)
     own = f", {text}" if text else ""

@@ -17,18 +17,26 @@ GitHub reads only a part of the format, and its habits decide what is written:
 """
 
 import json
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from speccheck.validator import VERSION
+from speccheck.validator.editions.edition import Clause, Edition
 from speccheck.validator.engine.locate import Location
-from speccheck.validator.engine.paths import project_root
+from speccheck.validator.engine.paths import path_within, project_root
+from speccheck.validator.engine.rule_index import RuleEntry, rule_entries
 from speccheck.validator.evidence.finding import Finding, Waiver
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.report.edition_names import edition_told, tailoring_of
-from speccheck.validator.report.forms.places import uri_of
-from speccheck.validator.report.forms.sarif_rules import LEVELS, descriptors
+from speccheck.validator.report.context import ReportContext
+from speccheck.validator.report.edition_names import (
+    edition_of,
+    edition_remarks,
+    tailoring_of,
+)
+from speccheck.validator.report.explain import rule_page, rule_text
 from speccheck.validator.report.problems import (
     MOST_PLACES,
     ORDER,
@@ -42,11 +50,105 @@ from speccheck.validator.report.problems import (
     unread_files,
 )
 from speccheck.validator.report.style import Style, counted
-from speccheck.validator.report.told import Told
+from speccheck.validator.rule import Confidence, Rule
 from speccheck.validator.run.run import Run
 
 if TYPE_CHECKING:
     from speccheck.validator.evidence.finding import PlacedEdit
+
+
+LEVELS = {"error": "error", "warning": "warning", "info": "note"}
+_LEVEL_OF_CLAUSE = {"must": "error", "should": "warning", "may": "note"}
+# As code scanning names them; a recommendation is less than a warning.
+_SEVERITIES = {"error": "error", "warning": "warning", "note": "recommendation"}
+_PRECISIONS: dict[Confidence, str] = {
+    "exact": "very-high",
+    "lower_bound": "very-high",
+    "calibrated": "medium",
+    "advisory": "low",
+}
+_ADVICE: tuple[Confidence, ...] = ("calibrated", "advisory")
+_MOST_LETTERS = 1024  # of a description, on GitHub
+
+
+def descriptors(found: Iterable[Finding], run: Run) -> dict[str, dict[str, object]]:
+    """A description for each rule or clause of these findings, by its id, in order."""
+    first: dict[str, Finding] = {}
+    for finding in found:
+        first.setdefault(finding.rule or finding.clause, finding)
+    entries = _entries(one.rule for one in first.values() if one.rule)
+    return {
+        name: _descriptor(
+            name, first[name], entries.get(name), edition_of(run, first[name])
+        )
+        for name in sorted(first)
+    }
+
+
+def _entries(names: Iterable[str]) -> Mapping[str, RuleEntry]:
+    """The rules by name; those of plugins too where a name is none of ours."""
+    known = {one.name: one for one in rule_entries()}
+    wanted = list(names)
+    if any(name not in known for name in wanted):
+        from speccheck.validator.engine.rule_index import plugin_rules  # noqa: PLC0415 - seldom
+
+        known.update({one.name: one for one in plugin_rules()})
+    return {name: known[name] for name in wanted if name in known}
+
+
+def _descriptor(
+    name: str, finding: Finding, entry: RuleEntry | None, edition: Edition
+) -> dict[str, object]:
+    clause = edition.clauses[finding.clause]
+    rule = entry.load() if entry is not None else None
+    title = rule_text(rule).title if rule is not None else clause.title
+    area = entry.area if entry is not None else edition.areas.get(clause.area, "")
+    confidence = entry.confidence if entry is not None else "exact"
+    level = _LEVEL_OF_CLAUSE[clause.level]
+    if level == "error" and confidence in _ADVICE:
+        level = "warning"
+    return {
+        "id": name,
+        "name": _pascal(name),
+        "shortDescription": {"text": title},
+        "fullDescription": {"text": clause.requirement_text()[:_MOST_LETTERS]},
+        "help": {"text": _help(clause), "markdown": _markdown(clause, rule, edition)},
+        "defaultConfiguration": {"level": level},
+        "properties": {
+            "tags": [tag for tag in (area, clause.id, clause.level) if tag],
+            "precision": _PRECISIONS[confidence],
+            "problem.severity": _SEVERITIES[level],
+        },
+    }
+
+
+def _pascal(name: str) -> str:
+    """`RingForcedAtScale`: how the names of rules are written in SARIF."""
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+
+
+def _help(clause: Clause) -> str:
+    return "\n\n".join(
+        f"{heading}\n{text}" for heading, text in _paragraphs(clause).items() if text
+    )
+
+
+def _paragraphs(clause: Clause) -> dict[str, str]:
+    return {
+        f"Requirement {clause.id} ({clause.level})": clause.requirement_text(),
+        "Why": clause.rationale,
+        "What to change": clause.remedy,
+    }
+
+
+def _markdown(clause: Clause, rule: Rule | None, edition: Edition) -> str:
+    if rule is not None:
+        return rule_page(rule, edition)
+    parts = [f"# {clause.id}: {clause.title}"]
+    for heading, text in _paragraphs(clause).items():
+        parts += [f"## {heading}", text]
+    return "\n\n".join(parts) + "\n"
+
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
@@ -70,28 +172,28 @@ class _Log(Record):
     edition: str
 
 
-def report(told: Told, _: Style) -> Iterator[str]:
+def report(context: ReportContext, _: Style) -> Iterator[str]:
     """The whole log: one run, a result a line."""
     root = project_root()
-    found = problems(told.run)
+    found = problems(context.run)
     kept = [
         one
         for one in found
-        if not one.is_broken and (told.with_waived or not one.waiver)
+        if not one.is_broken and (context.with_waived or not one.waiver)
     ]
-    cut = [] if told.full else kept[MOST_RESULTS:]
-    kept = kept if told.full else kept[:MOST_RESULTS]
-    others = list(_others(told.run)) if told.full else []
+    cut = [] if context.full else kept[MOST_RESULTS:]
+    kept = kept if context.full else kept[:MOST_RESULTS]
+    others = list(_others(context.run)) if context.full else []
     named = [one.finding for one in kept] + [finding for finding, _ in others]
-    rules = descriptors(named, told.run)
+    rules = descriptors(named, context.run)
     indexes = {name: index for index, name in enumerate(rules)}
-    log = _Log(indexes, root, told.run.edition.id)
+    log = _Log(indexes, root, context.run.edition.id)
     broken = [one for one in found if one.is_broken]
     yield from _document(
         rules.values(),
-        f"speccheck/{told.run.use}/",
-        _invocation(told, [*_left_out(cut), *_notifications(told, broken, root)]),
-        _properties(told),
+        f"speccheck/{context.run.use}/",
+        _invocation(context, [*_left_out(cut), *_notifications(context, broken, root)]),
+        _properties(context),
         (
             *(_result(one, log) for one in kept),
             *(_other(finding, file, log) for finding, file in others),
@@ -144,42 +246,44 @@ def _rows(rows: Iterable[Row]) -> Iterator[str]:
         yield "\n"
 
 
-def _properties(told: Told) -> Row:
-    summary = told.summary
+def _properties(context: ReportContext) -> Row:
+    summary = context.summary
     return {
-        "verdict": told.ending.verdict,
+        "verdict": context.ending.verdict,
         "edition": {
-            "id": told.run.edition.id,
-            "sha256": told.run.edition.sha256,
-            "tailoring": tailoring_of(told.run.edition),
+            "id": context.run.edition.id,
+            "sha256": context.run.edition.sha256,
+            "tailoring": tailoring_of(context.run.edition),
         },
-        "secondEdition": told.run.second and told.run.second.edition.id,
+        "secondEdition": context.run.second and context.run.second.edition.id,
         "coverage": summary.coverage and round(summary.coverage, 4),
         "clauses": summary.clauses,
     }
 
 
-def _invocation(told: Told, notifications: list[Row]) -> Row:
+def _invocation(context: ReportContext, notifications: list[Row]) -> Row:
     return {
-        "executionSuccessful": told.ending.code in _COMPLETE,
-        "exitCode": told.ending.code,
-        "exitCodeDescription": clean(told.ending.reason),
+        "executionSuccessful": context.ending.code in _COMPLETE,
+        "exitCode": context.ending.code,
+        "exitCodeDescription": clean(context.ending.reason),
         "toolExecutionNotifications": notifications,
     }
 
 
-def _notifications(told: Told, broken: Iterable[Problem], root: str) -> Iterator[Row]:
+def _notifications(
+    context: ReportContext, broken: Iterable[Problem], root: str
+) -> Iterator[Row]:
     """What could not be read or judged, which is no fault of any file."""
-    for file in unread_files(told):
+    for file in unread_files(context):
         where = {"physicalLocation": _artifact(file.path, root)}
         yield {**_notification("error", file.message), "locations": [where]}
     for one in broken:
         where = {"physicalLocation": _artifact(one.file, root)}
         yield {**_notification("error", statement(one)), "locations": [where]}
-    for text in edition_told(told.run, full=told.full):
+    for text in edition_remarks(context.run, full=context.full):
         yield _notification("warning", text)
-    level = "note" if told.run.use == "ci" else "warning"
-    for text in unknown_musts(told.run):
+    level = "note" if context.run.use == "ci" else "warning"
+    for text in unknown_musts(context.run):
         yield _notification(level, text)
 
 
@@ -388,3 +492,14 @@ def _suppression(waiver: Waiver, root: str) -> Row:
     if named:
         row["properties"] = named
     return row
+
+
+_KEPT = "/-._~"  # every other character is written as %XX, a colon too
+
+
+def uri_of(file: str, root: str) -> str:
+    """A file as a URI: relative to the root of the project; file: outside of it."""
+    inside = path_within(file, root)
+    if inside is not None:
+        return quote(os.fsencode(inside), safe=_KEPT)
+    return "file://" + quote(os.fsencode(os.path.abspath(file)), safe=_KEPT)

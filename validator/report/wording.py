@@ -1,8 +1,70 @@
-"""Predicted quantities as people read them: number, unit, range."""
+"""How values, quantities and parts of machines are worded in every report."""
 
+from collections.abc import Iterable, Sequence
 from math import isfinite
+from typing import TYPE_CHECKING
 
-from speccheck.validator.forecast.quantity import Quantity
+if TYPE_CHECKING:
+    from speccheck.validator.forecast.quantity import Quantity
+
+_GPU = "GPU "
+_OPEN = "-i N"  # as remedies name a GPU of any number
+
+
+def folded_subjects(subjects: Iterable[str]) -> str:
+    """The names in their order; those that end in a number share a beginning."""
+    numbers: dict[str, list[int]] = {}
+    for subject in dict.fromkeys(subjects):
+        start, _, end = subject.rpartition(" ")
+        if start and end.isdecimal():
+            numbers.setdefault(start, []).append(int(end))
+        else:
+            numbers.setdefault(subject, [])
+    return "; ".join(
+        f"{start} {ranges(found)}" if found else start
+        for start, found in numbers.items()
+    )
+
+
+def with_numbers(text: str, subjects: Iterable[str]) -> str:
+    """A command for a GPU (`-i N`) as one for these GPUs (`-i 3,4`)."""
+    numbers = dict.fromkeys(
+        one.removeprefix(_GPU) for one in subjects if one.startswith(_GPU)
+    )
+    return text.replace(_OPEN, f"-i {','.join(numbers)}") if numbers else text
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """`0-3, 6`."""
+    found: list[list[int]] = []
+    for number in sorted(numbers):
+        if found and number == found[-1][-1] + 1:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    return ", ".join(
+        str(one[0]) if len(one) == 1 else f"{one[0]}-{one[-1]}" for one in found
+    )
+
+
+_EXACT = 2**53  # floats beyond it are no exact whole numbers
+
+
+def written(value: object) -> str:
+    """A value as people write it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT:
+        value = int(value)
+    if isinstance(value, int) and abs(value) >= 10_000:  # noqa: PLR2004 - readable
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, tuple):
+        between = "." if all(isinstance(one, int) for one in value) else ", "
+        return between.join(map(written, value))
+    return str(value)
+
 
 _STEPS: dict[str, tuple[tuple[float, str], ...]] = {
     "bytes": ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")),
@@ -55,7 +117,7 @@ def _digits(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= _WRITTEN_OUT else f"{value:.3g}"
 
 
-def best(quantity: Quantity, beside: float | None = None) -> str:
+def best(quantity: "Quantity", beside: float | None = None) -> str:
     """The value alone; of a lower bound that it is one."""
     found = quantity.estimate
     if found is None:
@@ -71,7 +133,7 @@ def _at_least(value: float, unit: str, beside: float | None = None) -> str:
     return f"at least {amount(value, unit, beside)}"
 
 
-def bounds(quantity: Quantity) -> str:
+def bounds(quantity: "Quantity") -> str:
     """The range of a quantity, empty where it is a single number."""
     found, unit = quantity.estimate, quantity.unit
     if found is None or found.lower == found.upper:

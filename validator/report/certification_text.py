@@ -1,0 +1,336 @@
+"""What leads to a certificate, as text: published figures, a run plan, a kit."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from speccheck.validator.catalogue.published_runs import PublishedRun
+from speccheck.validator.certification.kit import KINDS, Kit
+from speccheck.validator.certification.manifest import Difference, Missing
+from speccheck.validator.certification.needs import Asked, Review
+from speccheck.validator.certification.published import (
+    DryRun,
+    DryTrack,
+    Figure,
+    Open,
+    Settled,
+)
+from speccheck.validator.certification.run_plan import RunPlan, Step
+from speccheck.validator.models.expectation import shown_bytes
+from speccheck.validator.report.style import Style, counted, printable, wrap
+
+NOTHING = (
+    "published figures certify nothing: nobody here saw the machines, and nobody can "
+    "judge them again"
+)
+_GIGA = 1e9
+_MOST_KINDS = 3
+WORDS = {"pass": "would pass", "fail": "would fail", "unknown": "stays open"}
+_COLOURS = {"pass": "good", "fail": "error", "unknown": "unknown"}
+
+
+def dry_run_text(found: DryRun, style: Style) -> Iterator[str]:
+    """The report, line by line."""
+    name = style.paint(printable(found.instance), "bold")
+    runs = counted(len(found.runs), "published run")
+    yield f"{name} of {found.provider}: {runs}, edition {found.edition}\n"
+    yield style.paint(wrap(NOTHING, style.width, ""), "warning") + "\n"
+    if not found.runs:
+        yield "nothing that was measured of this type is in the catalogue\n"
+    for run in found.runs:
+        yield wrap(printable(run_words(run)), style.width, "  ") + "\n"
+    if found.settled:
+        yield "\n" + style.paint("clauses that figures speak of", "bold") + "\n"
+    for one in found.settled:
+        yield from _clause(one, style)
+    yield "\n" + style.paint("tracks", "bold") + "\n"
+    wide = max(len(one.track) for one in found.tracks)
+    for track in found.tracks:
+        yield f"  {track.track:{wide}}  no level by figures; {at_most_words(track)}\n"
+        for level in track.open:
+            yield wrap(open_words(level), style.width, "      ") + "\n"
+
+
+def run_words(run: PublishedRun) -> str:
+    """A run in a line: the largest message that was published."""
+    size, rate = max(run.points, key=lambda one: one[0] or 0)
+    words = (
+        shown_bytes(size) if size else "a size that was not stated (taken as 16 GiB)"
+    )
+    where = f"{counted(run.nodes, 'node')}, {counted(run.ranks, 'GPU')}"
+    note = f"; {run.note}" if run.note else ""
+    source = f"{run.source}, {run.confidence}"
+    return (
+        f"{run.collective}, {where}: {rate / _GIGA:g} GB/s at {words} ({source}{note})"
+    )
+
+
+def _clause(one: Settled, style: Style) -> Iterator[str]:
+    word = style.paint(WORDS[one.outcome], _COLOURS[one.outcome])
+    kind = f"{one.level}, {one.certification_level}"
+    yield f"  {one.clause}  {word}  ({kind}): {one.title}\n"
+    for words in figure_words(one):
+        yield style.paint(wrap(printable(words), style.width, "      "), "dim") + "\n"
+
+
+def figure_words(one: Settled) -> list[str]:
+    """Each figure of a clause; those that tell no more than the title are left out."""
+    return [
+        f"{figure.outcome}: {figure.message}{_required(figure)}"
+        for figure in one.figures
+        if figure.message != one.title
+    ]
+
+
+def _required(figure: Figure) -> str:
+    needed = figure.required
+    if needed is None or "required" in figure.message:
+        return ""
+    shown = needed if isinstance(needed, str) else f"{needed:g}"
+    return f"; required: {shown}"
+
+
+def at_most_words(track: DryTrack) -> str:
+    """How far a track could come at all, and what stops it."""
+    against = [
+        one.clause
+        for one in track.settled
+        if one.outcome == "fail" and one.level == "must"
+    ]
+    if track.at_most is None:
+        return f"none is left: {', '.join(against)} would fail"
+    if against:
+        return f"{track.at_most} at most: {', '.join(against)} would fail"
+    if not track.settled:
+        return "no figure speaks of it"
+    still = [
+        one.clause
+        for one in track.settled
+        if one.outcome == "unknown" and one.level == "must"
+    ]
+    words = f"no figure speaks against {track.at_most}"
+    return f"{words}; {', '.join(still)} stays open" if still else words
+
+
+def open_words(one: Open) -> str:
+    """What a level of a track still wants."""
+    counts = [counted(one.musts, "must"), counted(one.shoulds, "should")]
+    words = " and ".join(
+        text for text, n in zip(counts, (one.musts, one.shoulds), strict=True) if n
+    )
+    if not words:
+        return f"{one.level}: nothing is open"
+    kinds = ", ".join(one.kinds[:_MOST_KINDS])
+    more = ", ..." if len(one.kinds) > _MOST_KINDS else ""
+    return f"{one.level}: {words} open" + (f": {kinds}{more}" if kinds else "")
+
+
+_WIDTH = 88
+_MINUTE, _HOUR = 60, 3600
+
+
+def run_plan_text(plan: RunPlan) -> str:
+    """The steps in order: why, on how many nodes, how long, and the commands."""
+    lines = [*_plan_head(plan)]
+    for number, step in enumerate(plan.steps, 1):
+        lines.extend(("", *_step(number, step)))
+    rows = (row for line in lines for row in line.split("\n"))
+    return "\n".join(map(printable, rows)) + "\n"
+
+
+def _plan_head(plan: RunPlan) -> Iterator[str]:
+    asked = plan.asked
+    of = f" for {asked.instance_type}" if asked.instance_type else ""
+    yield (
+        f"Level {asked.level} of edition {asked.composed.edition.id}{of}: "
+        f"{counted(len(plan.steps), 'step')}, {counted(plan.nodes, 'node')} with "
+        f"{counted(plan.gpus, 'GPU')} each, about {about(plan.seconds)}"
+    )
+    yield wrap(f"{plan.engine}: {plan.note}", _WIDTH, "")
+
+
+def about(seconds: float) -> str:
+    """A time as people say it."""
+    if seconds < _MINUTE:
+        return f"{seconds:.0f} s"
+    if seconds < 2 * _HOUR:
+        return f"{seconds / _MINUTE:.0f} min"
+    return f"{seconds / _HOUR:.1f} h"
+
+
+def _step(number: int, step: Step) -> Iterator[str]:
+    where = f" · {counted(step.nodes, 'node')}" if step.nodes else ""
+    time = f" · about {about(step.seconds)}" if step.seconds else ""
+    yield f"{number}. {step.title}{where}{time}"
+    for one in step.settles:
+        yield f"   {one.level} {one.track}: {_counts(one.musts, one.shoulds)}"
+    for words in step.words:
+        is_line = words.startswith("{")
+        yield f"   {words}" if is_line else wrap(words, _WIDTH, "   ")
+    if step.commands:
+        yield ""
+    for command in step.commands:
+        yield f"   $ {command}"
+
+
+def _counts(musts: int, shoulds: int) -> str:
+    words = []
+    if musts:
+        words.append(counted(musts, "must"))
+    if shoulds:
+        words.append(counted(shoulds, "should"))
+    return ", ".join(words)
+
+
+_MOST_NAMED = 5
+_NOUNS = {
+    "config": "file of the job",
+    "snapshot": "snapshot",
+    "measurement": "measurement",
+    "log": "log",
+    "drill": "drill",
+    "other": "other file",
+}
+
+
+def kit_text(kit: Kit, asked: Asked, review: Review, written: str) -> str:
+    """What was packed, and what is missing; written: the manifest."""
+    lines = [
+        *_kit_head(kit),
+        "",
+        *_problems(kit),
+        *_asked(asked),
+        *missing_lines(review.missing),
+        *_against(review, asked),
+        written,
+    ]
+    return _joined(lines)
+
+
+def listed_text(
+    kit: Kit, differences: Sequence[Difference], *, has_manifest: bool
+) -> str:
+    """Each file of a kit in a line, and what differs from its manifest."""
+    rows = [
+        (one.kind, one.format or "-", one.specimen or "-", one.taken or "-", one.path)
+        for one in kit.files
+    ]
+    widths = [max((len(row[at]) for row in rows), default=0) for at in range(4)]
+    lines = [*_kit_head(kit), ""]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False))
+        lines.append(f"  {'  '.join(cells)}  {row[-1]}")
+    lines.extend(("", *_problems(kit)))
+    if not has_manifest:
+        lines.append("not packed yet: speccheck evidence pack lists it with hashes")
+    elif differences:
+        lines.extend(f"{one.path}: {one.text}" for one in differences)
+    else:
+        lines.append("all files are those that evidence.json lists")
+    return _joined(lines)
+
+
+def _joined(lines: Iterable[str]) -> str:
+    rows = (row for line in lines for row in line.split("\n"))
+    return "\n".join(map(printable, rows)) + "\n"
+
+
+def _kit_head(kit: Kit) -> Iterator[str]:
+    counts = [
+        counted(count, _NOUNS[kind]).replace("file of the jobs", "files of the job")
+        for kind in KINDS
+        if (count := len(kit.of_kind(kind)))
+    ]
+    yield f"{kit.folder}: {', '.join(counts) or 'no file'}"
+    if kit.specimens:
+        yield f"  machines: {named(kit.specimens)}"
+    made_up = kit.synthetic
+    if made_up:
+        by = ", ".join(sorted({one.synthetic for one in made_up}))
+        all_files = counted(len(kit.files), "file")
+        yield f"  synthetic: {len(made_up)} of {all_files}, by {by}"
+
+
+def _problems(kit: Kit) -> Iterator[str]:
+    for one in kit.problems:
+        yield f"{one.path}: {one.text}"
+    for one in kit.passed_over:
+        if one.text != "hidden":
+            yield f"{one.path}: passed over: {one.text}"
+
+
+def _asked(asked: Asked) -> Iterator[str]:
+    profiles = [one.id for one in asked.composed.profiles if one.id != "base"]
+    edition = asked.composed.edition.id
+    yield f"asked for: level {asked.level} of edition {edition}, {', '.join(profiles)}"
+
+
+def missing_lines(missing: Sequence[Missing]) -> Iterator[str]:
+    """What is missing, track by track; what only shoulds want comes last."""
+    denying = [one for one in missing if one.denies]
+    if not denying:
+        yield "every must has evidence of its kind"
+    else:
+        yield ""
+        yield "missing"
+    yield from _by_track(denying)
+    others = [one for one in missing if not one.denies]
+    if others:
+        yield ""
+        yield "missing for shoulds alone"
+        yield from _by_track(others)
+    yield ""
+
+
+def _by_track(missing: Iterable[Missing]) -> Iterator[str]:
+    track = None
+    for one in missing:
+        if one.track != track:
+            track = one.track
+            yield f"  {track or 'all tracks'}"
+        clauses = named(one.musts or one.clauses)
+        more = len(one.clauses) - len(one.musts) if one.musts else 0
+        beside = f" and {counted(more, 'should')}" if more else ""
+        text = f"{one.level}  {one.text}"
+        yield wrap(f"{text}: {clauses}{beside}" if clauses else text, _WIDTH, "    ")
+
+
+def _against(review: Review, asked: Asked) -> Iterator[str]:
+    found = [
+        *_stale(review),
+        *(
+            f"machines of several types: {', '.join(review.types)}: a certificate is "
+            "of one type; pack a folder for each"
+            for _ in review.types[:1]
+        ),
+        *(
+            f"{one.path}: a machine of type {one.instance_type}, not of "
+            f"{asked.instance_type}"
+            for one in review.foreign
+        ),
+        *(
+            f"{one.path}:{one.line}: holds a credential ({one.kind}): take it out, and "
+            "renew it where others saw it"
+            for one in review.secrets
+        ),
+    ]
+    if found:
+        yield from (wrap(one, _WIDTH, "") for one in found)
+        yield ""
+
+
+def _stale(review: Review) -> Iterator[str]:
+    if review.stale:
+        files = named([f"{one.path} ({one.taken})" for one in review.stale])
+        yield f"older than {review.age_days} days: {files}: measure again"
+    if review.undated:
+        files = named([one.path for one in review.undated])
+        yield (
+            f"does not tell when it was taken: {files}: nobody can see that it is not "
+            "old; a comment line `# taken: 2026-11-22T10:00:00Z` says so"
+        )
+
+
+def named(names: Sequence[str]) -> str:
+    """The first of several names, and how many there are besides."""
+    shown = ", ".join(names[:_MOST_NAMED])
+    more = len(names) - _MOST_NAMED
+    return f"{shown} and {more:,} more" if more > 0 else shown
