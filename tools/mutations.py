@@ -285,8 +285,14 @@ def _is_of_house(name: str) -> bool:
     return any(Path(f"tests/{name}").match(pattern) for pattern in NOT_BEHAVIOUR)
 
 
-def stages(fault: Fault, copy: Path, *, slow: bool) -> Iterator[tuple[str, list[str]]]:
-    """Return what to give pytest, from the tests nearest to a fault to all of them."""
+def stages(fault: Fault, copy: Path, extent: str) -> Iterator[tuple[str, list[str]]]:
+    """Return what to give pytest, from the tests nearest to a fault to all of them.
+
+    Args:
+        fault: The fault.
+        copy: The root of the copy.
+        extent: "near" for the nearest alone, "slow" for the slow ones as well.
+    """
     fast = ("-m", "not slow")
     rule = Path(fault.path).stem
     if fault.group == "rules" and not rule.startswith("_"):
@@ -295,10 +301,12 @@ def stages(fault: Fault, copy: Path, *, slow: bool) -> Iterator[tuple[str, list[
     if near:
         yield "everyday", [*fast, *near]
     yield "everyday", [*fast, FIXTURES, *IN_PARALLEL]
+    if extent == "near":
+        return
     passed = [f"--ignore={name}" for name in (FIXTURES, *near)]
     ignored = [f"--ignore-glob=*/{Path(name).name}" for name in NOT_BEHAVIOUR]
     yield "everyday", [*fast, "tests", *passed, *ignored, *IN_PARALLEL]
-    if slow:
+    if extent == "slow":
         yield "slow", ["-m", "slow", "tests", *ignored, *IN_PARALLEL]
 
 
@@ -329,7 +337,7 @@ def failures(copy: Path, words: Sequence[str]) -> list[str]:
 
 
 def tried(
-    fault: Fault, copy: Path, number: int, failing: Sequence[str], *, slow: bool
+    fault: Fault, copy: Path, number: int, failing: Sequence[str], extent: str
 ) -> Outcome:
     """Put a fault into the copy, run the tests, and take it out again.
 
@@ -338,7 +346,7 @@ def tried(
         copy: The root of the copy.
         number: Of the fault, from 1.
         failing: Tests that fail without any fault.
-        slow: Whether slow tests follow where the others pass.
+        extent: Which tests are run: "near", "everyday" or "slow".
     """
     deselected = [f"--deselect={name}" for name in failing]
     path = copy / fault.path
@@ -346,7 +354,7 @@ def tried(
     start = time.monotonic()
     try:
         _write(path, fault.applied(source), number * 2 + 1)
-        for stage, words in stages(fault, copy, slow=slow):
+        for stage, words in stages(fault, copy, extent):
             if failed := failures(copy, ["-x", *words, *deselected]):
                 return Outcome(fault, stage, failed[0], time.monotonic() - start)
         return Outcome(fault, "", "", time.monotonic() - start)
@@ -391,8 +399,14 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--only", help="numbers of faults, as 3,17")
     parser.add_argument("--list", action="store_true", help="run no test")
-    parser.add_argument(
+    extent = parser.add_mutually_exclusive_group()
+    extent.add_argument(
         "--slow", action="store_true", help="try the slow tests as well"
+    )
+    extent.add_argument(
+        "--near",
+        action="store_true",
+        help="try fixtures and tests that name the module",
     )
     parser.add_argument(
         "--trust", action="store_true", help="do not look for tests that fail anyway"
@@ -404,6 +418,7 @@ def main() -> int:
     """Try the faults, and print a row for each."""
     options = _options()
     say = partial(print, flush=True)
+    extent = "slow" if options.slow else "near" if options.near else "everyday"
     faults = dict(enumerate(chosen_faults(options.seed, options.count), start=1))
     if options.only:
         faults = {int(text): faults[int(text)] for text in options.only.split(",")}
@@ -418,7 +433,7 @@ def main() -> int:
         copy = copy_of_repository(Path(folder))
         failing = [] if options.trust else failing_anyway(copy, slow=options.slow)
         for number, fault in faults.items():
-            outcome = tried(fault, copy, number, failing, slow=options.slow)
+            outcome = tried(fault, copy, number, failing, extent)
             outcomes.append(outcome)
             say(line_of(number, outcome))
     seen = sum(outcome.seen_in == "everyday" for outcome in outcomes)
