@@ -30,23 +30,53 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-# What is faulty, by its share of all faults. A glob without a file is passed over.
-GROUPS: dict[str, tuple[int, tuple[str, ...]]] = {
-    "rules": (4, ("rules/*/*.py",)),
-    "readers": (3, ("validator/sources/**/*.py",)),
-    "engine": (
+
+
+class Group(NamedTuple):
+    """A part of the program that gets faults.
+
+    Attributes:
+        share: Of all faults, against the shares of the other groups.
+        sources: Globs of its modules; one without a file is passed over.
+        tests: Globs of the test files that are about it.
+    """
+
+    share: int
+    sources: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+GROUPS = {
+    "rules": Group(4, ("rules/*/*.py",), ("test_engine.py", "test_*_rules.py")),
+    "readers": Group(
+        3,
+        ("validator/sources/**/*.py",),
+        (
+            *("test_reader_*.py", "test_document[s_]*.py", "test_shell*.py"),
+            *("test_telemetry*.py", "test_interpolation.py", "test_cli.py"),
+            *("test_grouping.py", "test_hydra*.py", "test_job*.py", "test_plan*.py"),
+            *("test_waiver*.py", "test_fixing*.py", "test_container_image.py"),
+        ),
+    ),
+    "engine": Group(
         3,
         (
-            "validator/engine/**/*.py",
-            "validator/run/**/*.py",
-            "validator/rule/**/*.py",
-            "validator/*.py",
+            *("validator/engine/**/*.py", "validator/run/**/*.py"),
+            *("validator/rule/**/*.py", "validator/*.py"),
+        ),
+        (
+            *("test_engine.py", "test_waiver*.py", "test_settings*.py", "test_cli.py"),
+            *("test_tailoring*.py", "test_report_*.py", "test_proposal*.py"),
+            *("test_node_*.py", "test_plan*.py", "test_path_pattern.py"),
         ),
     ),
 }
-NOT_BEHAVIOUR = ("tests/test_house*.py", "tests/test_doc*.py", "tests/test_contrib*.py")
+NOT_BEHAVIOUR = (
+    *("test_house*.py", "test_rooms.py", "test_docs.py", "test_documentation*.py"),
+    *("test_contributing.py", "test_start_up.py"),
+)
 FIXTURES = "tests/test_rules.py"
-MOST_NEAR = 40  # files that name a module; a common word is in more
+MOST_NEAR = 20  # files that name a module; a common word is in more
 IN_PARALLEL = ("--numprocesses", "auto", "--dist", "worksteal")
 MOST_SECONDS = 1800  # of one run of tests; a fault may well make a loop endless
 
@@ -210,8 +240,8 @@ def faults_in(path: Path, group: str, root: Path = ROOT) -> list[Fault]:
 def possible_faults(root: Path = ROOT) -> dict[tuple[str, str], list[Fault]]:
     """Return all faults that there could be, by group and kind."""
     found: dict[tuple[str, str], list[Fault]] = {}
-    for group, (_, globs) in GROUPS.items():
-        paths = {path for pattern in globs for path in root.glob(pattern)}
+    for group, part in GROUPS.items():
+        paths = {path for pattern in part.sources for path in root.glob(pattern)}
         for path in sorted(paths):
             for fault in faults_in(path, group, root):
                 found.setdefault((group, fault.kind), []).append(fault)
@@ -222,7 +252,7 @@ def chosen_faults(seed: int, count: int, root: Path = ROOT) -> list[Fault]:
     """Return faults at random: of each group its share, of each kind as many."""
     chance = random.Random(seed)  # noqa: S311 - the same each time
     possible = possible_faults(root)
-    shares = [group for group, (share, _) in GROUPS.items() for _ in range(share)]
+    shares = [group for group, part in GROUPS.items() for _ in range(part.share)]
     chosen: list[Fault] = []
     while len(chosen) < count and any(possible.values()):
         group = shares[len(chosen) % len(shares)]
@@ -268,21 +298,25 @@ class Outcome(NamedTuple):
     seconds: float
 
 
-def near_tests(fault: Fault, copy: Path) -> list[str]:
+def test_files(copy: Path, pattern: str) -> list[str]:
+    """Return the test files of a glob, without those that test no behaviour."""
+    return sorted(
+        f"tests/{path.name}"
+        for path in (copy / "tests").glob(pattern)
+        if not any(path.match(other) for other in NOT_BEHAVIOUR)
+    )
+
+
+def naming_tests(fault: Fault, copy: Path) -> list[str]:
     """Return the test files that name the module of a fault."""
     module = Path(fault.path).stem
     word = re.compile(rf"\b{re.escape(module)}\b")
-    files = sorted((copy / "tests").glob("test_*.py"))
-    near = [
-        f"tests/{path.name}"
-        for path in files
-        if not _is_of_house(path.name) and word.search(path.read_text("utf-8"))
+    named = [
+        name
+        for name in test_files(copy, "test_*.py")
+        if word.search((copy / name).read_text("utf-8"))
     ]
-    return near if len(near) <= MOST_NEAR else []
-
-
-def _is_of_house(name: str) -> bool:
-    return any(Path(f"tests/{name}").match(pattern) for pattern in NOT_BEHAVIOUR)
+    return named if len(named) <= MOST_NEAR else []
 
 
 def stages(fault: Fault, copy: Path, extent: str) -> Iterator[tuple[str, list[str]]]:
@@ -297,17 +331,26 @@ def stages(fault: Fault, copy: Path, extent: str) -> Iterator[tuple[str, list[st
     rule = Path(fault.path).stem
     if fault.group == "rules" and not rule.startswith("_"):
         yield "everyday", [*fast, FIXTURES, "-k", f"[{rule}-"]
-    near = near_tests(fault, copy)
-    if near:
-        yield "everyday", [*fast, *near]
+    named = naming_tests(fault, copy)
+    if named:
+        yield "everyday", [*fast, *named]
     yield "everyday", [*fast, FIXTURES, *IN_PARALLEL]
+    passed = {FIXTURES, *named}
+    of_group = [
+        name
+        for pattern in GROUPS[fault.group].tests
+        for name in test_files(copy, pattern)
+        if name not in passed
+    ]
+    yield "everyday", [*fast, *of_group, *IN_PARALLEL]
     if extent == "near":
         return
-    passed = [f"--ignore={name}" for name in (FIXTURES, *near)]
-    ignored = [f"--ignore-glob=*/{Path(name).name}" for name in NOT_BEHAVIOUR]
-    yield "everyday", [*fast, "tests", *passed, *ignored, *IN_PARALLEL]
+    passed.update(of_group)
+    others = [name for name in test_files(copy, "test_*.py") if name not in passed]
+    yield "everyday", [*fast, *others, *IN_PARALLEL]
     if extent == "slow":
-        yield "slow", ["-m", "slow", "tests", *ignored, *IN_PARALLEL]
+        slow = test_files(copy, "test_*.py")
+        yield "slow", ["-m", "slow", *slow, *IN_PARALLEL]
 
 
 def failures(copy: Path, words: Sequence[str]) -> list[str]:
