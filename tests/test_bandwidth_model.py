@@ -9,7 +9,7 @@ import yaml
 
 from compile_catalogues import read_source
 from predictions.prediction import GROUND_TRUTH, rows
-from speccheck.validator.catalogue.bandwidth import published_bandwidth, readings_of
+from speccheck.validator.catalogue.hardware import published_bandwidth, readings_of
 from speccheck.validator.editions.compose import compose
 from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.evidence.measurement.bandwidth import GpuReadings

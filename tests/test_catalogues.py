@@ -16,12 +16,13 @@ from speccheck.validator.catalogue.frameworks import (
     keys_of_format,
     load_framework,
 )
-from speccheck.validator.evidence.framework_keys import FrameworkKeys
-from speccheck.validator.evidence.framework_version import (
+from speccheck.validator.evidence.framework_keys import (
+    FrameworkKeys,
     FrameworkVersion,
+    KeyTest,
+    KnownDefault,
     parse_version,
 )
-from speccheck.validator.evidence.key_rows import KeyTest, KnownDefault
 from speccheck.validator.evidence.value import KeyPath
 
 EFFECTS = {"refused", "warned", "overridden", "must_agree"}

@@ -12,7 +12,7 @@ from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.engine.assemble import PlanEvidence, assemble
 from speccheck.validator.engine.engine import Judge
 from speccheck.validator.engine.rule_index import built_in_rules
-from speccheck.validator.evidence.doubt import plan_evidence, with_doubts
+from speccheck.validator.evidence.plan import plan_evidence, with_doubts
 from speccheck.validator.evidence.value import Place, Span, Value
 from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.files import read_file

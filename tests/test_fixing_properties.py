@@ -10,10 +10,10 @@ import pytest
 from fixed_texts import after, word_at
 from random_texts import YamlText, json_text, paths, scalar, script_text, toml_text
 from speccheck.validator.changes.fixes.edit import CannotEdit
-from speccheck.validator.evidence.fix import Change
+from speccheck.validator.evidence.finding import Change
 from speccheck.validator.evidence.value import KeyPath, Place
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 Kind = Literal["set", "remove", "rename", "add"]
 KINDS: tuple[Kind, ...] = ("set", "remove", "rename", "add")

@@ -8,7 +8,7 @@ import pytest
 from compile_catalogues import read_source
 from compile_node_profiles import compile_node_profiles
 from speccheck.validator.catalogue.files import read_compiled
-from speccheck.validator.catalogue.node_profiles import gpu_profiles
+from speccheck.validator.catalogue.nodes import gpu_profiles
 from speccheck.validator.evidence.node.gpu import Gpu
 from speccheck.validator.evidence.node.part import SnapshotFile
 

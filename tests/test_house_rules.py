@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from speccheck.validator.editions.edition import editions, load_edition
-from speccheck.validator.evidence.training_plan import leaf_names
+from speccheck.validator.evidence.plan import leaf_names
 from speccheck.validator.rule import Rule
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -10,7 +10,7 @@ import yaml
 
 from json_schemas import SCHEMAS, schema_text, write_all
 from reader_text import read_text
-from speccheck.validator.evidence.training_plan import leaf_names
+from speccheck.validator.evidence.plan import leaf_names
 from speccheck.validator.sources.formats.native import READER
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -8,7 +8,7 @@ import pytest
 
 from machine_files import build, healthy
 from speccheck.validator.cli.main import main
-from speccheck.validator.evidence.node.launch import Launch, read_launch
+from speccheck.validator.evidence.node.node import Launch, read_launch
 from speccheck.validator.node.launcher import launch_of, name_of
 
 # Of `srun -N4 --ntasks-per-node=8` on n[1-4], the process 11; as Slurm 22.05 sets them.

@@ -9,11 +9,12 @@ from compile_nccl import compile_nccl, compiled_text
 from speccheck.validator.catalogue.files import compiled_path
 from speccheck.validator.catalogue.nccl import nccl_variables
 from speccheck.validator.evidence.environment import Environment, Variable
-from speccheck.validator.evidence.nccl_text import integer_seen, release
 from speccheck.validator.evidence.nccl_variables import (
     NcclVariables,
+    integer_seen,
     misread,
     out_of_range,
+    release,
 )
 from speccheck.validator.evidence.value import Place
 

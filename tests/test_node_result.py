@@ -23,9 +23,10 @@ from speccheck.validator.node.result import (
     KeptSnapshot,
     NodeResult,
     ResultFinding,
+    ResultLineError,
+    read_result,
     result_line,
 )
-from speccheck.validator.node.result_reading import ResultLineError, read_result
 
 
 def fields(line: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import yaml
 from json_schemas import SCHEMAS
 from reported_fleets import Fleet, Run, healthy_fleet, kept, the_day_after
 from speccheck.validator.cli.main import main
-from speccheck.validator.evidence.fleet.fleet import Samples
+from speccheck.validator.evidence.fleet import Samples
 from speccheck.validator.fleet.own_profile import UsualNumber, own_profile
 
 NODES = 9

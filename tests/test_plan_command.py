@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from speccheck.validator.cli.main import main
-from speccheck.validator.evidence.training_plan import leaf_names
+from speccheck.validator.evidence.plan import leaf_names
 from speccheck.validator.report.plan_model import PlanDocument
 
 AXOLOTL = """\

@@ -14,7 +14,7 @@ from machine_files import build, healthy
 from nvml_stand_in import ROOT, StandIn
 from slow_cases import few_rows
 from speccheck.validator.cli.main import main
-from speccheck.validator.node.result_reading import read_result
+from speccheck.validator.node.result import read_result
 
 STEP = {
     "SLURM_JOB_ID": "4711",

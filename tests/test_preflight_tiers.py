@@ -13,7 +13,7 @@ import pytest
 
 from nvml_stand_in import StandIn
 from speccheck.validator.cli.main import main
-from speccheck.validator.node.result_reading import read_result
+from speccheck.validator.node.result import read_result
 from torch_stand_in import torch_of_gpus, without_torch
 
 COPIES = ("HW-005", "HW-150", "HW-151", "HW-152")

@@ -3,7 +3,7 @@
 import pytest
 
 from slow_cases import few
-from speccheck.validator.sources.scripts.shell import Script, parse_script
+from speccheck.validator.sources.shell.script import Script, parse_script
 
 
 def runs(script: Script) -> list[list[str]]:

@@ -11,8 +11,7 @@ import pytest
 
 from json_schemas import SCHEMAS
 from speccheck.validator.cli.main import main
-from speccheck.validator.node.result import MOST_BYTES
-from speccheck.validator.node.result_reading import read_result
+from speccheck.validator.node.result import MOST_BYTES, read_result
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "fixtures" / "examples" / "simulated-fleet" / "plan.yaml"

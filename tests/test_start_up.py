@@ -25,7 +25,7 @@ code = main(sys.argv[1:])
 sys.stderr.write("\\n".join(sys.modules))
 sys.exit(code)
 """
-SHELL = "speccheck.validator.sources.scripts.static_shell.flow"
+SHELL = "speccheck.validator.sources.shell.interpreter"
 YAML = "yaml"
 TOML = "tomllib"
 HARDWARE = "speccheck.validator.catalogue.hardware"

@@ -13,8 +13,8 @@ from speccheck.validator.evidence.measurement.telemetry import (
 )
 from speccheck.validator.measurements.telemetry import measured_telemetry
 from speccheck.validator.sources.documents.document import ReadError
+from speccheck.validator.sources.reader import Source
 from speccheck.validator.sources.registry import Readers
-from speccheck.validator.sources.source import Source
 
 TABLE = "step,time,rank,loss,event\n10,2026-05-04T08:00:00Z,0,2.5,\n" * 3
 PIECES = (

@@ -25,13 +25,12 @@ from speccheck.validator.engine.request import Request
 from speccheck.validator.engine.rule_index import rule_entries
 from speccheck.validator.engine.selection import Selection
 from speccheck.validator.evidence.environment import Environment, Variable
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.value import Place, Value
-from speccheck.validator.evidence.value_forms import FORMS, entries
-from speccheck.validator.evidence.variable_relations import Job, Match
+from speccheck.validator.evidence.variable_relations import FORMS, Job, Match, entries
 from speccheck.validator.run.run import run
 from speccheck.validator.sources.context import Context
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 ROWS = relation_rows()
 RULES = {

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from speccheck.validator import VERSION
-from speccheck.validator.evidence.fleet.fleet import Attendance
+from speccheck.validator.evidence.fleet import Attendance
 from speccheck.validator.fleet.verdict import FleetVerdict
 from speccheck.validator.report.edition_names import tailoring_of
 from speccheck.validator.report.fleet_days_text import since_data

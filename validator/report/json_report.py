@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from speccheck.validator import VERSION
 from speccheck.validator.engine.locate import LocatedFinding, Location
-from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.evidence.finding import Finding, Waiver
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.evidence.waiver import Waiver
 from speccheck.validator.report.edition_names import tailoring_of
 from speccheck.validator.report.statistics import rule_counts
 from speccheck.validator.report.style import Style

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from speccheck.validator.evidence.node.launch import NAME
+from speccheck.validator.evidence.node.node import NAME
 
 Number = Annotated[int, Field(ge=0)]
 

@@ -1,6 +1,6 @@
 """A proposal as plain data for `speccheck-report/1`."""
 
-from speccheck.validator.evidence.proposal import Proposal, Setting
+from speccheck.validator.evidence.finding import Proposal, Setting
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.report.proposal_text import proposal_text
 
