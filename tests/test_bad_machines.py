@@ -61,8 +61,10 @@ def test_a_machine_without_gpus_is_inconclusive_where_some_are_needed(
             (9, "absent: nvmlInitWithFlags: Driver Not Loaded"),
             (
                 18,
-                "failed: nvmlInitWithFlags: "
-                "RM has detected an NVML/RM version mismatch.",
+                (
+                    "failed: nvmlInitWithFlags: "
+                    "RM has detected an NVML/RM version mismatch."
+                ),
             ),
             (4, "not permitted: nvmlInitWithFlags: Insufficient Permissions"),
         ],
