@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from settings_page import settings_schema
 from speccheck.validator.certification.evidence_model import EvidenceDocument
-from speccheck.validator.cli.settings.schema import settings_schema
 from speccheck.validator.evidence import plan
 from speccheck.validator.evidence.plan import SECTIONS
 from speccheck.validator.fleet.own_profile_model import FleetProfile
