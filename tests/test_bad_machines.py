@@ -10,6 +10,7 @@ import pytest
 
 from machine_files import build, healthy
 from nvml_stand_in import StandIn, without_library
+from slow_cases import few_rows
 from speccheck.validator.cli.main import main
 from speccheck.validator.simulation.healthy import healthy_node
 
@@ -54,11 +55,20 @@ def test_a_machine_without_gpus_is_inconclusive_where_some_are_needed(
 
 @pytest.mark.parametrize(
     ("code", "reason"),
-    [
-        (9, "absent: nvmlInitWithFlags: Driver Not Loaded"),
-        (18, "failed: nvmlInitWithFlags: RM has detected an NVML/RM version mismatch."),
-        (4, "not permitted: nvmlInitWithFlags: Insufficient Permissions"),
-    ],
+    few_rows(
+        1,
+        [
+            (9, "absent: nvmlInitWithFlags: Driver Not Loaded"),
+            (
+                18,
+                (
+                    "failed: nvmlInitWithFlags: "
+                    "RM has detected an NVML/RM version mismatch."
+                ),
+            ),
+            (4, "not permitted: nvmlInitWithFlags: Insufficient Permissions"),
+        ],
+    ),
 )
 def test_a_driver_that_does_not_answer(
     code: int, reason: str, stand_in: StandIn, capsys: pytest.CaptureFixture[str]

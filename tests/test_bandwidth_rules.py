@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from slow_cases import few
 from speccheck.validator.engine.request import Judging, Request, Selection
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.run.run import run
@@ -104,13 +105,16 @@ def without_a_leaf(document: Snapshot) -> Iterator[tuple[str, Snapshot]]:
                 yield f"{kind}.{leaf}", changed
 
 
+EVERYDAY = [*CASES][::3]
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_case_itself(name: str, tmp_path: Path) -> None:
     document, instance, outcome = CASES[name]
     assert judged(tmp_path, document, instance).outcome == outcome
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", few(CASES, EVERYDAY.__contains__))
 def test_what_is_missing_leaves_a_verdict_as_it_is_or_open(
     name: str, tmp_path: Path
 ) -> None:
@@ -124,7 +128,7 @@ def test_what_is_missing_leaves_a_verdict_as_it_is_or_open(
     assert judged(tmp_path, document, None).outcome in {outcome, *open_verdicts}
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", few(CASES, EVERYDAY.__contains__))
 def test_faster_is_never_worse_until_it_is_impossible(
     name: str, tmp_path: Path
 ) -> None:

@@ -270,6 +270,7 @@ def test_when_all_answer_their_reports_tell() -> None:
     assert "all ranks still answer rank 0 (n0); rank 2 (n2): out of memory" in told
 
 
+@pytest.mark.slow
 def test_results_are_evidence_with_their_conditions(tmp_path: Path) -> None:
     settings = Settings("all_gather", "gloo", largest_bytes=2**21, data_type="bfloat16")
     results = Results(settings, [member(name) for name in HOSTS])

@@ -223,6 +223,7 @@ def test_real_products_are_right(torch: Any) -> None:  # noqa: ANN401
     assert problem.wrong_values() == 0
 
 
+@pytest.mark.slow
 def test_each_wrong_value_is_counted(
     torch: Any,  # noqa: ANN401
     monkeypatch: pytest.MonkeyPatch,

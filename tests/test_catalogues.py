@@ -1,6 +1,7 @@
 """Framework keys, hardware and names: what the catalogues answer."""
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +46,15 @@ def test_compiled_catalogues_are_up_to_date() -> None:
     assert stale == []
 
 
+@cache
+def table_of(framework: str) -> Mapping[str, Any]:
+    table: Mapping[str, Any] = read_source(f"frameworks/{framework}")
+    return table
+
+
 def test_versions_of_a_table_parse() -> None:
     for name in framework_names():
-        table = read_source(f"frameworks/{name}")
+        table = table_of(name)
         written = [release["version"] for release in table["versions"]]
         written += [demand.get("since", "1.0") for demand in table.get("demands", ())]
         for row in table["keys"]:
@@ -60,7 +67,7 @@ def test_references_of_a_table_exist() -> None:
     wrong = [
         f"{name}: {fault}"
         for name in framework_names()
-        for fault in faulty_references(read_source(f"frameworks/{name}"))
+        for fault in faulty_references(table_of(name))
     ]
     assert not wrong, "\n".join(wrong)
 

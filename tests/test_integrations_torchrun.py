@@ -54,6 +54,7 @@ def test_a_node_that_is_not_fit_does_not_train(site: Site) -> None:
     assert _result(site)["verdict"] == "no-go"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "code"),
     [({}, 0), ({"SPECCHECK_ON_INCONCLUSIVE": "block"}, 1)],

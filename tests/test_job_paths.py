@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from slow_cases import few
 from speccheck.probes.collect import snapshot
 from speccheck.validator.cli.main import main
 from speccheck.validator.engine.request import Judging, Request, Selection
@@ -284,7 +285,10 @@ def test_what_was_not_seen_is_no_pass(leaf: str, tmp_path: Path) -> None:
         assert {*found.values()} <= {"pass", "unknown"}
 
 
-@pytest.mark.parametrize("odd", ["", -1, 0, 2**63, 1e308, True, [], [None], {}, None])
+ODD = ("", -1, 0, 2**63, 1e308, True, [], [None], {}, None)
+
+
+@pytest.mark.parametrize("odd", few(ODD, ("", [None]).__contains__))
 def test_an_odd_value_breaks_no_rule(odd: object, tmp_path: Path) -> None:
     for leaf in LEAVES:
         assert "error" not in on(tmp_path, changed(leaf, odd)).values()

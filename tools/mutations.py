@@ -30,23 +30,53 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-# What is faulty, by its share of all faults. A glob without a file is passed over.
-GROUPS: dict[str, tuple[int, tuple[str, ...]]] = {
-    "rules": (4, ("rules/*/*.py",)),
-    "readers": (3, ("validator/sources/**/*.py",)),
-    "engine": (
+
+
+class Group(NamedTuple):
+    """A part of the program that gets faults.
+
+    Attributes:
+        share: Of all faults, against the shares of the other groups.
+        sources: Globs of its modules; one without a file is passed over.
+        tests: Globs of the test files that are about it.
+    """
+
+    share: int
+    sources: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+GROUPS = {
+    "rules": Group(4, ("rules/*/*.py",), ("test_engine.py", "test_*_rules.py")),
+    "readers": Group(
+        3,
+        ("validator/sources/**/*.py",),
+        (
+            *("test_reader_*.py", "test_document[s_]*.py", "test_shell*.py"),
+            *("test_telemetry*.py", "test_interpolation.py", "test_cli.py"),
+            *("test_grouping.py", "test_hydra*.py", "test_job*.py", "test_plan*.py"),
+            *("test_waiver*.py", "test_fixing*.py", "test_container_image.py"),
+        ),
+    ),
+    "engine": Group(
         3,
         (
-            "validator/engine/**/*.py",
-            "validator/run/**/*.py",
-            "validator/rule/**/*.py",
-            "validator/*.py",
+            *("validator/engine/**/*.py", "validator/run/**/*.py"),
+            *("validator/rule/**/*.py", "validator/*.py"),
+        ),
+        (
+            *("test_engine.py", "test_waiver*.py", "test_settings*.py", "test_cli.py"),
+            *("test_tailoring*.py", "test_report_*.py", "test_proposal*.py"),
+            *("test_node_*.py", "test_plan*.py", "test_path_pattern.py"),
         ),
     ),
 }
-NOT_BEHAVIOUR = ("tests/test_house*.py", "tests/test_doc*.py", "tests/test_contrib*.py")
+NOT_BEHAVIOUR = (
+    *("test_house*.py", "test_rooms.py", "test_docs.py", "test_documentation*.py"),
+    *("test_contributing.py", "test_start_up.py"),
+)
 FIXTURES = "tests/test_rules.py"
-MOST_NEAR = 40  # files that name a module; a common word is in more
+MOST_NEAR = 20  # files that name a module; a common word is in more
 IN_PARALLEL = ("--numprocesses", "auto", "--dist", "worksteal")
 MOST_SECONDS = 1800  # of one run of tests; a fault may well make a loop endless
 
@@ -210,8 +240,8 @@ def faults_in(path: Path, group: str, root: Path = ROOT) -> list[Fault]:
 def possible_faults(root: Path = ROOT) -> dict[tuple[str, str], list[Fault]]:
     """Return all faults that there could be, by group and kind."""
     found: dict[tuple[str, str], list[Fault]] = {}
-    for group, (_, globs) in GROUPS.items():
-        paths = {path for pattern in globs for path in root.glob(pattern)}
+    for group, part in GROUPS.items():
+        paths = {path for pattern in part.sources for path in root.glob(pattern)}
         for path in sorted(paths):
             for fault in faults_in(path, group, root):
                 found.setdefault((group, fault.kind), []).append(fault)
@@ -222,7 +252,7 @@ def chosen_faults(seed: int, count: int, root: Path = ROOT) -> list[Fault]:
     """Return faults at random: of each group its share, of each kind as many."""
     chance = random.Random(seed)  # noqa: S311 - the same each time
     possible = possible_faults(root)
-    shares = [group for group, (share, _) in GROUPS.items() for _ in range(share)]
+    shares = [group for group, part in GROUPS.items() for _ in range(part.share)]
     chosen: list[Fault] = []
     while len(chosen) < count and any(possible.values()):
         group = shares[len(chosen) % len(shares)]
@@ -268,38 +298,59 @@ class Outcome(NamedTuple):
     seconds: float
 
 
-def near_tests(fault: Fault, copy: Path) -> list[str]:
+def test_files(copy: Path, pattern: str) -> list[str]:
+    """Return the test files of a glob, without those that test no behaviour."""
+    return sorted(
+        f"tests/{path.name}"
+        for path in (copy / "tests").glob(pattern)
+        if not any(path.match(other) for other in NOT_BEHAVIOUR)
+    )
+
+
+def naming_tests(fault: Fault, copy: Path) -> list[str]:
     """Return the test files that name the module of a fault."""
     module = Path(fault.path).stem
     word = re.compile(rf"\b{re.escape(module)}\b")
-    files = sorted((copy / "tests").glob("test_*.py"))
-    near = [
-        f"tests/{path.name}"
-        for path in files
-        if not _is_of_house(path.name) and word.search(path.read_text("utf-8"))
+    named = [
+        name
+        for name in test_files(copy, "test_*.py")
+        if word.search((copy / name).read_text("utf-8"))
     ]
-    return near if len(near) <= MOST_NEAR else []
+    return named if len(named) <= MOST_NEAR else []
 
 
-def _is_of_house(name: str) -> bool:
-    return any(Path(f"tests/{name}").match(pattern) for pattern in NOT_BEHAVIOUR)
+def stages(fault: Fault, copy: Path, extent: str) -> Iterator[tuple[str, list[str]]]:
+    """Return what to give pytest, from the tests nearest to a fault to all of them.
 
-
-def stages(fault: Fault, copy: Path, *, slow: bool) -> Iterator[tuple[str, list[str]]]:
-    """Return what to give pytest, from the tests nearest to a fault to all of them."""
+    Args:
+        fault: The fault.
+        copy: The root of the copy.
+        extent: "near" for the nearest alone, "slow" for the slow ones as well.
+    """
     fast = ("-m", "not slow")
     rule = Path(fault.path).stem
     if fault.group == "rules" and not rule.startswith("_"):
         yield "everyday", [*fast, FIXTURES, "-k", f"[{rule}-"]
-    near = near_tests(fault, copy)
-    if near:
-        yield "everyday", [*fast, *near]
+    named = naming_tests(fault, copy)
+    if named:
+        yield "everyday", [*fast, *named]
     yield "everyday", [*fast, FIXTURES, *IN_PARALLEL]
-    passed = [f"--ignore={name}" for name in (FIXTURES, *near)]
-    ignored = [f"--ignore-glob=*/{Path(name).name}" for name in NOT_BEHAVIOUR]
-    yield "everyday", [*fast, "tests", *passed, *ignored, *IN_PARALLEL]
-    if slow:
-        yield "slow", ["-m", "slow", "tests", *ignored, *IN_PARALLEL]
+    passed = {FIXTURES, *named}
+    of_group = [
+        name
+        for pattern in GROUPS[fault.group].tests
+        for name in test_files(copy, pattern)
+        if name not in passed
+    ]
+    yield "everyday", [*fast, *of_group, *IN_PARALLEL]
+    if extent == "near":
+        return
+    passed.update(of_group)
+    others = [name for name in test_files(copy, "test_*.py") if name not in passed]
+    yield "everyday", [*fast, *others, *IN_PARALLEL]
+    if extent == "slow":
+        slow = test_files(copy, "test_*.py")
+        yield "slow", ["-m", "slow", *slow, *IN_PARALLEL]
 
 
 def failures(copy: Path, words: Sequence[str]) -> list[str]:
@@ -329,7 +380,7 @@ def failures(copy: Path, words: Sequence[str]) -> list[str]:
 
 
 def tried(
-    fault: Fault, copy: Path, number: int, failing: Sequence[str], *, slow: bool
+    fault: Fault, copy: Path, number: int, failing: Sequence[str], extent: str
 ) -> Outcome:
     """Put a fault into the copy, run the tests, and take it out again.
 
@@ -338,7 +389,7 @@ def tried(
         copy: The root of the copy.
         number: Of the fault, from 1.
         failing: Tests that fail without any fault.
-        slow: Whether slow tests follow where the others pass.
+        extent: Which tests are run: "near", "everyday" or "slow".
     """
     deselected = [f"--deselect={name}" for name in failing]
     path = copy / fault.path
@@ -346,7 +397,7 @@ def tried(
     start = time.monotonic()
     try:
         _write(path, fault.applied(source), number * 2 + 1)
-        for stage, words in stages(fault, copy, slow=slow):
+        for stage, words in stages(fault, copy, extent):
             if failed := failures(copy, ["-x", *words, *deselected]):
                 return Outcome(fault, stage, failed[0], time.monotonic() - start)
         return Outcome(fault, "", "", time.monotonic() - start)
@@ -391,8 +442,14 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--only", help="numbers of faults, as 3,17")
     parser.add_argument("--list", action="store_true", help="run no test")
-    parser.add_argument(
+    extent = parser.add_mutually_exclusive_group()
+    extent.add_argument(
         "--slow", action="store_true", help="try the slow tests as well"
+    )
+    extent.add_argument(
+        "--near",
+        action="store_true",
+        help="try fixtures and tests that name the module",
     )
     parser.add_argument(
         "--trust", action="store_true", help="do not look for tests that fail anyway"
@@ -404,6 +461,7 @@ def main() -> int:
     """Try the faults, and print a row for each."""
     options = _options()
     say = partial(print, flush=True)
+    extent = "slow" if options.slow else "near" if options.near else "everyday"
     faults = dict(enumerate(chosen_faults(options.seed, options.count), start=1))
     if options.only:
         faults = {int(text): faults[int(text)] for text in options.only.split(",")}
@@ -418,7 +476,7 @@ def main() -> int:
         copy = copy_of_repository(Path(folder))
         failing = [] if options.trust else failing_anyway(copy, slow=options.slow)
         for number, fault in faults.items():
-            outcome = tried(fault, copy, number, failing, slow=options.slow)
+            outcome = tried(fault, copy, number, failing, extent)
             outcomes.append(outcome)
             say(line_of(number, outcome))
     seen = sum(outcome.seen_in == "everyday" for outcome in outcomes)

@@ -6,6 +6,7 @@ the graph free of cycles.
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,11 +46,16 @@ def python_files(*folders: str) -> list[Path]:
     )
 
 
-def imported(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield line and dotted module of each import, those in functions too.
+@cache
+def imported(path: Path) -> tuple[tuple[int, str], ...]:
+    """Return line and dotted module of each import, those in functions too.
 
     Raises ValueError for a relative import.
     """
+    return tuple(_imported(path))
+
+
+def _imported(path: Path) -> Iterator[tuple[int, str]]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             for alias in node.names:
