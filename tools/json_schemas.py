@@ -16,19 +16,19 @@ from speccheck.validator.cli.settings.schema import settings_schema
 from speccheck.validator.evidence import plan
 from speccheck.validator.evidence.plan import SECTIONS
 from speccheck.validator.fleet.own_profile_model import FleetProfile
-from speccheck.validator.report.bench_model import BenchJudgement, BenchPlan
+from speccheck.validator.report.bench_judgement_json import BenchJudgement, BenchPlan
 from speccheck.validator.report.certificate_schema import certificate_schema
-from speccheck.validator.report.certificate_table.model import CertificateTable
-from speccheck.validator.report.coverage_model import CoverageDocument
+from speccheck.validator.report.certificate_table.forms import CertificateTable
+from speccheck.validator.report.coverage_json import CoverageDocument
 from speccheck.validator.report.diff_json import DiffDocument
-from speccheck.validator.report.document_diff.model import DocumentDiff
+from speccheck.validator.report.document_diff.json_form import DocumentDiff
 from speccheck.validator.report.document_model import model_of
-from speccheck.validator.report.edition_diff_model import EditionDiff
-from speccheck.validator.report.fleet_model import FleetDocument
+from speccheck.validator.report.edition_diff import EditionDiff
+from speccheck.validator.report.fleet_json import FleetDocument
 from speccheck.validator.report.history_json import HistoryDocument
 from speccheck.validator.report.leaf_comments import leaf_comments
 from speccheck.validator.report.node_result_model import NodeResultDocument
-from speccheck.validator.report.plan_model import PlanDocument
+from speccheck.validator.report.plan_json import PlanDocument
 from speccheck.validator.report.report_model import Report, ReportLine
 from speccheck.validator.report.snapshot_schema import snapshot_schema
 from speccheck.validator.report.tailoring_model import Tailoring
@@ -90,6 +90,14 @@ def schema_of(shape: type[Any]) -> dict[str, Any]:
     return {"$schema": _DRAFT, **model.model_json_schema(by_alias=True)}
 
 
+def bench_schema(shape: type[Any]) -> dict[str, Any]:
+    """The schema of a plan, or with a plan in it, that may have more fields."""
+    schema = schema_of(shape)
+    plan = schema["$defs"]["BenchPlan"] if "$defs" in schema else schema
+    plan["additionalProperties"] = True
+    return schema
+
+
 def waivers_schema() -> dict[str, Any]:
     """The schema of `speccheck-waivers/1`."""
     schema = schema_of(Waivers)
@@ -116,8 +124,6 @@ def faults_schema() -> dict[str, Any]:
 
 _DOCUMENTS: dict[str, type[Any]] = {
     "baseline": Baseline,
-    "bench-judgement": BenchJudgement,
-    "bench-plan": BenchPlan,
     "certificate-table": CertificateTable,
     "coverage": CoverageDocument,
     "diff": DiffDocument,
@@ -135,6 +141,8 @@ _DOCUMENTS: dict[str, type[Any]] = {
     "telemetry": TelemetryDocument,
 }
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
+    "bench-judgement": partial(bench_schema, BenchJudgement),
+    "bench-plan": partial(bench_schema, BenchPlan),
     "certificate": certificate_schema,
     "faults": faults_schema,
     "native": native_schema,

@@ -27,10 +27,6 @@ class FixtureCounts(Record):
     unknown: int = 0
     not_applicable: int = 0
 
-    def by_outcome(self) -> dict[str, int]:
-        """The counts under the names of the outcomes."""
-        return dict(zip(OUTCOMES, self, strict=True))
-
 
 OUTCOMES = ("pass", "fail", "unknown", "not_applicable")
 

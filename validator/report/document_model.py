@@ -17,16 +17,17 @@ from speccheck.validator.report.serialise import WRITTEN_AS
 def model_of(record: type[Any]) -> type[BaseModel]:
     """Return the model of a Record: all fields are required, and no others allowed.
 
-    A dictionary in the annotation of a field, `Annotated[int, {"ge": 0}]`, holds the
-    arguments of pydantic's `Field`.
+    The notes of an annotation, `Annotated[int, ("ge", 0)]`, are arguments of pydantic's
+    `Field`; a field with a default may be left out.
     """
     fields: dict[str, Any] = {}
     for name, hint in get_type_hints(record, include_extras=True).items():
         options: dict[str, Any] = {}
         if get_origin(hint) is Annotated:
-            hint, options = get_args(hint)  # noqa: PLW2901 - without its options
+            hint, *notes = get_args(hint)  # noqa: PLW2901 - without its notes
+            options = dict(notes)
         if name in WRITTEN_AS:
-            options = {**options, "alias": WRITTEN_AS[name]}
+            options["alias"] = WRITTEN_AS[name]
         fields[name] = _in_model(hint), Field(**options)
     return create_model(
         record.__name__,
@@ -45,7 +46,7 @@ def _in_model(hint: Any) -> Any:  # noqa: ANN401 - as annotations are
     if origin is None or origin is Literal:
         return hint
     if origin is Annotated:
-        return Annotated[_in_model(parts[0]), Field(**parts[1])]
+        return Annotated[_in_model(parts[0]), Field(**dict(parts[1:]))]
     if origin is tuple and parts[-1] is Ellipsis:
         return list[_in_model(parts[0])]  # type: ignore[misc]
     made = tuple(map(_in_model, parts))

@@ -23,6 +23,27 @@ class Tool(Record):
     version: str
 
 
+class CompiledEdition(Record):
+    """A compiled edition: its sha256 is that of its content."""
+
+    id: str
+    stage: str
+    sha256: str
+
+
+class TailoredNumber(Record):
+    """A number of the edition that somebody replaced; expires: the last day, UTC."""
+
+    clause: str
+    number: str
+    edition_value: str | int | float | bool | None
+    own_value: str | int | float | bool
+    unit: str
+    reason: str
+    owner: str
+    expires: str
+
+
 TOOL = Tool("speccheck", VERSION)
 
 
@@ -62,6 +83,15 @@ def data(value: object, text: Callable[[str], str] | None = None) -> Any:  # noq
     return value
 
 
-def document_text(document: Record, indent: int = 1, **options: bool) -> str:
-    """Return a document as text; options: of `json.dumps`."""
-    return json.dumps(data(document), indent=indent, **options) + "\n"
+def document_text(
+    document: Record,
+    *,
+    indent: int = 1,
+    ensure_ascii: bool = True,
+    allow_nan: bool = True,
+) -> str:
+    """Return a document as text; the options are those of `json.dumps`."""
+    text = json.dumps(
+        data(document), indent=indent, ensure_ascii=ensure_ascii, allow_nan=allow_nan
+    )
+    return text + "\n"
