@@ -7,9 +7,9 @@ import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Union
 
-from pydantic import BaseModel
+from pydantic import BaseModel, RootModel, create_model
 
 from speccheck.validator.certification.evidence_model import EvidenceDocument
 from speccheck.validator.cli.settings.schema import settings_schema
@@ -25,14 +25,15 @@ from speccheck.validator.report.document_diff.json_form import DocumentDiff
 from speccheck.validator.report.document_model import model_of
 from speccheck.validator.report.edition_diff import EditionDiff
 from speccheck.validator.report.fleet_json import FleetDocument
+from speccheck.validator.report.forms.jsonl import TotalsLine
 from speccheck.validator.report.history_json import HistoryDocument
+from speccheck.validator.report.json_report import Report, ReportFinding
 from speccheck.validator.report.leaf_comments import leaf_comments
 from speccheck.validator.report.node_result_model import NodeResultDocument
 from speccheck.validator.report.plan_json import PlanDocument
-from speccheck.validator.report.report_model import Report, ReportLine
 from speccheck.validator.report.snapshot_schema import snapshot_schema
 from speccheck.validator.report.tailoring_model import Tailoring
-from speccheck.validator.report.telemetry_model import TelemetryDocument
+from speccheck.validator.report.telemetry_json import TelemetryDocument
 from speccheck.validator.report.waivers_model import Baseline, Waivers
 from speccheck.validator.simulation.faults import FAULTS
 from speccheck.validator.simulation.planting import FaultPlan
@@ -90,6 +91,23 @@ def schema_of(shape: type[Any]) -> dict[str, Any]:
     return {"$schema": _DRAFT, **model.model_json_schema(by_alias=True)}
 
 
+def report_lines_schema() -> dict[str, Any]:
+    """The schema of a line of `speccheck-report-lines/1`."""
+    finding = create_model(
+        "FindingLine",
+        __base__=model_of(ReportFinding),
+        __doc__="A finding as a line of its own, with the files of its plan.",
+        type=(Literal["finding"], ...),
+        files=(list[str], ...),
+    )
+    line = create_model(
+        "ReportLine",
+        __base__=RootModel[Union[finding, model_of(TotalsLine)]],  # noqa: UP007
+        __doc__="One line of `--output jsonl`.",
+    )
+    return schema_of(line)
+
+
 def bench_schema(shape: type[Any]) -> dict[str, Any]:
     """The schema of a plan, or with a plan in it, that may have more fields."""
     schema = schema_of(shape)
@@ -136,7 +154,6 @@ _DOCUMENTS: dict[str, type[Any]] = {
     "node-result": NodeResultDocument,
     "plan": PlanDocument,
     "report": Report,
-    "report-lines": ReportLine,
     "tailoring": Tailoring,
     "telemetry": TelemetryDocument,
 }
@@ -146,6 +163,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "certificate": certificate_schema,
     "faults": faults_schema,
     "native": native_schema,
+    "report-lines": report_lines_schema,
     "settings": settings_schema,
     "snapshot": snapshot_schema,
     "waivers": waivers_schema,

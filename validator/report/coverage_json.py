@@ -64,7 +64,7 @@ class CoverageDocument(Record):
 
 def coverage_json(coverage: Coverage) -> str:
     """Return the whole document."""
-    clauses = coverage.clauses
+    clauses = tuple(coverage.clauses)
     document = CoverageDocument(
         schema_name="speccheck-coverage/1",
         tool=TOOL,

@@ -47,7 +47,7 @@ class TailoredNumber(Record):
 TOOL = Tool("speccheck", VERSION)
 
 
-def alike(kind: type[RecordT], source: object, **others: object) -> RecordT:
+def alike(kind: type[RecordT], source: object, /, **others: object) -> RecordT:
     """Make a Record of the attributes of another object that have its fields' names.
 
     Args:
