@@ -11,6 +11,7 @@ from typing import Any, Literal, Union
 
 from pydantic import BaseModel, RootModel, create_model
 
+from hand_read_shapes import Baseline, NodeResultDocument, Tailoring, Waivers
 from speccheck.validator.certification.evidence_model import EvidenceDocument
 from speccheck.validator.cli.settings.schema import settings_schema
 from speccheck.validator.evidence import plan
@@ -29,12 +30,9 @@ from speccheck.validator.report.forms.jsonl import TotalsLine
 from speccheck.validator.report.history_json import HistoryDocument
 from speccheck.validator.report.json_report import Report, ReportFinding
 from speccheck.validator.report.leaf_comments import leaf_comments
-from speccheck.validator.report.node_result_model import NodeResultDocument
 from speccheck.validator.report.plan_json import PlanDocument
 from speccheck.validator.report.snapshot_schema import snapshot_schema
-from speccheck.validator.report.tailoring_model import Tailoring
 from speccheck.validator.report.telemetry_json import TelemetryDocument
-from speccheck.validator.report.waivers_model import Baseline, Waivers
 from speccheck.validator.simulation.faults import FAULTS
 from speccheck.validator.simulation.planting import FaultPlan
 from speccheck.validator.sources.formats.native import ENVIRONMENT, MARKER, leaf_type
