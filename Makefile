@@ -1,7 +1,8 @@
 # From a bare clone with Python 3.11 or newer:
 #   make demo       judge an example and print the report
-#   make test       run the tests
-#   make check      format, lint, types, tests: what CI runs
+#   make test       run the everyday tests
+#   make test-all   run the slow ones as well
+#   make check      format, lint, types, everyday tests
 #   make bench      measure start-up and throughput, and the errors of the models
 #   make bench-peers  write docs/peers.md: other linters on the same files, in one run
 #   make accuracy   write docs/accuracy.md and its plot: the models' errors, row by row
@@ -24,7 +25,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := check
-.PHONY: demo test lint format check bench bench-peers measuring lock behind lowest accuracy bandwidth node-report fleet-report calibration docs generate golden freeze schemas-for-tests clean page-pictures
+.PHONY: demo test test-slow test-all lint format check bench bench-peers measuring lock behind lowest accuracy bandwidth node-report fleet-report calibration docs generate golden freeze schemas-for-tests clean page-pictures
 
 EXAMPLE := fixtures/examples/several-files --gpu H100-80GB --role sft
 
@@ -53,8 +54,16 @@ demo: $(INSTALLED)
 	  *) echo "Exit code $$status: the example could not be judged."; exit $$status ;; \
 	esac
 
+# Tests of a file share what it sets up once.
+PYTEST := $(BIN)/pytest --numprocesses auto --dist loadfile
+
 test: $(INSTALLED_FOR_DEVELOPMENT)
-	$(BIN)/pytest --numprocesses auto --dist loadfile $(PYTEST_ARGUMENTS)
+	$(PYTEST) -m 'not slow' $(PYTEST_ARGUMENTS)
+
+test-slow: $(INSTALLED_FOR_DEVELOPMENT)
+	$(PYTEST) -m slow $(PYTEST_ARGUMENTS)
+
+test-all: test test-slow
 
 lint: $(INSTALLED_FOR_DEVELOPMENT)
 	$(BIN)/ruff format --check .

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from predictions.prediction import rows
-from speccheck.validator.catalogue.bandwidth import readings_of
-from speccheck.validator.catalogue.hardware import resolve_instance
+from speccheck.validator.catalogue.hardware import readings_of, resolve_instance
 from speccheck.validator.engine.request import Request
 from speccheck.validator.engine.selection import Selection
 from speccheck.validator.evidence.finding import Finding

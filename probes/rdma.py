@@ -11,7 +11,7 @@ from speccheck.probes.addresses import (
 )
 from speccheck.probes.found import Absence, Found, Scalar, Sheet
 from speccheck.probes.root import Root
-from speccheck.validator.evidence.node.gid_kind import kind_of_gid
+from speccheck.validator.evidence.node.rdma import kind_of_gid
 
 _PCI_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 Put = Callable[[str, Found, str], None]

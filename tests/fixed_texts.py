@@ -2,10 +2,10 @@
 
 from speccheck.validator.changes.fixes.edit import CannotEdit, edited
 from speccheck.validator.changes.fixes.edits import edits_of
-from speccheck.validator.evidence.fix import Change, Fix
+from speccheck.validator.evidence.finding import Change, Fix
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath, Place, Span
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 
 class Case(Record):

@@ -22,7 +22,7 @@ from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.documents.document import Document, SourceNode
 from speccheck.validator.sources.files import FileStatus, ReadFile
 from speccheck.validator.sources.formats.snapshot import READER
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 Snapshot = dict[str, Any]
 Verdict = tuple[str, str, str]  # clause, rule, outcome

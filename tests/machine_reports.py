@@ -11,8 +11,8 @@ from speccheck.validator.cli.main import main
 from speccheck.validator.engine.locate import LocatedFinding
 from speccheck.validator.engine.request import Request
 from speccheck.validator.engine.selection import Selection
+from speccheck.validator.evidence.finding import Waiver
 from speccheck.validator.evidence.value import Place, Span
-from speccheck.validator.evidence.waiver import Waiver
 from speccheck.validator.report.form import FORMS
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.summary import exit_of, summarize

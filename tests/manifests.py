@@ -46,7 +46,8 @@ class Workload(NamedTuple):
 
 def objects(path: Path) -> list[Tree]:
     """The objects of a file."""
-    return [one for one in yaml.safe_load_all(path.read_text("utf-8")) if one]
+    text = path.read_text("utf-8")
+    return [tree for tree in yaml.load_all(text, yaml.CSafeLoader) if tree]
 
 
 def workloads(*files: Path) -> dict[str, Workload]:

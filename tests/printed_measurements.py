@@ -7,8 +7,7 @@ from pathlib import Path
 
 from speccheck.validator.evidence.node.node import Node
 from speccheck.validator.sources.files import read_file
-from speccheck.validator.sources.reader import Reader
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Reader, Source
 
 Leaves = dict[str, object]
 

@@ -3,11 +3,10 @@
 from typing import NamedTuple
 
 from speccheck.validator.evidence.value import Value
-from speccheck.validator.sources.composing.composition import compose
+from speccheck.validator.sources.composition import compose
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.joining.merge import merge
-from speccheck.validator.sources.reader import Reader, Reading
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Reader, Reading, Source
 
 
 class ReadText(NamedTuple):

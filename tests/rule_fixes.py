@@ -6,8 +6,8 @@ from typing import Any
 from rule_fixtures import RuleFixture
 from speccheck.validator.changes.fixes.edit import CannotEdit, edited
 from speccheck.validator.changes.fixes.edits import edits_of
-from speccheck.validator.evidence.fix import Fix
-from speccheck.validator.sources.source import Source
+from speccheck.validator.evidence.finding import Fix
+from speccheck.validator.sources.reader import Source
 
 
 def told(fix: Fix | None, fixture: RuleFixture) -> dict[str, Any] | None:

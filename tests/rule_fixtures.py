@@ -19,6 +19,7 @@ from speccheck.validator.engine.selection import Selection
 from speccheck.validator.evidence.declaration import Declaration, EvidenceDigest
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.value import Place
+from speccheck.validator.run.plan_judges import PlanJudges
 from speccheck.validator.run.run import run
 from speccheck.validator.sources.context import Context
 
@@ -60,7 +61,8 @@ class RuleFixture:
 
 def load(path: Path) -> RuleFixture:
     """Read a fixture; unknown fields are an error."""
-    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    data = yaml.load(text, yaml.CSafeLoader)  # thousands of them
     return RuleFixture(path, **data)
 
 
@@ -117,8 +119,16 @@ def on_the_day(today: str) -> Generator[None, None, None]:
         yield
 
 
-def findings_of(fixture: RuleFixture, folder: Path) -> list[LocatedFinding]:
-    """Judge the fixture's files in a folder; the findings of its rule."""
+def findings_of(
+    fixture: RuleFixture, folder: Path, judges: PlanJudges | None = None
+) -> list[LocatedFinding]:
+    """Judge the fixture's files in a folder; return the findings of its rule.
+
+    Args:
+        fixture: What is judged.
+        folder: An empty one, or one that held the same files in another state.
+        judges: Of such a state, which need not compose the edition again.
+    """
     if fixture.fleet:
         said = fleet_findings(fixture.fleet, request_of(fixture), folder)
         return [LocatedFinding(one, ()) for one in said if _is_of(fixture, one)]
@@ -127,7 +137,7 @@ def findings_of(fixture: RuleFixture, folder: Path) -> list[LocatedFinding]:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
     with working_in(folder), on_the_day(fixture.today):
-        judged = run(request_of(fixture))
+        judged = run(request_of(fixture), judges)
     return [
         located
         for plan in judged.plans

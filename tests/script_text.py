@@ -5,9 +5,8 @@ from typing import NamedTuple
 from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.sources.joining.merge import merge
-from speccheck.validator.sources.reader import Reading, ScriptReader
+from speccheck.validator.sources.reader import Reading, ScriptReader, Source
 from speccheck.validator.sources.registry import Readers
-from speccheck.validator.sources.source import Source
 
 
 class ReadScript(NamedTuple):

@@ -1,6 +1,6 @@
 """Plans of stated leaves, for tests of forecasts."""
 
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.value import Value
 
 

@@ -249,6 +249,7 @@ def test_a_broken_half_of_a_script_blocks_nobody(
     assert found.stderr
 
 
+@pytest.mark.slow
 def test_the_real_speccheck_gives_the_reason(
     stand_in: StandIn, adapter: Adapter
 ) -> None:

@@ -9,7 +9,7 @@ import yaml
 
 from compile_catalogues import read_source
 from predictions.prediction import GROUND_TRUTH, rows
-from speccheck.validator.catalogue.bandwidth import published_bandwidth, readings_of
+from speccheck.validator.catalogue.hardware import published_bandwidth, readings_of
 from speccheck.validator.editions.compose import compose
 from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.evidence.measurement.bandwidth import GpuReadings
@@ -176,6 +176,7 @@ def _settings_of_the_catalogue() -> Iterator[tuple[str, Setting]]:
                 yield row["id"], one
 
 
+@pytest.mark.slow
 def test_no_floor_of_ours_lies_above_its_ceiling() -> None:
     with_floor: dict[str, set[str]] = {}
     for (name, setting), size in product(_settings_of_the_catalogue(), SIZES):

@@ -2,6 +2,8 @@
 
 from functools import cache
 
+import pytest
+
 from bandwidth_page import PAGE, page
 from published_runs import (
     INSTANCES,
@@ -11,6 +13,8 @@ from published_runs import (
     judged_rows,
     whole_table,
 )
+
+pytestmark = pytest.mark.slow  # judges all of them
 
 # A healthy fabric with the wrong algorithm forced on it: 0.78 of what its own choice
 # is held to, and 0.85 of what its own choice reaches.

@@ -214,6 +214,7 @@ def a_problem(torch: Any) -> Problem:  # noqa: ANN401
     return TorchProcessors(torch).problem(None, "bfloat16", 256)
 
 
+@pytest.mark.slow
 def test_real_products_are_right(torch: Any) -> None:  # noqa: ANN401
     problem = a_problem(torch)
     times = problem.seconds(3)

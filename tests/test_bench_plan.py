@@ -370,6 +370,7 @@ def test_hostile_names_do_not_reach_the_terminal(bench: Run) -> None:
     assert "\x1b" not in out
 
 
+@pytest.mark.slow
 def test_ten_thousand_nodes(bench: Run) -> None:
     words = ("plan", "--nodes", "node[00001-10000]", "--kind=groups", "--out=plan.json")
     assert bench(*words)[0] == 0

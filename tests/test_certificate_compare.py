@@ -81,6 +81,7 @@ def _measured(found: dict[str, Any], name: str) -> list[dict[str, Any]]:
     return [one for one in found["measured"] if one["name"] == name]
 
 
+@pytest.mark.slow
 def test_levels_and_numbers_stand_side_by_side(trial: Trial, capsys: Capture) -> None:
     real = _written(trial, "real.json", _is_real)
     slow = _written(trial, "slow.json", _is_slower)

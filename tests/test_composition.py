@@ -2,14 +2,17 @@
 
 from pathlib import Path
 
-from speccheck.validator.sources.composing.composition import Composition, compose
-from speccheck.validator.sources.convert import integer
+from speccheck.validator.sources.composition import Composition, compose
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.joining.merge import merge
-from speccheck.validator.sources.mapping import Fields, apply, items, section
-from speccheck.validator.sources.reader import Parent, Reader, Reading
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.mapping import Fields, apply, integer, items, section
+from speccheck.validator.sources.reader import (
+    FactSheet,
+    Parent,
+    Reader,
+    Reading,
+    Source,
+)
 
 FIELDS: Fields = {
     "nodes": ("cluster.nodes", integer),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from speccheck.validator.sources.versions.container_image import versions_of_image
+from speccheck.validator.sources.pinned_versions import versions_of_image
 
 AMAZON = "763104351884.dkr.ecr.us-east-1.amazonaws.com"
 

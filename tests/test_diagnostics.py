@@ -26,7 +26,7 @@ from machine_reports import (
     with_findings,
 )
 from speccheck.validator.engine.locate import LocatedFinding
-from speccheck.validator.evidence.fix import Fix, PlacedEdit
+from speccheck.validator.evidence.finding import Fix, PlacedEdit
 
 
 @pytest.fixture

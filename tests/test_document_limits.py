@@ -3,7 +3,7 @@
 import pytest
 
 from loaded_documents import error_of, place
-from speccheck.validator.sources.documents.limits import (
+from speccheck.validator.sources.documents.document import (
     MAXIMUM_DEPTH,
 )
 from speccheck.validator.sources.documents.reading import load_documents

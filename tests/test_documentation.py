@@ -27,6 +27,7 @@ _LOADED = {
 _LOADED_BY_STYLE = re.compile(r"(?:url\(\s*['\"]?|@import\s+['\"])(?:https?:)?//")
 
 
+@pytest.mark.slow
 def test_every_link_of_every_page_leads_somewhere() -> None:
     pages = markdown_files()
     assert len(pages) > 400

@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -166,33 +168,48 @@ _PARSERS: dict[str, Callable[[str], object]] = {
 }
 
 
-@pytest.mark.parametrize("page", _PAGES, ids=_name)
-def test_documents_that_a_page_shows_can_be_read(page: Path) -> None:
-    for one in examples(page):
-        if one.language in _PARSERS and one.reason is None:
+def test_documents_that_a_page_shows_can_be_read() -> None:
+    wrong = []
+    for example in chain.from_iterable(map(examples, _PAGES)):
+        if example.language in _PARSERS and example.reason is None:
             try:
-                _PARSERS[one.language](one.text)
+                _PARSERS[example.language](example.text)
             except (ValueError, yaml.YAMLError) as error:
-                pytest.fail(f"{one.page}:{one.line}: {error}")
+                wrong.append(f"{example.page}:{example.line}: {error}")
+    assert not wrong, "\n".join(wrong)
 
 
+@cache
 def _known() -> str:
     return (ROOT / "docs" / "command-line.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("page", _PAGES, ids=_name)
-def test_every_option_and_command_that_a_page_names_exists(page: Path) -> None:
-    flags = {*_OPTION.findall(_known()), "--help", "--version"}
-    commands = {one.split()[0] for one in _COMMANDS.findall(_known())} | {"help"}
-    commands |= _FOLDERS
-    wrong: list[str] = []
-    for words in _calls(page):
-        unknown = [flag for flag in _OPTION.findall(words) if flag not in flags]
-        first = words.partition(" ")[0]
-        if re.fullmatch("[a-z][a-z-]{3,}", first) and first not in commands:
-            unknown.append(first)
-        wrong.extend(f"speccheck {words}: no {one}" for one in unknown)
+def test_every_option_and_command_that_a_page_names_exists() -> None:
+    wrong = [
+        f"{_name(page)}: speccheck {words}: no {name}"
+        for page in _PAGES
+        for words in _calls(page)
+        for name in _unknown_in(words)
+    ]
     assert not wrong, "\n".join(wrong)
+
+
+@cache
+def _flags() -> frozenset[str]:
+    return frozenset({*_OPTION.findall(_known()), "--help", "--version"})
+
+
+@cache
+def _commands() -> frozenset[str]:
+    first_words = {title.split()[0] for title in _COMMANDS.findall(_known())}
+    return frozenset({*first_words, "help", *_FOLDERS})
+
+
+def _unknown_in(words: str) -> Iterator[str]:
+    yield from (flag for flag in _OPTION.findall(words) if flag not in _flags())
+    first = words.partition(" ")[0]
+    if re.fullmatch("[a-z][a-z-]{3,}", first) and first not in _commands():
+        yield first
 
 
 def _calls(page: Path) -> Iterator[str]:
@@ -203,16 +220,21 @@ def _calls(page: Path) -> Iterator[str]:
             yield call["words"].strip()
 
 
-@pytest.mark.parametrize("page", _PAGES, ids=_name)
-def test_every_target_of_make_that_a_page_names_exists(page: Path) -> None:
-    made = set(
-        re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), _BLOCKS)
-    )
+def test_every_target_of_make_that_a_page_names_exists() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    made = set(re.findall(r"^([a-z-]+):", makefile, _BLOCKS))
+    wrong = [
+        f"{_name(page)}: make {target}"
+        for page in _PAGES
+        for target in sorted(_targets_in(page) - made)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def _targets_in(page: Path) -> set[str]:
     blocks = [one.text for one in examples(page) if one.language in {"sh", "bash"}]
     spans = re.findall(r"`(make [^`\n]+)`", page.read_text("utf-8"))
-    named: set[str] = set()
-    for call in re.findall(
+    calls = re.findall(
         r"^(?:\w+=\S+ )*make ([a-z -]+)", "\n".join((*blocks, *spans)), _BLOCKS
-    ):
-        named.update(call.split())
-    assert named <= made
+    )
+    return {target for call in calls for target in call.split()}

@@ -263,6 +263,7 @@ def test_odd_plans_are_no_traceback() -> None:
     assert {row.change for row in found.findings} == {"not_judged"}
 
 
+@pytest.mark.slow
 def test_a_real_report_is_laid_over(
     tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

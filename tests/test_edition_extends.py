@@ -72,6 +72,7 @@ def test_the_draft_adds_what_primary_sources_support() -> None:
 # Flattening
 
 
+@pytest.mark.slow
 def test_an_empty_patch_is_the_base_under_another_name(tmp_path: Path) -> None:
     found = compiled(write(tmp_path, "1.0.1-draft", {"title": "The same again"}))
     before = load_edition("1.0")
@@ -103,6 +104,7 @@ def test_a_clause_changes_field_by_field(tmp_path: Path) -> None:
     assert after.requirement == before.requirement
 
 
+@pytest.mark.slow
 def test_null_takes_a_field_out(tmp_path: Path) -> None:
     row = {"id": "COMM-015", "note": None}
     before = load_edition("1.0").clauses["COMM-015"]
@@ -118,6 +120,7 @@ def test_null_takes_a_field_out(tmp_path: Path) -> None:
     assert edition.clauses["COMM-015"].note == ""
 
 
+@pytest.mark.slow
 def test_clauses_profiles_and_units_are_added_whole(tmp_path: Path) -> None:
     added = clause(applies_when=["very_large"])
     added["numbers"]["most"]["unit"] = "racks"
@@ -152,6 +155,7 @@ def _write_condition(folder: Path) -> None:
     (folder / "conditions.yaml").write_text(text, encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_an_extension_is_extended_in_turn(tmp_path: Path) -> None:
     base(tmp_path)
     middle = write(
@@ -227,6 +231,7 @@ def test_nor_withdrawn_again(tmp_path: Path) -> None:
     assert problems_of(folder)[0].startswith("COMM-001: was withdrawn before")
 
 
+@pytest.mark.slow
 def test_a_tombstone_is_inherited(tmp_path: Path) -> None:
     base(tmp_path)
     withdrawing(tmp_path)

@@ -45,6 +45,7 @@ def approved(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_an_edition_is_frozen_with_hash_and_day(approved: Path) -> None:
     found = freeze("1.0", DAY, approved)
     edition = load_edition(str(approved / "1.0"))
@@ -69,6 +70,7 @@ def test_a_frozen_edition_compiles_to_nothing_else(
     assert (approved / "1.0/compiled.json").read_bytes() == kept
 
 
+@pytest.mark.slow
 def test_what_extends_a_frozen_edition_is_held_to_its_hash(
     approved: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -83,6 +85,7 @@ def test_what_extends_a_frozen_edition_is_held_to_its_hash(
     )
 
 
+@pytest.mark.slow
 def test_only_an_approved_and_compiled_edition_is_frozen(tmp_path: Path) -> None:
     folder = base(tmp_path)
     with pytest.raises(CannotFreeze, match="no such edition"):

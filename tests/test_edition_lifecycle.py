@@ -62,6 +62,7 @@ def judged(folder: Path, spec: str, capsys: pytest.CaptureFixture[str]) -> str:
     return " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.slow
 def test_a_failure_by_a_deprecated_clause_says_so_once(
     tmp_path: Path, edition: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -81,6 +82,7 @@ def test_what_holds_by_a_deprecated_clause_stays_quiet(
     assert "withdrawn in 2.0" not in said
 
 
+@pytest.mark.slow
 def test_the_note_is_in_the_json_report(
     tmp_path: Path, edition: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -120,6 +122,7 @@ def test_a_tombstone_answers_for_its_clause(
     assert "\nInstead\n    COMM-002\n" in said
 
 
+@pytest.mark.slow
 def test_withdrawn_clauses_are_listed_apart(
     later: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

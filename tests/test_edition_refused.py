@@ -160,6 +160,7 @@ def test_a_patch_says_why_it_changes(tmp_path: Path) -> None:
     assert problems_of(folder)[0].startswith("CHANGES.yaml: cannot be read")
 
 
+@pytest.mark.slow
 def test_a_base_that_changes_afterwards_stops_the_compiler(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

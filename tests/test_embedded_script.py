@@ -5,16 +5,15 @@ from textwrap import dedent
 import pytest
 
 from reader_text import document_of
-from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.documents.section_document import SectionDocument
-from speccheck.validator.sources.formats.torchrun import READER
-from speccheck.validator.sources.joining.merge import merge
-from speccheck.validator.sources.launching.embedded_script import (
+from speccheck.validator.sources.documents.document import Document, SectionDocument
+from speccheck.validator.sources.embedded_script import (
     embedded_command,
     embedded_script,
 )
-from speccheck.validator.sources.scripts.shell import Word
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.formats.torchrun import READER
+from speccheck.validator.sources.joining.merge import merge
+from speccheck.validator.sources.reader import Source
+from speccheck.validator.sources.shell.script import Word
 
 
 def document(text: str, name: str = "job.yaml") -> Document:

@@ -9,8 +9,12 @@ from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.engine.engine import judge
 from speccheck.validator.evidence.environment import Environment, Variable
 from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.evidence.plan import Batch, Cluster, Communication
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import (
+    Batch,
+    Cluster,
+    Communication,
+    TrainingPlan,
+)
 from speccheck.validator.evidence.value import Place, Value
 from speccheck.validator.rule import (
     Confidence,

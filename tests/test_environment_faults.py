@@ -17,9 +17,8 @@ from speccheck.validator.evidence.nccl_variables import Platform
 from speccheck.validator.run.run import run
 from speccheck.validator.sources.context import Context
 
-ROWS = yaml.safe_load(
-    (Path(__file__).parents[1] / "fixtures" / "environment_faults.yaml").read_bytes()
-)["faults"]
+FAULTS = Path(__file__).parents[1] / "fixtures" / "environment_faults.yaml"
+ROWS = yaml.load(FAULTS.read_bytes(), yaml.CSafeLoader)["faults"]
 AREAS = {"nccl_environment", "communication", "topology"}
 MACHINES = [
     (platform, instance)

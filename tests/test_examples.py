@@ -142,12 +142,17 @@ def test_each_line_that_is_called_wrong_has_its_finding(size: str) -> None:
     assert called <= places
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.iterdir()), ids=lambda one: one.stem)
-def test_an_example_can_be_read_at_a_glance(path: Path) -> None:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    assert len(lines) <= MOST_LINES
-    assert max(len(line) for line in lines) <= MOST_COLUMNS
-    assert re.match(r"# Size class X{0,2}[SML]: ", lines[0])
+def test_an_example_can_be_read_at_a_glance() -> None:
+    wrong = []
+    for path in sorted(EXAMPLES.iterdir()):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        if len(lines) > MOST_LINES:
+            wrong.append(f"{path.name}: {len(lines)} lines")
+        if max(len(line) for line in lines) > MOST_COLUMNS:
+            wrong.append(f"{path.name}: a line of more than {MOST_COLUMNS} columns")
+        if not re.match(r"# Size class X{0,2}[SML]: ", lines[0]):
+            wrong.append(f"{path.name}: the first line names no size class")
+    assert not wrong, "\n".join(wrong)
 
 
 CONFLICT = EXAMPLES.parent / "conflict"

@@ -125,6 +125,7 @@ def test_a_run_without_fixes_loads_nothing_of_them(folder: Path) -> None:
     assert ended.stdout.rstrip().endswith("\n[]")
 
 
+@pytest.mark.slow
 def test_the_page_lists_the_rules_that_have_fixes() -> None:
     written = PAGE.read_text("utf-8")
     assert written == page(written), "run make generate"

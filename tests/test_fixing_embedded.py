@@ -3,7 +3,7 @@
 import pytest
 
 from fixed_texts import Case, outcome, word_at
-from speccheck.validator.evidence.fix import to_add, to_remove, to_rename, to_set
+from speccheck.validator.evidence.finding import to_add, to_remove, to_rename, to_set
 from speccheck.validator.evidence.value import Place
 
 JOB = """\

@@ -7,10 +7,15 @@ import pytest
 
 from speccheck.validator.cli.main import main
 from speccheck.validator.engine.locate import LocatedFinding
-from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.evidence.fix import Fix, to_remove, to_rename, to_set
+from speccheck.validator.evidence.finding import (
+    Finding,
+    Fix,
+    Waiver,
+    to_remove,
+    to_rename,
+    to_set,
+)
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.evidence.waiver import Waiver
 from speccheck.validator.run.fixing import fixes as mending
 from speccheck.validator.run.run import run as judged
 

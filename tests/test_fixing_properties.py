@@ -10,14 +10,14 @@ import pytest
 from fixed_texts import after, word_at
 from random_texts import YamlText, json_text, paths, scalar, script_text, toml_text
 from speccheck.validator.changes.fixes.edit import CannotEdit
-from speccheck.validator.evidence.fix import Change
+from speccheck.validator.evidence.finding import Change
 from speccheck.validator.evidence.value import KeyPath, Place
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 Kind = Literal["set", "remove", "rename", "add"]
 KINDS: tuple[Kind, ...] = ("set", "remove", "rename", "add")
-DOCUMENTS = 150
+SEEDS = (range(25), pytest.param(range(25, 150), marks=pytest.mark.slow))
 CHANGES = 12
 NEW = "fresh"
 
@@ -107,12 +107,15 @@ def demand_line_ends(old: str, new: str) -> None:
         assert "\r" not in new
 
 
+@pytest.mark.parametrize("seeds", SEEDS, ids=len)
 @pytest.mark.parametrize(
     ("file", "least_made"), [("a.yaml", 0.8), ("a.json", 0.85), ("a.toml", 0.6)]
 )
-def test_a_document_changes_only_where_it_should(file: str, least_made: float) -> None:
+def test_a_document_changes_only_where_it_should(
+    file: str, least_made: float, seeds: range
+) -> None:
     made = tried = 0
-    for seed in range(DOCUMENTS):
+    for seed in seeds:
         random = Random(seed)  # noqa: S311 - the same in every run
         if file == "a.yaml":
             text = YamlText(random).text()
@@ -143,7 +146,7 @@ def test_a_document_changes_only_where_it_should(file: str, least_made: float) -
                 assert comments(new) <= comments(text), (text, change, new)
             else:
                 assert comments(new) == comments(text), (text, change, new)
-    assert tried > DOCUMENTS
+    assert tried > len(seeds)
     assert made >= least_made * tried, (made, tried)
 
 
@@ -151,9 +154,10 @@ def is_leaf(data: object, path: KeyPath) -> bool:
     return path in leaves(data)
 
 
-def test_a_script_changes_only_where_it_should() -> None:
+@pytest.mark.parametrize("seeds", SEEDS, ids=len)
+def test_a_script_changes_only_where_it_should(seeds: range) -> None:
     made = tried = 0
-    for seed in range(DOCUMENTS):
+    for seed in seeds:
         random = Random(seed)  # noqa: S311 - the same in every run
         text, marks = script_text(random)
         for marked, key in marks:

@@ -3,7 +3,7 @@
 import pytest
 
 from fixed_texts import Case, outcome, word_at
-from speccheck.validator.evidence.fix import (
+from speccheck.validator.evidence.finding import (
     Change,
     Scalar,
     to_add,

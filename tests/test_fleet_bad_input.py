@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from fleet_trials import Ended, Snapshot, kept, lines, nodes, renamed, result, running
+from slow_cases import few
 
 _NAME = "node0002"
 Capture = pytest.CaptureFixture[str]
@@ -52,7 +53,7 @@ def unread(ended: Ended) -> list[tuple[str, str]]:
     return [(one["file"], one["problem"]) for one in ended.data["nodes"]["unread"]]
 
 
-@pytest.mark.parametrize("kind", BROKEN)
+@pytest.mark.parametrize("kind", few(BROKEN, {"empty", "half"}.__contains__))
 def test_a_broken_file_is_named_and_no_pass(
     kind: str, tmp_path: Path, capsys: Capture
 ) -> None:
@@ -82,6 +83,22 @@ def test_a_broken_file_is_named_and_no_pass(
         assert ended.code == 3
         assert [where for where, _ in unread(ended)] == [f"{file_of_lines}:2"]
         assert ended.data["nodes"]["reported"] == 3
+
+
+def test_each_of_many_broken_files_is_named(tmp_path: Path, capsys: Capture) -> None:
+    folder = kept(tmp_path / "fleet", nodes(1))
+    for kind, (content, _) in BROKEN.items():
+        (folder / f"{kind}.json").write_bytes(content)
+    ended = running(capsys, folder, "--output", "json")
+    assert ended.code == 3
+    assert ended.data["nodes"]["reported"] == 1
+    problems = dict(unread(ended))
+    wrong = [
+        f"{kind}: {problems.get(str(folder / f'{kind}.json'))}"
+        for kind, (_, problem) in BROKEN.items()
+        if problem not in problems.get(str(folder / f"{kind}.json"), "")
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_snapshots_without_anything_in_them_are_inconclusive(
@@ -281,6 +298,7 @@ def test_no_list_holds_what_is_no_name_of_a_host(
     assert "not on the drain list" in ended.error
 
 
+@pytest.mark.slow
 def test_no_escape_of_a_name_or_message_reaches_an_output(
     tmp_path: Path, capsys: Capture
 ) -> None:

@@ -133,6 +133,7 @@ def test_a_synthetic_fleet_drains_nobody(
     assert all(line.startswith("# synthetic: ") for line in listed)
 
 
+@pytest.mark.slow
 def test_a_fault_of_the_job_drains_nobody(
     cluster: Path, tmp_path: Path, capsys: Capture
 ) -> None:
@@ -166,6 +167,7 @@ def test_a_fleet_that_is_well_goes(cluster: Path, capsys: Capture) -> None:
     assert not re.search("^(error|warning) ", ended.out, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_who_is_expected(tmp_path: Path, capsys: Capture) -> None:
     folder = kept(tmp_path / "fleet", nodes(4))
     hosts = tmp_path / "hosts"
@@ -203,6 +205,7 @@ def test_an_unknown_number_of_nodes_is_never_go(
     assert running(capsys, folder, "--expect", 4).code == 0
 
 
+@pytest.mark.slow
 def test_spare_nodes_stand_in_for_those_that_are_not_fit(
     cluster: Path, capsys: Capture
 ) -> None:
@@ -313,6 +316,7 @@ def _process(*words: str | Path, **more: Any) -> "subprocess.CompletedProcess[by
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_as_a_process_whose_reader_went_away(form: str, cluster: Path) -> None:
     reader, writer = os.pipe()

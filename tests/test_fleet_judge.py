@@ -31,7 +31,6 @@ _OTHERS: tuple[object, ...] = (
     [0, 1],
     {},
 )
-_NODES = 120
 
 
 def _judge(plans: PlanJudge) -> NodeJudge:
@@ -76,14 +75,19 @@ def _changed(node: dict[str, Any], dice: random.Random) -> None:
                 part[leaf] = dice.choice(_OTHERS)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_asking_what_is_new_gives_what_asking_everything_gives(seed: int) -> None:
+@pytest.mark.parametrize(
+    ("seed", "count"),
+    [(4, 12), *(pytest.param(seed, 120, marks=pytest.mark.slow) for seed in range(4))],
+)
+def test_asking_what_is_new_gives_what_asking_everything_gives(
+    seed: int, count: int
+) -> None:
     """Whatever differs from node to node, and in whatever type."""
     dice = random.Random(seed)  # noqa: S311 - a test
     base = healthy_node("dgx-h100")
     plans = PlanJudge(_REQUEST, proposes=False)
     judge = _judge(plans)
-    for number in range(_NODES):
+    for number in range(count):
         node = json.loads(json.dumps(base))
         for gpu in node["gpus"]:
             gpu["temperature_celsius"] = dice.randrange(30, 36)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from fleet_fixtures import go
+from slow_cases import few
 from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.engine.request import Request
 from speccheck.validator.engine.rule_index import rule_entries
@@ -63,6 +64,7 @@ SHOWN_BY_OTHERS = {
 }
 NODES = 12
 ODD = (3, 7)
+EVERYDAY = ("dgx-h100", "dgx-a100", "aws-p5", "dgx-gb200")
 
 
 def of_fleet(
@@ -103,7 +105,7 @@ def test_there_are_rules_on_fleets() -> None:
     assert {name for name, one in FAULTS.items() if one.is_fleet} == OF_FLEETS.keys()
 
 
-@pytest.mark.parametrize("profile", instances())
+@pytest.mark.parametrize("profile", few(instances(), {*EVERYDAY}.__contains__))
 def test_a_healthy_fleet_of_any_type_has_no_failure(
     profile: str, tmp_path: Path
 ) -> None:
@@ -114,7 +116,17 @@ def test_a_healthy_fleet_of_any_type_has_no_failure(
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize(
     ("count", "profile"),
-    [(64, "dgx-h100"), (300, "dgx-h100"), (64, "aws-p5"), (64, "dgx-gb200")],
+    [
+        (64, "dgx-h100"),
+        *(
+            pytest.param(count, profile, marks=pytest.mark.slow)
+            for count, profile in [
+                (300, "dgx-h100"),
+                (64, "aws-p5"),
+                (64, "dgx-gb200"),
+            ]
+        ),
+    ],
 )
 def test_a_healthy_fleet_of_any_size_has_no_failure(
     count: int, profile: str, seed: int, tmp_path: Path
@@ -125,7 +137,7 @@ def test_a_healthy_fleet_of_any_size_has_no_failure(
     assert unknown <= {"reports_scattered"}, unknown
 
 
-@pytest.mark.parametrize("profile", ["dgx-h100", "dgx-a100", "aws-p5", "dgx-gb200"])
+@pytest.mark.parametrize("profile", EVERYDAY)
 def test_healthy_nodes_that_measured_are_no_outliers(
     profile: str, tmp_path: Path
 ) -> None:
@@ -149,7 +161,9 @@ def test_a_fault_is_found_on_exactly_its_nodes(name: str, tmp_path: Path) -> Non
         assert hosts == odd, found
 
 
-@pytest.mark.parametrize("name", sorted(FAULTS))
+@pytest.mark.parametrize(
+    "name", few(sorted(FAULTS), {*OF_FLEETS, *sorted(FAULTS)[::8]}.__contains__)
+)
 def test_no_fault_accuses_another_node(name: str, tmp_path: Path) -> None:
     fleet = Fleet(9, FAULTS[name].instance, 4)
     found = of_fleet(fleet, tmp_path, (planted(name, 4),))

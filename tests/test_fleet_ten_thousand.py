@@ -14,6 +14,8 @@ from speccheck.validator.report.fleet_groups import fleet_groups
 from speccheck.validator.report.fleet_told import FleetTold
 from speccheck.validator.report.forms.html_fleet import fleet_html
 
+pytestmark = pytest.mark.slow
+
 _LINES_OF_A_SCREEN = 50
 # What finds a fault that no node shows by itself.
 _OF_FLEETS = {

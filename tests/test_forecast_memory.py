@@ -8,7 +8,7 @@ import yaml
 
 from speccheck.validator.engine.assemble import assemble
 from speccheck.validator.engine.request import Request
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast.memory import (
     host_forecast,

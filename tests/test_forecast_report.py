@@ -10,7 +10,7 @@ import pytest
 
 from json_schemas import schema_text
 from speccheck.validator.cli.main import main
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast import all as all_forecasts
 from speccheck.validator.forecast.quantity import Forecast, Quantity

@@ -3,7 +3,7 @@
 import pytest
 
 from predictions.step import predictions as step_predictions
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.forecast.batch import batch_forecast
 from speccheck.validator.forecast.energy import energy_forecast
 from speccheck.validator.forecast.quantity import Quantity

@@ -304,43 +304,79 @@ RANGES = {  # of any board since 2016, by unit
 }
 
 
-@pytest.mark.parametrize("row", ACCELERATORS["accelerators"], ids=lambda row: row["id"])
-def test_numbers_of_an_accelerator_are_plausible(row: dict[str, Any]) -> None:
+def test_numbers_of_an_accelerator_are_plausible() -> None:
+    wrong = [
+        f"{row['id']}: {fault}"
+        for row in ACCELERATORS["accelerators"]
+        for fault in (
+            *implausible_memory(row),
+            *implausible_numbers(row),
+            *implausible_peaks(row),
+        )
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def implausible_memory(row: dict[str, Any]) -> Iterator[str]:
+    nominal = row["memory_nominal"]["value"]
+    if nominal not in row["sold_as_gigabytes"]:
+        yield f"nominal memory {nominal} is not sold"
+    total = row.get("memory_driver_total", {"value": nominal * GIB})["value"]
+    if not 0.93 < total / (nominal * GIB) <= 1.0:
+        yield f"memory_driver_total {total} of nominal {nominal} GB"
+
+
+def implausible_numbers(row: dict[str, Any]) -> Iterator[str]:
     for quantity in quantities(row):
         if quantity["unit"] != "bytes":
             low, high = RANGES[quantity["unit"]]
-            assert low <= quantity["value"] <= high, quantity
-    nominal = row["memory_nominal"]["value"]
-    assert nominal in row["sold_as_gigabytes"]
-    if "memory_driver_total" in row:
-        total = row["memory_driver_total"]["value"]
-        assert 0.93 < total / (nominal * GIB) <= 1.0
+            if not low <= quantity["value"] <= high:
+                yield f"outside {low} to {high}: {quantity}"
     nvlink = row["nvlink"]
     if "links" in nvlink:
         product = nvlink["links"]["value"] * nvlink["payload_per_link"]["value"]
-        assert product == nvlink["total_one_way"]["value"]
+        if product != nvlink["total_one_way"]["value"]:
+            yield f"links carry {product}"
+
+
+def implausible_peaks(row: dict[str, Any]) -> Iterator[str]:
     peak = {dtype: one["value"] for dtype, one in row.get("dense_peak", {}).items()}
-    assert row["fp8"] or "fp8" not in peak
-    assert row["fp4"] or "fp4" not in peak
-    if "fp8" in peak and row["vendor"] in {"NVIDIA", "AMD"}:
-        assert peak["fp8"] == pytest.approx(2 * peak["bf16"], rel=0.03)
+    for dtype in ("fp8", "fp4"):
+        if dtype in peak and not row[dtype]:
+            yield f"a peak of {dtype}, which it lacks"
+    doubles = "fp8" in peak and row["vendor"] in {"NVIDIA", "AMD"}
+    if doubles and peak["fp8"] != pytest.approx(2 * peak["bf16"], rel=0.03):
+        yield f"fp8 is not twice bf16: {peak}"
     if row["vendor"] == "NVIDIA":
         capability = tuple(int(part) for part in row["compute_capability"].split("."))
-        assert row["fp8"] is (capability >= (8, 9))
-        assert row["fp4"] is (capability >= (10, 0))
+        if (row["fp8"], row["fp4"]) != (capability >= (8, 9), capability >= (10, 0)):
+            yield f"fp8 and fp4 at compute capability {capability}"
 
 
-@pytest.mark.parametrize("row", INSTANCES["instances"], ids=lambda row: row["id"])
-def test_shape_of_an_instance_is_plausible(row: dict[str, Any]) -> None:
+def test_shape_of_an_instance_is_plausible() -> None:
+    wrong = [
+        f"{row['id']}: {fault}"
+        for row in INSTANCES["instances"]
+        for fault in implausible_shape(row)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def implausible_shape(row: dict[str, Any]) -> Iterator[str]:
     gpus, domain = row["gpus_per_node"], row["nvlink_domain_size"]
-    assert gpus in {1, 2, 4, 8, 16}
-    assert domain == 1 or domain % gpus == 0 or gpus % domain == 0
+    if gpus not in {1, 2, 4, 8, 16}:
+        yield f"{gpus} GPUs"
+    if domain != 1 and domain % gpus and gpus % domain:
+        yield f"an NVLink domain of {domain} for {gpus} GPUs"
     if "network" in row:
-        assert row["network"]["gbit_per_s"] in {100, 200, 400, 800}
+        if row["network"]["gbit_per_s"] not in {100, 200, 400, 800}:
+            yield f"rate of the network: {row['network']}"
         count = row["network"]["count"]
-        assert count % gpus == 0 or gpus % count == 0
-    if "host_memory" in row:
-        assert 64 * GIB < row["host_memory"]["value"] < 4096 * GIB
+        if count % gpus and gpus % count:
+            yield f"{count} adapters for {gpus} GPUs"
+    memory = row.get("host_memory", {"value": 512 * GIB})
+    if not 64 * GIB < memory["value"] < 4096 * GIB:
+        yield f"host memory: {memory}"
 
 
 def test_accelerators_are_frozen() -> None:

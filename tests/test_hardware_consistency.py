@@ -1,5 +1,6 @@
 """The hardware catalogue does not contradict itself, and shows where others do."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from compile_catalogues import read_source
 from compile_node_profiles import compile_node_profiles
 from speccheck.validator.catalogue.files import read_compiled
-from speccheck.validator.catalogue.node_profiles import gpu_profiles
+from speccheck.validator.catalogue.nodes import gpu_profiles
 from speccheck.validator.evidence.node.gpu import Gpu
 from speccheck.validator.evidence.node.part import SnapshotFile
 
@@ -32,62 +33,89 @@ def at(row: dict[str, Any], field: str) -> Any:  # noqa: ANN401 - YAML
     return found["value"] if isinstance(found, dict) else found
 
 
-def by_id(row: dict[str, Any]) -> str:
-    return str(row["id"])
+def test_links_carry_their_payload() -> None:
+    wrong = [f"{row['id']}: {fault}" for row in LINKED for fault in faulty_links(row)]
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("row", LINKED, ids=by_id)
-def test_links_carry_their_payload(row: dict[str, Any]) -> None:
+def faulty_links(row: dict[str, Any]) -> Iterator[str]:
     nvlink = row["nvlink"]
+    generation = at(nvlink, "generation")
     share = at(nvlink, "payload_per_link") / at(nvlink, "raw_per_link")
-    assert 0.93 < share < 0.98, "the encoding takes a few per cent"
-    assert at(nvlink, "version_code") == VERSION_CODES[at(nvlink, "generation")]
+    if not 0.93 < share < 0.98:
+        yield f"the encoding takes a few per cent, not {1 - share:.0%}"
+    if at(nvlink, "version_code") != VERSION_CODES[generation]:
+        yield f"version_code {at(nvlink, 'version_code')} of generation {generation}"
     alike = {
-        at(one, "nvlink.raw_per_link")
-        for one in LINKED
-        if at(one, "nvlink.generation") == at(nvlink, "generation")
+        at(other, "nvlink.raw_per_link")
+        for other in LINKED
+        if at(other, "nvlink.generation") == generation
     }
-    assert len(alike) == 1, "links of one generation run at one speed"
-    assert at(nvlink, "links") <= (at(nvlink, "physical_links") or 18)
+    if len(alike) != 1:
+        yield f"links of generation {generation} run at several speeds: {alike}"
+    if at(nvlink, "links") > (at(nvlink, "physical_links") or 18):
+        yield f"{at(nvlink, 'links')} links are more than there are"
 
 
-@pytest.mark.parametrize("row", ACCELERATORS["accelerators"], ids=by_id)
-def test_least_values_stay_below_most(row: dict[str, Any]) -> None:
+def test_least_values_stay_below_most() -> None:
     pairs = [
         ("power_default", "power_most"),
         ("power_most", "module_power_most"),
         ("application_sm_clock_default", "sm_clock_maximum"),
         ("pcie.generation", "pcie.generation_of_gpu"),
     ]
-    for least, most in pairs:
-        if at(row, least) is not None and at(row, most) is not None:
-            assert at(row, least) <= at(row, most), (least, most)
-    if at(row, "bar1_total") is not None:
-        assert at(row, "bar1_total") >= 0.9 * at(row, "memory_driver_total")
+    wrong = [
+        f"{row['id']}: {least} above {most}"
+        for row in ACCELERATORS["accelerators"]
+        for least, most in pairs
+        if None not in {at(row, least), at(row, most)}
+        and at(row, least) > at(row, most)
+    ]
+    wrong += [
+        f"{row['id']}: bar1_total below the memory"
+        for row in ACCELERATORS["accelerators"]
+        if at(row, "bar1_total") is not None
+        and at(row, "bar1_total") < 0.9 * at(row, "memory_driver_total")
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("row", NETWORKED, ids=by_id)
-def test_adapters_add_up(row: dict[str, Any]) -> None:
-    network = row["network"]
-    total = network["count"] * network["gbit_per_s"] / 8
-    assert total == at(row, "network_total")
-    names = network["names"]
-    if not any("*" in name for name in names):
-        assert len(set(names)) == len(names) == network["count"]
+def test_adapters_add_up() -> None:
+    assert NETWORKED
+    wrong = []
+    for row in NETWORKED:
+        network = row["network"]
+        names = network["names"]
+        if network["count"] * network["gbit_per_s"] / 8 != at(row, "network_total"):
+            wrong.append(f"{row['id']}: {network} is not network_total")
+        is_whole = not any("*" in name for name in names)
+        if is_whole and not len(set(names)) == len(names) == network["count"]:
+            wrong.append(f"{row['id']}: {names} are not {network['count']}")
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("row", INSTANCES["instances"], ids=by_id)
-def test_an_instance_fits_its_gpus(row: dict[str, Any]) -> None:
-    gpu = ROWS[row["accelerator"]]
+def test_an_instance_fits_its_gpus() -> None:
+    wrong = [
+        f"{row['id']}: {fault}"
+        for row in INSTANCES["instances"]
+        for fault in misfits(row, ROWS[row["accelerator"]])
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def misfits(row: dict[str, Any], gpu: dict[str, Any]) -> Iterator[str]:
     slot, board = row.get("pcie_generation"), at(gpu, "pcie.generation")
-    assert slot is None or board is None or slot <= board
-    if row["nvlink_domain_size"] > 1 and gpu["vendor"] == "NVIDIA":
-        assert gpu["nvlink"]["present"]
+    if slot is not None and board is not None and slot > board:
+        yield f"a slot of PCIe {slot} for a board of PCIe {board}"
+    is_linked = gpu["vendor"] != "NVIDIA" or gpu["nvlink"]["present"]
+    if row["nvlink_domain_size"] > 1 and not is_linked:
+        yield "an NVLink domain of GPUs without NVLink"
     processors = row.get("processors", {})
-    if "sockets" in processors and "cores" in processors:
-        assert processors["cores"] % processors["sockets"] == 0
-    if "cores" in processors and "logical" in processors:
-        assert processors["cores"] <= processors["logical"]
+    cores = processors.get("cores", 0)
+    if cores % processors.get("sockets", 1):
+        yield f"cores and sockets: {processors}"
+    if cores > processors.get("logical", cores):
+        yield f"more cores than logical processors: {processors}"
 
 
 def test_a_pci_device_is_one_accelerator() -> None:
@@ -107,15 +135,25 @@ def test_a_driver_name_leads_to_its_own_row() -> None:
             assert gpu_profiles().of(gpu).id == row["id"]
 
 
-@pytest.mark.parametrize(
-    "one", CONFLICTS["conflicts"], ids=lambda one: f"{one['about']}.{one['field']}"
-)
-def test_a_conflict_shows_who_says_what(one: dict[str, Any]) -> None:
-    readings = {(str(told["value"]), told["source"]) for told in one["readings"]}
-    assert len(readings) > 1, "one source alone disagrees with nobody"
-    assert one["why"]
-    if "used" in one:
-        assert at(ROWS[one["about"]], one["field"]) == one["used"]
+def test_a_conflict_shows_who_says_what() -> None:
+    wrong = [
+        f"{conflict['about']}.{conflict['field']}: {fault}"
+        for conflict in CONFLICTS["conflicts"]
+        for fault in faults_of_conflict(conflict)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def faults_of_conflict(conflict: dict[str, Any]) -> Iterator[str]:
+    readings = {(str(row["value"]), row["source"]) for row in conflict["readings"]}
+    if len(readings) < 2:
+        yield "a source alone disagrees with nobody"
+    if not conflict["why"]:
+        yield "no why"
+    if "used" in conflict:
+        used = at(ROWS[conflict["about"]], conflict["field"])
+        if used != conflict["used"]:
+            yield f"{used} is used"
 
 
 def test_each_source_of_a_conflict_is_named() -> None:

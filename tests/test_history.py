@@ -153,6 +153,7 @@ def test_the_text_of_a_week(run: Run) -> None:
         assert line in out.splitlines(), out
 
 
+@pytest.mark.slow
 def test_one_leaf_and_fewer_days(run: Run) -> None:
     week(run)
     found = told(run, "--leaf", "rdma_ports.link_downed", "--days", "2")
@@ -219,6 +220,7 @@ for folder in sys.argv[2:]:
 """
 
 
+@pytest.mark.slow
 def test_processes_that_write_one_file_lose_nothing(run: Run) -> None:
     nodes = healthy_fleet(2)
     folders = [kept(f"day-{day}", on_day(nodes, day)) for day in range(1, 10)]

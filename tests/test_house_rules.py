@@ -1,6 +1,6 @@
 """What every rule must be: one file, one clause, its numbers in the edition, fixtures.
 
-Each test is parametrized by rule, so that a failure names the rule and what it lacks.
+Each test goes through all rules; a failure lists those that lack something, and what.
 """
 
 import ast
@@ -11,10 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-import pytest
-
 from speccheck.validator.editions.edition import editions, load_edition
-from speccheck.validator.evidence.training_plan import leaf_names
+from speccheck.validator.evidence.plan import leaf_names
 from speccheck.validator.rule import Rule
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,13 +23,6 @@ MOST_LINES = 120
 _NUMBERS_IN_CODE = (0, 1, 2)
 RULE_FILES = sorted(p for p in RULES.glob("*/*.py") if not p.name.startswith("_"))
 SHARED_FILES = sorted(RULES.glob("*/_[!_]*.py"))
-
-
-def _name(path: Path) -> str:
-    return path.stem
-
-
-each_rule = pytest.mark.parametrize("path", RULE_FILES, ids=_name)
 
 
 @cache
@@ -68,13 +59,22 @@ def test_there_are_rules() -> None:
     assert RULE_FILES
 
 
-@each_rule
-def test_a_module_holds_one_rule_of_its_name(path: Path) -> None:
-    rules = [name for name, one in vars(_module(path)).items() if isinstance(one, Rule)]
-    assert rules == [path.stem]
-    rule = _rule(path)
-    assert rule.name == path.stem
-    assert rule.area == path.parent.name
+def test_a_module_holds_one_rule_of_its_name() -> None:
+    wrong = [
+        f"{path.parent.name}/{path.name}: {rules}"
+        for path in RULE_FILES
+        if (rules := _rules_in(path)) != [(path.stem, path.stem, path.parent.name)]
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def _rules_in(path: Path) -> list[tuple[str, str, str]]:
+    """Variable, name and area of each rule of a module."""
+    return [
+        (variable, value.name, value.area)
+        for variable, value in vars(_module(path)).items()
+        if isinstance(value, Rule)
+    ]
 
 
 def test_no_two_rules_share_a_name() -> None:
@@ -82,40 +82,55 @@ def test_no_two_rules_share_a_name() -> None:
     assert len(names) == len(set(names))
 
 
-@each_rule
-def test_a_rule_explains_itself(path: Path) -> None:
-    document = ast.get_docstring(_tree(path)) or ""
+def test_a_rule_explains_itself() -> None:
+    wrong = [
+        f"{path.stem}: {lack}"
+        for path in RULE_FILES
+        for lack in _lacks_of(ast.get_docstring(_tree(path)) or "")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def _lacks_of(document: str) -> Iterator[str]:
     first, _, rest = document.partition("\n\n")
-    assert first, "the first line of the docstring names the bad pattern"
-    assert "\n" not in first
-    assert first.endswith(".")
-    assert rest.strip(), "the docstring says why it hurts and what passes"
+    if not first or "\n" in first or not first.endswith("."):
+        yield "the first line of the docstring is a sentence that names the bad pattern"
+    if not rest.strip():
+        yield "the docstring says why it hurts and what passes"
     for block in ("Bad::", "Good::"):
-        assert block in rest, f"the rule's page shows a {block[:-2].lower()} example"
+        if block not in rest:
+            yield f"the rule's page shows a {block[:-2].lower()} example"
 
 
-@each_rule
-def test_a_rule_fits_on_three_screens(path: Path) -> None:
-    lines = len(path.read_text(encoding="utf-8").splitlines())
-    assert lines <= MOST_LINES, f"{lines} lines"
+def test_a_rule_fits_on_three_screens() -> None:
+    wrong = [
+        f"{path.stem}: {lines} lines"
+        for path in RULE_FILES
+        if (lines := len(path.read_text("utf-8").splitlines())) > MOST_LINES
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
-@each_rule
-def test_a_rule_file_makes_no_dataclass(path: Path) -> None:
+def test_a_rule_file_makes_no_dataclass() -> None:
     """A hundred of them at start-up cost more than judging (docs/decisions/0003)."""
-    decorators = [
-        ast.unparse(decorator)
+    wrong = [
+        f"{path.stem}: {node.name}"
+        for path in RULE_FILES
         for node in ast.walk(_tree(path))
         if isinstance(node, ast.ClassDef)
         for decorator in node.decorator_list
+        if "dataclass" in ast.unparse(decorator)
     ]
-    assert not [one for one in decorators if "dataclass" in one]
+    assert not wrong, "\n".join(wrong)
 
 
-@each_rule
-def test_no_number_stands_in_a_rule(path: Path) -> None:
-    wrong = [f"line {line}: {number}" for line, number in _numbers_in(path)]
-    assert not wrong, "state it as a number of the clause"
+def test_no_number_stands_in_a_rule() -> None:
+    wrong = [
+        f"{path.stem}:{line}: {number}"
+        for path in RULE_FILES
+        for line, number in _numbers_in(path)
+    ]
+    assert not wrong, "\n".join(["state it as a number of the clause:", *wrong])
 
 
 def test_no_number_stands_in_what_rules_share(remarks: list[str]) -> None:
@@ -144,33 +159,44 @@ def _outside_numbers(node: ast.AST) -> Iterator[ast.AST]:
             yield from _outside_numbers(child)
 
 
-@each_rule
-def test_a_rule_judges_a_clause_of_the_edition(path: Path) -> None:
-    rule = _rule(path)
-    assert rule.clause in _clause_numbers()
+def test_a_rule_judges_a_clause_of_the_edition() -> None:
+    wrong = [
+        f"{path.stem}: {_rule(path).clause}"
+        for path in RULE_FILES
+        if _rule(path).clause not in _clause_numbers()
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
-@each_rule
-def test_a_rule_is_about_leaves_and_variables_that_there_are(path: Path) -> None:
-    for name in _rule(path).about:
-        if name.islower():
-            assert name in leaf_names()
-        else:
-            assert re.fullmatch(r"\*|[A-Z][A-Z0-9_]*\*?", name), name
+def test_a_rule_is_about_leaves_and_variables_that_there_are() -> None:
+    variable = re.compile(r"\*|[A-Z][A-Z0-9_]*\*?")
+    wrong = [
+        f"{path.stem}: {name}"
+        for path in RULE_FILES
+        for name in _rule(path).about
+        if not (name in leaf_names() if name.islower() else variable.fullmatch(name))
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
-@each_rule
-def test_the_numbers_of_a_rule_are_those_of_its_clause(path: Path) -> None:
-    rule = _rule(path)
-    unknown = _numbers_of(rule) - _clause_numbers().get(rule.clause, frozenset())
-    assert not unknown, f"{rule.clause} has no such numbers"
+def test_the_numbers_of_a_rule_are_those_of_its_clause() -> None:
+    wrong = [
+        f"{path.stem}: {rule.clause} has no number {name}"
+        for path in RULE_FILES
+        for rule in [_rule(path)]
+        for name in _numbers_of(rule) - _clause_numbers().get(rule.clause, frozenset())
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
-@each_rule
-@pytest.mark.parametrize("outcome", ["pass", "fail"])
-def test_a_rule_has_a_fixture_of_each_outcome(path: Path, outcome: str) -> None:
-    folder = FIXTURES / path.stem
-    assert list(folder.glob(f"{outcome}_*.*")), f"none in {folder.relative_to(ROOT)}"
+def test_a_rule_has_a_fixture_of_each_outcome() -> None:
+    wrong = [
+        f"{path.stem}: no {outcome}_*.yaml"
+        for path in RULE_FILES
+        for outcome in ("pass", "fail")
+        if not list((FIXTURES / path.stem).glob(f"{outcome}_*.*"))
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_each_fixture_folder_belongs_to_a_rule() -> None:
@@ -179,11 +205,13 @@ def test_each_fixture_folder_belongs_to_a_rule() -> None:
     assert not orphans
 
 
-@pytest.mark.parametrize(
-    "folder", sorted({path.parent for path in RULE_FILES}), ids=_name
-)
-def test_an_area_says_what_it_is_about(folder: Path) -> None:
-    assert ast.get_docstring(_tree(folder / "__init__.py"))
+def test_an_area_says_what_it_is_about() -> None:
+    wrong = [
+        path.parent.name
+        for path in sorted(RULES.glob("*/__init__.py"))
+        if not ast.get_docstring(_tree(path))
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_rules_use_the_numbers_of_their_clauses(remarks: list[str]) -> None:

@@ -204,6 +204,7 @@ def test_secrets_do_not_reach_the_page(predicate: Predicate) -> None:
     assert SECRET not in certificate_page(predicate)
 
 
+@pytest.mark.slow
 def test_a_page_is_bounded_whatever_the_certificate_holds(predicate: Predicate) -> None:
     clause = predicate["clauses"][5]
     clause["judgements"] = [

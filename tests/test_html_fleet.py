@@ -114,6 +114,7 @@ def test_the_page_and_the_text_are_written_together(
     assert path.read_text("utf-8").endswith("</html>\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [20, 5_000])
 def test_ten_thousand_nodes_stay_below_two_megabytes(
     run: FleetRun, length: int
@@ -134,6 +135,7 @@ def test_ten_thousand_nodes_stay_below_two_megabytes(
     assert len(alike) < 100_000
 
 
+@pytest.mark.slow
 def test_more_nodes_than_a_page_can_show_are_counted(run: FleetRun) -> None:
     unfit = tuple(Unfit(f"n{n}", "missing") for n in range(30_000))
     text = map_html(run, fleet_verdict(run)._replace(unfit=unfit))

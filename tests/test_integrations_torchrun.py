@@ -35,6 +35,7 @@ def test_a_fit_node_trains(site: Site) -> None:
     assert _result(site)["verdict"] == "go"
 
 
+@pytest.mark.slow
 def test_what_the_training_ends_with_is_what_the_node_ends_with(site: Site) -> None:
     ended = site.run(PREFLIGHT, "train.sh", "--", "/bin/sh", "-c", "exit 17")
     assert ended.returncode == 17
@@ -83,6 +84,7 @@ def test_without_a_training_there_is_nothing_to_start(
     assert ended.stderr.startswith("usage: preflight.sh")
 
 
+@pytest.mark.slow
 def test_only_the_first_marker_ends_the_files(site: Site) -> None:
     ended = site.run(PREFLIGHT, "train.sh", "--", "/bin/echo", "--", "train.sh")
     assert ended.returncode == 0, ended.stderr
@@ -127,6 +129,7 @@ def test_a_look_stands_in_front_of_each_node_s_workers(site: Site) -> None:
     assert "rank 0" not in ended.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [("--output=concise",), ("--output=json",), ("--output=sarif",), ("--result=-",)],

@@ -2,7 +2,7 @@
 
 import pytest
 
-from speccheck.validator.sources.composing.interpolation import interpolate
+from speccheck.validator.sources.interpolation import interpolate
 
 PLAIN = {
     "tp": 4,

@@ -12,7 +12,7 @@ from speccheck.probes.collect import snapshot
 from speccheck.validator.cli.main import main
 from speccheck.validator.engine.request import Request
 from speccheck.validator.engine.selection import Selection
-from speccheck.validator.evidence.node.job_path import JobPath, local_path
+from speccheck.validator.evidence.node.host import JobPath, local_path
 from speccheck.validator.run.run import run
 from speccheck.validator.simulation.healthy import Snapshot, healthy_node
 

@@ -14,7 +14,7 @@ from captured import GPU, nvidia_smi
 from judged_nodes import failing, findings
 from machine_files import Files
 from probed import content, healthy_but
-from speccheck.validator.catalogue.node_profiles import gpu_profiles
+from speccheck.validator.catalogue.nodes import gpu_profiles
 from speccheck.validator.evidence.finding import Finding
 from speccheck.validator.evidence.node.gpu import Gpus
 from speccheck.validator.simulation.fault import Change, Snapshot

@@ -8,7 +8,7 @@ import pytest
 
 from machine_files import build, healthy
 from speccheck.validator.cli.main import main
-from speccheck.validator.evidence.node.launch import Launch, read_launch
+from speccheck.validator.evidence.node.node import Launch, read_launch
 from speccheck.validator.node.launcher import launch_of, name_of
 
 # Of `srun -N4 --ntasks-per-node=8` on n[1-4], the process 11; as Slurm 22.05 sets them.
@@ -382,6 +382,7 @@ def test_whatever_variables_say_nothing_breaks() -> None:
         assert all(one.isprintable() for one in found.unknown.values())
 
 
+@pytest.mark.slow
 def test_probe_writes_how_it_was_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

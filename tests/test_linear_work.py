@@ -52,6 +52,7 @@ def _calls(run: Callable[[], object]) -> int:
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text_of", [_unknown_tables, _unknown_keys])
 def test_unknown_keys(
     tmp_path: Path,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from speccheck.validator.catalogue.node_profiles import gpu_profiles
+from speccheck.validator.catalogue.nodes import gpu_profiles
 from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.node.profile import GpuProfile

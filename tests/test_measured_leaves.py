@@ -4,9 +4,8 @@ A rule on a leaf that no reader and no bench writes would be undecided for ever,
 fixtures, written by hand, would not tell.
 """
 
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 from speccheck.validator.evidence.node.node import KINDS, MEASURED
 from test_node_leaves import ROOT, names_read
@@ -15,9 +14,9 @@ _VALIDATOR = ROOT / "validator"
 JUDGES = (
     *sorted((ROOT / "rules").rglob("*.py")),
     *sorted((_VALIDATOR / "forecast").glob("*.py")),
-    *sorted((_VALIDATOR / "tournament").glob("*.py")),
+    *sorted((_VALIDATOR / "straggler_search").glob("*.py")),
     *sorted((_VALIDATOR / "evidence" / "measurement").glob("*.py")),
-    _VALIDATOR / "measured_curves.py",
+    *sorted((_VALIDATOR / "measurements").glob("*.py")),
 )
 WRITERS = (
     *sorted((_VALIDATOR / "sources").rglob("*.py")),
@@ -33,20 +32,38 @@ def _imports(path: Path, kind: str) -> bool:
     return f"from {_module(kind)} import" in path.read_text("utf-8")
 
 
-@pytest.mark.parametrize("kind", sorted(MEASURED))
-def test_what_is_read_of_a_measurement_is_written(kind: str) -> None:
-    written = {name for path in WRITERS for name in names_read(path)}
+@cache
+def _written() -> frozenset[str]:
+    return frozenset(name for path in WRITERS for name in names_read(path))
+
+
+def _read(kind: str) -> dict[str, str]:
+    """Return the leaves that judges read, each with a module that does."""
     read: dict[str, str] = {}
     for path in JUDGES:
-        own = f"{_module(kind)}.py".endswith(path.stem + ".py")
-        if own or _imports(path, kind):
-            found = names_read(path) & KINDS[kind].__annotations__.keys()
-            read.update(dict.fromkeys(found, path.stem))
-    assert read, kind
-    assert {leaf: by for leaf, by in read.items() if leaf not in written} == {}
+        is_own = f"{_module(kind)}.py".endswith(path.stem + ".py")
+        if is_own or _imports(path, kind):
+            leaves = names_read(path) & KINDS[kind].__annotations__.keys()
+            read.update(dict.fromkeys(leaves, path.stem))
+    return read
 
 
-@pytest.mark.parametrize("kind", sorted(MEASURED))
-def test_no_leaf_of_a_measurement_is_written_by_nobody(kind: str) -> None:
-    written = {name for path in WRITERS for name in names_read(path)}
-    assert KINDS[kind].__annotations__.keys() - written == set()
+def test_what_is_read_of_a_measurement_is_written() -> None:
+    read = {kind: _read(kind) for kind in sorted(MEASURED)}
+    assert all(read.values())
+    wrong = [
+        f"{kind}.{leaf}, which {module} reads"
+        for kind, modules in read.items()
+        for leaf, module in modules.items()
+        if leaf not in _written()
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_leaf_of_a_measurement_is_written_by_nobody() -> None:
+    wrong = [
+        f"{kind}.{leaf}"
+        for kind in sorted(MEASURED)
+        for leaf in KINDS[kind].__annotations__.keys() - _written()
+    ]
+    assert not wrong, "\n".join(wrong)

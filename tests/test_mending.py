@@ -3,8 +3,14 @@
 import pytest
 
 from speccheck.validator.evidence.environment import Variable
-from speccheck.validator.evidence.fix import Change, Fix, to_remove, to_rename, to_set
-from speccheck.validator.evidence.key_rows import KeyRow
+from speccheck.validator.evidence.finding import (
+    Change,
+    Fix,
+    to_remove,
+    to_rename,
+    to_set,
+)
+from speccheck.validator.evidence.framework_keys import KeyRow
 from speccheck.validator.evidence.mending import (
     place_of,
     renamed_key,

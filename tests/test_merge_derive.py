@@ -3,9 +3,8 @@
 import pytest
 
 from speccheck.validator.evidence.value import Place, Value
-from speccheck.validator.sources.facts import Fact, FactSheet, dotted
-from speccheck.validator.sources.joining.derive import derive
-from speccheck.validator.sources.joining.merge import merge
+from speccheck.validator.sources.joining.merge import derive, merge
+from speccheck.validator.sources.reader import Fact, FactSheet, dotted
 
 NODES = "cluster.nodes"
 

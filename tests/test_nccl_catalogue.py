@@ -3,22 +3,23 @@
 from pathlib import Path
 
 import pytest
-import yaml
 
+from compile_catalogues import read_source
 from compile_nccl import compile_nccl, compiled_text
-from speccheck.validator.catalogue.files import CATALOGUES, compiled_path
+from speccheck.validator.catalogue.files import compiled_path
 from speccheck.validator.catalogue.nccl import nccl_variables
 from speccheck.validator.evidence.environment import Environment, Variable
-from speccheck.validator.evidence.nccl_text import integer_seen, release
 from speccheck.validator.evidence.nccl_variables import (
     NcclVariables,
+    integer_seen,
     misread,
     out_of_range,
+    release,
 )
 from speccheck.validator.evidence.value import Place
 
-RAW = yaml.safe_load(Path(CATALOGUES, "nccl", "variables.yaml").read_bytes())
-PLATFORMS = yaml.safe_load(Path(CATALOGUES, "nccl", "platforms.yaml").read_bytes())
+RAW = read_source("nccl/variables")
+PLATFORMS = read_source("nccl/platforms")
 OLDEST = (2, 3, 5)
 # Documented for releases after the newest one that was searched.
 OF_LATER_RELEASES = {
@@ -93,8 +94,7 @@ def test_published_values_are_neither_misread_nor_unknown(nccl: NcclVariables) -
 
 
 def test_instances_of_platforms_are_those_of_the_hardware_catalogue() -> None:
-    path = Path(CATALOGUES, "hardware", "instances.yaml")
-    instances = yaml.safe_load(path.read_bytes())
+    instances = read_source("hardware/instances")
     known = {row["id"] for row in instances["instances"]}
     used = {one for row in PLATFORMS["platforms"] for one in row["instances"]}
     assert used <= known

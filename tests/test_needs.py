@@ -48,6 +48,7 @@ def test_some_rules_need_something() -> None:
     assert len(NEEDING) > 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one", NEEDING, ids=lambda one: one.name)
 def test_a_rule_decides_nothing_without_what_it_needs(
     one: Rule, plans: list[PlanEvidence]

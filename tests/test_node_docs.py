@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 NODES = ROOT / "docs" / "nodes.md"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("drawing", "target"),
     [(node_report, "node-report"), (fleet_report, "fleet-report")],

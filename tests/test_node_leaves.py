@@ -6,6 +6,7 @@ written by hand, would not tell.
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,8 @@ def leaves_of(parts: Any) -> Iterator[Leaf]:  # noqa: ANN401 - JSON
                 yield from ((kind, leaf) for leaf in part)
 
 
-def names_read(path: Path) -> set[str]:
+@cache
+def names_read(path: Path) -> frozenset[str]:
     """Attributes that a module takes of anything, and names in texts of its own."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -68,7 +70,7 @@ def names_read(path: Path) -> set[str]:
             found.add(node.attr)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             found.add(node.value)
-    return found
+    return frozenset(found)
 
 
 def rules_by_leaf() -> dict[Leaf, list[str]]:

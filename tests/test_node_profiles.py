@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from speccheck.validator.catalogue.files import read_compiled
-from speccheck.validator.catalogue.node_profiles import gpu_profiles, instance_profile
+from speccheck.validator.catalogue.nodes import gpu_profiles, instance_profile
 from speccheck.validator.evidence.node.gpu import Gpu, Gpus
 from speccheck.validator.evidence.node.part import SnapshotFile
 from speccheck.validator.evidence.node.profile import (

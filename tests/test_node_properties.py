@@ -16,6 +16,7 @@ from judged_nodes import (
     verdicts,
     without,
 )
+from slow_cases import few, first_of
 from speccheck.validator.engine.rule_index import rule_entries
 from speccheck.validator.evidence.node.node import KINDS, SEVERAL, SINGLES
 from speccheck.validator.simulation.faults import AREAS
@@ -65,6 +66,9 @@ FAULTS = {
     for name, fault in faults.items()
     if area != "the collection"  # whose machines are well
 }
+FIRST_FAULTS = first_of(
+    FAULTS, lambda name: next(area for area, rows in AREAS.items() if name in rows)
+)
 
 
 def outcomes(found: Counter[Verdict]) -> set[str]:
@@ -113,6 +117,7 @@ def test_a_healthy_machine_has_every_leaf() -> None:
 _OF_EVENTS = {"device"}  # of events of the network: a healthy machine logs none
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_leaf_that_is_gone_makes_no_rule_pass(name: str) -> None:
     node = healthy_node(name)
@@ -123,8 +128,10 @@ def test_a_leaf_that_is_gone_makes_no_rule_pass(name: str) -> None:
             assert_no_better(before, verdicts(changed, rules))
 
 
-@pytest.mark.parametrize("absence", ABSENCES, ids=str)
-@pytest.mark.parametrize("name", ["dgx-h100", "aws-p6-b200"])
+@pytest.mark.parametrize(
+    "absence", few(ABSENCES, (ABSENCES[0], None).__contains__), ids=str
+)
+@pytest.mark.parametrize("name", few(["dgx-h100", "aws-p6-b200"], "dgx-h100".__eq__))
 def test_an_absence_makes_no_rule_pass(name: str, absence: object) -> None:
     node = healthy_node(name)
     before = verdicts(node)
@@ -133,7 +140,7 @@ def test_an_absence_makes_no_rule_pass(name: str, absence: object) -> None:
         assert_no_better(before, verdicts(changed, rules))
 
 
-@pytest.mark.parametrize("odd", ODD, ids=repr)
+@pytest.mark.parametrize("odd", few(ODD, ("NaN", 2**63, [None]).__contains__), ids=repr)
 def test_an_odd_value_breaks_no_rule(odd: object) -> None:
     name = "oci-h100-8"
     node = healthy_node(name)
@@ -142,7 +149,7 @@ def test_an_odd_value_breaks_no_rule(odd: object) -> None:
         assert "error" not in outcomes(verdicts(changed, rules))
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", few(FAULTS, FIRST_FAULTS.__contains__))
 def test_a_leaf_that_is_gone_hides_no_fault(name: str) -> None:
     """What fails or is in doubt does not come to pass; a variable may be unset."""
     node, well = FAULTS[name].snapshot(), FAULTS[name].well()
@@ -179,7 +186,7 @@ def _emptied(node: Snapshot, kind: str) -> list[Snapshot]:
     return found
 
 
-@pytest.mark.parametrize("kind", OF_MACHINES)
+@pytest.mark.parametrize("kind", few(OF_MACHINES, {"gpus", "rdma_ports"}.__contains__))
 def test_a_kind_that_was_not_read_makes_no_rule_pass(kind: str) -> None:
     for name in SHAPES:
         node = healthy_node(name)

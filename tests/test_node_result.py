@@ -15,6 +15,7 @@ from json_schemas import schema_text
 from machine_files import build, healthy
 from node_results import COUNTS, RESULT
 from nvml_stand_in import StandIn
+from slow_cases import few_rows
 from speccheck.validator.cli.main import main
 from speccheck.validator.node.result import (
     MOST_BYTES,
@@ -22,9 +23,10 @@ from speccheck.validator.node.result import (
     KeptSnapshot,
     NodeResult,
     ResultFinding,
+    ResultLineError,
+    read_result,
     result_line,
 )
-from speccheck.validator.node.result_reading import ResultLineError, read_result
 
 
 def fields(line: str) -> dict[str, Any]:
@@ -307,13 +309,16 @@ def sysroot(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize(
     ("words", "code", "verdict", "reason"),
-    [
-        (["--nope"], 2, "usage", "no option --nope"),
-        (["--budget", "0"], 2, "usage", "--budget 0: must be seconds above zero"),
-        (["nothing.yaml"], 2, "usage", "1 file could not be judged"),
-        (["--select", "nobody_knows_it"], 2, "usage", "nobody_knows_it"),
-        (["--select", "memory_fault_pending"], 3, "inconclusive", "could not be"),
-    ],
+    few_rows(
+        2,
+        [
+            (["--nope"], 2, "usage", "no option --nope"),
+            (["--budget", "0"], 2, "usage", "--budget 0: must be seconds above zero"),
+            (["nothing.yaml"], 2, "usage", "1 file could not be judged"),
+            (["--select", "nobody_knows_it"], 2, "usage", "nobody_knows_it"),
+            (["--select", "memory_fault_pending"], 3, "inconclusive", "could not be"),
+        ],
+    ),
 )
 def test_a_node_that_judged_nothing_has_a_line_all_the_same(
     words: list[str],

@@ -10,7 +10,7 @@ from speccheck.validator.cli.main import main
 from speccheck.validator.engine.assemble import assemble
 from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.run.run import read_plans, run
 from speccheck.validator.simulation.healthy import Snapshot, healthy_node

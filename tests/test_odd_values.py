@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from slow_cases import few
 from speccheck.validator.engine.request import Request
 from speccheck.validator.run.plan_judge import PlanJudge
 from speccheck.validator.sources.context import Context
@@ -48,12 +49,13 @@ def trees() -> tuple[tuple[str, dict[Any, Any]], ...]:
     """The YAML and JSON files of all fixtures, each tree of keys once."""
     found: dict[str, tuple[str, dict[Any, Any]]] = {}
     for fixture in sorted(FIXTURES.glob("rules/*/*.yaml")):
-        files = yaml.safe_load(fixture.read_text("utf-8")).get("files", {})
+        content = fixture.read_text("utf-8")
+        files = yaml.load(content, yaml.CSafeLoader).get("files", {})
         for name, text in files.items():
             if not name.endswith((".yaml", ".yml", ".json")):
                 continue
             try:
-                tree = yaml.safe_load(text)
+                tree = yaml.load(text, yaml.CSafeLoader)
             except yaml.YAMLError:
                 continue
             if isinstance(tree, dict):
@@ -87,7 +89,7 @@ def changed(tree: dict[Any, Any], choose: random.Random) -> dict[Any, Any]:
     return made
 
 
-@pytest.mark.parametrize("seed", range(RUNS))
+@pytest.mark.parametrize("seed", few(range(RUNS), range(2).__contains__))
 def test_no_value_breaks_a_reader_or_a_rule(seed: int, tmp_path: Path) -> None:
     choose = random.Random(seed)  # noqa: S311 - the same in every run
     context = Context(nodes=4, gpus_per_node=8, gpu="H100-80GB")

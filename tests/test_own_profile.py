@@ -13,7 +13,7 @@ import yaml
 from json_schemas import SCHEMAS
 from reported_fleets import Fleet, Run, healthy_fleet, kept, the_day_after
 from speccheck.validator.cli.main import main
-from speccheck.validator.evidence.fleet.fleet import Samples
+from speccheck.validator.evidence.fleet import Samples
 from speccheck.validator.fleet.own_profile import UsualNumber, own_profile
 
 NODES = 9
@@ -101,6 +101,7 @@ def test_nodes_that_are_not_fit_make_no_part_of_it(fleet: Run) -> None:
     assert one["why"].startswith("no-go: ")
 
 
+@pytest.mark.slow
 def test_a_variable_without_a_majority_is_left_free(fleet: Run) -> None:
     nodes = healthy_fleet(NODES)
     for number, node in enumerate(nodes.values()):

@@ -6,12 +6,12 @@ from nccl_logs import log
 from speccheck.validator.evidence.measurement.collective import (
     CollectiveRun,
     CollectiveRuns,
-)
-from speccheck.validator.evidence.measurement.communicator import (
     Communicator,
     Communicators,
+    Path,
+    path_of,
+    uses_nccl,
 )
-from speccheck.validator.evidence.measurement.path import Path, path_of, uses_nccl
 from speccheck.validator.evidence.node.node import Node
 from speccheck.validator.evidence.node.part import SnapshotFile
 from speccheck.validator.sources.capture import Capture

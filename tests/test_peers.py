@@ -59,6 +59,7 @@ def test_cases_give_their_facts_as_options(tmp_path: Path) -> None:
     assert found.bad.flags == ("--nodes", "8", "--instance", "p5.48xlarge")
 
 
+@pytest.mark.slow
 def test_fixtures_are_pairs_of_configurations(tmp_path: Path) -> None:
     found = {one.name: one for one in fixture_pairs(tmp_path)}
     assert len(found) > 200

@@ -2,8 +2,12 @@
 
 import pytest
 
-from speccheck.validator.evidence.plan import SECTIONS, Cluster
-from speccheck.validator.evidence.training_plan import TrainingPlan, leaf_names
+from speccheck.validator.evidence.plan import (
+    SECTIONS,
+    Cluster,
+    TrainingPlan,
+    leaf_names,
+)
 from speccheck.validator.evidence.value import MissingEvidence, Value
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from json_schemas import SCHEMAS
 from speccheck.validator.cli.main import main
-from speccheck.validator.evidence.training_plan import leaf_names
+from speccheck.validator.evidence.plan import leaf_names
 
 AXOLOTL = """\
 base_model: meta-llama/Llama-3.1-8B

@@ -15,6 +15,7 @@ import pytest
 from json_schemas import schema_text
 from machine_files import build, healthy
 from nvml_stand_in import ROOT, StandIn, without_library
+from slow_cases import few_rows
 from speccheck.validator.cli.main import main
 
 SCRIPT = "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32\n"
@@ -109,15 +110,19 @@ def test_a_machine_without_gpus_is_inconclusive(
 
 @pytest.mark.parametrize(
     ("set_here", "line", "judged"),
-    [
-        ("", f"export {INTERFACE}=eth7", "eth7"),  # the file alone
-        ("eth8", "", "eth8"),  # this process alone
-        ("eth8", f"export {INTERFACE}=eth7", "eth7"),  # the file wins
-        ("eth8", f"export {INTERFACE}=${{{INTERFACE}:-eth7}}", "eth8"),  # it says so
-        ("eth8", f'export {INTERFACE}="${{{INTERFACE}:-eth7}}"', "eth8"),
-        ("eth8", f"export {INTERFACE}=${INTERFACE}", "eth8"),
-        ("", f"export {INTERFACE}=${{{INTERFACE}:-eth7}}", "eth7"),
-    ],
+    few_rows(
+        2,
+        [
+            ("", f"export {INTERFACE}=eth7", "eth7"),  # the file alone
+            ("eth8", "", "eth8"),  # this process alone
+            ("eth8", f"export {INTERFACE}=eth7", "eth7"),  # the file wins
+            # it says so
+            ("eth8", f"export {INTERFACE}=${{{INTERFACE}:-eth7}}", "eth8"),
+            ("eth8", f'export {INTERFACE}="${{{INTERFACE}:-eth7}}"', "eth8"),
+            ("eth8", f"export {INTERFACE}=${INTERFACE}", "eth8"),
+            ("", f"export {INTERFACE}=${{{INTERFACE}:-eth7}}", "eth7"),
+        ],
+    ),
 )
 def test_a_file_sets_anew_what_is_set_here(
     set_here: str,

@@ -12,8 +12,9 @@ import pytest
 
 from machine_files import build, healthy
 from nvml_stand_in import ROOT, StandIn
+from slow_cases import few_rows
 from speccheck.validator.cli.main import main
-from speccheck.validator.node.result_reading import read_result
+from speccheck.validator.node.result import read_result
 
 STEP = {
     "SLURM_JOB_ID": "4711",
@@ -43,41 +44,44 @@ def started_by(monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]) -> None
 
 @pytest.mark.parametrize(
     ("environ", "said"),
-    [
-        (
-            STEP,
-            {"engine": "slurm", "node": "n2", "job": "4711", "rank": 8, "ranks": 16}
-            | {"nodes": 2, "node_list": "n[1-2]", "attempt": 0},
-        ),
-        (
-            {"SLURM_JOB_ID": "4711", "SLURM_JOB_NODELIST": "n[1-4]"}
-            | {"SLURMD_NODENAME": "n3", "SLURM_SCRIPT_CONTEXT": "prolog_slurmd"},
-            {"engine": "slurm", "node": "n3", "job": "4711", "node_list": "n[1-4]"},
-        ),
-        (
-            {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"}
-            | {"OMPI_COMM_WORLD_LOCAL_RANK": "0", "SPECCHECK_HOST": "node7"},
-            {"engine": "mpi", "node": "node7", "rank": 1, "ranks": 2},
-        ),
-        (
-            {"RANK": "8", "WORLD_SIZE": "16", "LOCAL_RANK": "0", "GROUP_RANK": "1"}
-            | {"TORCHELASTIC_RUN_ID": "run-7", "TORCHELASTIC_RESTART_COUNT": "3"}
-            | {"SPECCHECK_HOST": "node7"},
-            {"engine": "torchrun", "node": "node7", "job": "run-7", "rank": 8}
-            | {"ranks": 16, "attempt": 3},
-        ),
-        (
-            {"JOB_COMPLETION_INDEX": "5", "NODE_NAME": "gke-a3-17"}
-            | {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "SPECCHECK_RANKS": "8"}
-            | {"SPECCHECK_ATTEMPT": "1", "SPECCHECK_JOB": "preflight-9"},
-            {"engine": "kubernetes", "node": "gke-a3-17", "job": "preflight-9"}
-            | {"rank": 5, "ranks": 8, "attempt": 1},
-        ),
-        (
-            {"RAY_JOB_ID": "01000000", "SPECCHECK_HOST": "node7"},
-            {"engine": "ray", "node": "node7", "job": "01000000"},
-        ),
-    ],
+    few_rows(
+        1,
+        [
+            (
+                STEP,
+                {"engine": "slurm", "node": "n2", "job": "4711", "rank": 8, "ranks": 16}
+                | {"nodes": 2, "node_list": "n[1-2]", "attempt": 0},
+            ),
+            (
+                {"SLURM_JOB_ID": "4711", "SLURM_JOB_NODELIST": "n[1-4]"}
+                | {"SLURMD_NODENAME": "n3", "SLURM_SCRIPT_CONTEXT": "prolog_slurmd"},
+                {"engine": "slurm", "node": "n3", "job": "4711", "node_list": "n[1-4]"},
+            ),
+            (
+                {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"}
+                | {"OMPI_COMM_WORLD_LOCAL_RANK": "0", "SPECCHECK_HOST": "node7"},
+                {"engine": "mpi", "node": "node7", "rank": 1, "ranks": 2},
+            ),
+            (
+                {"RANK": "8", "WORLD_SIZE": "16", "LOCAL_RANK": "0", "GROUP_RANK": "1"}
+                | {"TORCHELASTIC_RUN_ID": "run-7", "TORCHELASTIC_RESTART_COUNT": "3"}
+                | {"SPECCHECK_HOST": "node7"},
+                {"engine": "torchrun", "node": "node7", "job": "run-7", "rank": 8}
+                | {"ranks": 16, "attempt": 3},
+            ),
+            (
+                {"JOB_COMPLETION_INDEX": "5", "NODE_NAME": "gke-a3-17"}
+                | {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "SPECCHECK_RANKS": "8"}
+                | {"SPECCHECK_ATTEMPT": "1", "SPECCHECK_JOB": "preflight-9"},
+                {"engine": "kubernetes", "node": "gke-a3-17", "job": "preflight-9"}
+                | {"rank": 5, "ranks": 8, "attempt": 1},
+            ),
+            (
+                {"RAY_JOB_ID": "01000000", "SPECCHECK_HOST": "node7"},
+                {"engine": "ray", "node": "node7", "job": "01000000"},
+            ),
+        ],
+    ),
 )
 def test_snapshot_and_line_tell_engine_node_and_rank(
     environ: dict[str, str],
@@ -144,6 +148,7 @@ def test_a_hostile_name_of_a_node_leaves_the_folder_alone(
     assert launch["unknown"]["node"].endswith("is no name of a host")
 
 
+@pytest.mark.slow
 def test_many_nodes_write_into_one_folder_at_once(sysroot: str, tmp_path: Path) -> None:
     folder = tmp_path / "shared" / "nodes"
     started = [
@@ -197,6 +202,7 @@ def nagios(
     return code, text, dict(one.split("=") for one in data.split(" "))
 
 
+@pytest.mark.slow
 def test_nagios_reads_one_line_and_its_own_codes(
     stand_in: StandIn, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -307,6 +313,7 @@ def test_a_file_that_nobody_takes_does_not_hold_up_a_node(
     assert (result.verdict, result.reason.startswith(says)) == ("inconclusive", True)
 
 
+@pytest.mark.slow
 def test_mpirun_gives_a_line_of_each_node(sysroot: str, tmp_path: Path) -> None:
     """Two processes on this machine, as if it were two, into one pipe."""
     mpirun = shutil.which("mpirun")

@@ -13,7 +13,7 @@ import pytest
 
 from nvml_stand_in import StandIn
 from speccheck.validator.cli.main import main
-from speccheck.validator.node.result_reading import read_result
+from speccheck.validator.node.result import read_result
 from torch_stand_in import torch_of_gpus, without_torch
 
 COPIES = ("HW-005", "HW-150", "HW-151", "HW-152")
@@ -71,6 +71,7 @@ def test_tier_1_measures_copies_and_judges_them_with_the_machine(
     assert main(again) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stand_in")
 def test_tier_0_measures_nothing_and_says_what_would_be(
     tmp_path: Path,
@@ -92,6 +93,7 @@ def test_tier_0_measures_nothing_and_says_what_would_be(
     assert "not measured" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stand_in")
 def test_without_torch_what_was_asked_for_is_unknown_with_the_remedy(
     tmp_path: Path,
@@ -106,6 +108,7 @@ def test_without_torch_what_was_asked_for_is_unknown_with_the_remedy(
     assert "needs torch: pip install 'speccheck[bench]'" in message
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stand_in")
 def test_without_gpus_that_torch_sees_nothing_passes(
     tmp_path: Path,
@@ -121,6 +124,7 @@ def test_without_gpus_that_torch_sees_nothing_passes(
     assert "--device" not in message  # which preflight has not
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stand_in")
 def test_gpus_that_are_hidden_are_not_taken_for_measured(
     tmp_path: Path,
@@ -140,6 +144,7 @@ def test_gpus_that_are_hidden_are_not_taken_for_measured(
     )
 
 
+@pytest.mark.slow
 def test_on_one_gpu_there_is_no_collective_to_miss(
     stand_in: StandIn,
     tmp_path: Path,
@@ -185,6 +190,7 @@ def test_a_measurement_that_hangs_costs_the_budget_and_itself(
     assert all(_has_ended(int(one)) for one in hung.read_text().split())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stand_in")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_who_ends_preflight_ends_its_measurement(
@@ -221,6 +227,7 @@ def _has_ended(process: int, seconds: float = 10) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("environ", "reason"),
     [

@@ -77,6 +77,7 @@ def test_a_library_that_prints_disturbs_nothing(stand_in: StandIn) -> None:
     assert len(taken["gpus"]) == 8
 
 
+@pytest.mark.slow
 def test_eight_gpus_take_less_than_half_a_second(stand_in: StandIn) -> None:
     best = min(stand_in.snapshot()["seconds"] for _ in range(3))
     assert best < 0.5

@@ -11,9 +11,7 @@ import pytest
 from judged_nodes import OF_MACHINES
 from machine_files import DRIVE, GPU, NIC, PORT, SLOT, SWITCH
 from probed import content, healthy_but, node
-from speccheck.validator.evidence.node.driver import Driver
-from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.kernel_log import KernelLog
+from speccheck.validator.evidence.node.host import Driver, Host, KernelLog
 from speccheck.validator.evidence.node.part import Part
 
 # A copy of files has no file systems and no running kernel to ask.

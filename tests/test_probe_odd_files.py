@@ -93,6 +93,7 @@ def test_links_that_lead_out_are_absent(tmp_path: Path) -> None:
     assert found["driver"]["nccl_versions"] == ["2.21.5"]
 
 
+@pytest.mark.slow
 def test_huge_and_binary_files_leave_the_rest(tmp_path: Path) -> None:
     noise = bytes(range(256)) * 40_000
     places = (

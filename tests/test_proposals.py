@@ -162,6 +162,7 @@ def test_what_cannot_be_judged_is_not_called_verified(
     ]
 
 
+@pytest.mark.slow
 def test_what_a_larger_job_must_meet_besides_is_told(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
@@ -204,6 +205,7 @@ def test_a_starved_pipeline_gets_micro_batches(
     assert finding["proposals"][0]["verified"]
 
 
+@pytest.mark.slow
 def test_of_many_plans_the_first_are_sought_and_the_rest_counted(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:

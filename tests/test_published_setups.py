@@ -9,7 +9,7 @@ import yaml
 
 from speccheck.validator.engine.assemble import assemble
 from speccheck.validator.engine.request import Request
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.forecast.memory import memory_forecast
 from speccheck.validator.run.run import read_plans, run
 from speccheck.validator.sources.context import Context

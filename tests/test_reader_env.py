@@ -5,7 +5,7 @@ import pytest
 from corpus import corpus_folder, needs_corpus
 from script_text import ReadScript, format_of, read_by_all, read_script
 from speccheck.validator.sources.formats.env import READER
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 DOTENV = """\
 # for docker run --env-file

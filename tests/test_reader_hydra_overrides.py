@@ -11,7 +11,7 @@ from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.files import read_file
 from speccheck.validator.sources.formats._overrides import parsed
 from speccheck.validator.sources.formats.hydra_overrides import READER
-from speccheck.validator.sources.joining.follow import followed
+from speccheck.validator.sources.joining.grouping import followed
 from speccheck.validator.sources.registry import Readers
 
 VERL = """\

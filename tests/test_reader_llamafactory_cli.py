@@ -6,11 +6,11 @@ import pytest
 
 from script_text import ReadScript, format_of, read_script
 from speccheck.validator.engine.assemble import assemble
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.sources.context import Context
 from speccheck.validator.sources.files import read_file
 from speccheck.validator.sources.formats.llamafactory_cli import READER
-from speccheck.validator.sources.joining.follow import followed
+from speccheck.validator.sources.joining.grouping import followed
 from speccheck.validator.sources.registry import Readers
 
 CONFIG = """\

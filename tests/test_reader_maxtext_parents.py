@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from speccheck.validator.sources.composing.composition import Composition, compose
+from speccheck.validator.sources.composition import Composition, compose
 from speccheck.validator.sources.formats.maxtext import READER
 from speccheck.validator.sources.joining.merge import merge
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 CORE = """\
 base_config: base.yml

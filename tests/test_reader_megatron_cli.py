@@ -5,7 +5,7 @@ import pytest
 from corpus import corpus_folder, needs_corpus
 from script_text import ReadScript, format_of, read_script
 from speccheck.validator.sources.formats.megatron_cli import READER
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 # In the manner of examples/gpt3: arrays, a launcher's arguments, positional arguments.
 ARRAYS = """\

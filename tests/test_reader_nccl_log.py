@@ -251,6 +251,7 @@ def test_torn_and_shuffled_logs_never_raise(seed: int) -> None:
     read("".join(letters))
 
 
+@pytest.mark.slow
 def test_the_time_grows_with_the_text_and_not_with_its_square() -> None:
     def seconds(nodes: int) -> float:
         text = log(nodes=nodes)

@@ -8,7 +8,7 @@ from corpus import corpus_folder, needs_corpus
 from nccl_tests_logs import FOOT, HEAD, IN, LOG, NAMES, OLD, OUT, ROWS
 from printed_measurements import line_of, node_of, parts, parts_of, reason
 from speccheck.validator.sources.formats import nccl_tests
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 
 def test_a_table_is_a_run_for_each_placement(tmp_path: Path) -> None:

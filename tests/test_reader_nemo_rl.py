@@ -9,8 +9,7 @@ from reader_text import ReadText, document_of, read_text
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.sources.files import ReadFile, read_file
 from speccheck.validator.sources.formats.nemo_rl import READER
-from speccheck.validator.sources.joining.derive import derive
-from speccheck.validator.sources.joining.merge import merge
+from speccheck.validator.sources.joining.merge import derive, merge
 
 BASE = """\
 sft:

@@ -16,8 +16,7 @@ from printed_measurements import (
 )
 from speccheck.validator.sources.files import read_file
 from speccheck.validator.sources.formats import nvbandwidth
-from speccheck.validator.sources.reader import Reader
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Reader, Source
 
 HEAD = """\
 nvbandwidth Version: v0.8

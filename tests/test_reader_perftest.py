@@ -7,7 +7,7 @@ import pytest
 from corpus import corpus_folder, needs_corpus
 from printed_measurements import line_of, node_of, parts, read_broken, reason
 from speccheck.validator.sources.formats import perftest
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 RULE = "-" * 87 + "\n"
 HEAD = """\

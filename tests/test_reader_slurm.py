@@ -10,7 +10,7 @@ from speccheck.validator.sources.formats.slurm import (
     gres_counts,
     wall_time_seconds,
 )
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 TRAINING = """\
 #!/bin/bash

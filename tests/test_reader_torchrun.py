@@ -10,9 +10,9 @@ from speccheck.validator.engine.request import Request
 from speccheck.validator.engine.selection import Selection
 from speccheck.validator.run.run import run
 from speccheck.validator.sources.formats.torchrun import READER
-from speccheck.validator.sources.launching.launch_commands import SWITCHES, launches
-from speccheck.validator.sources.scripts.shell import Word
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.launching import SWITCHES, launches
+from speccheck.validator.sources.reader import Source
+from speccheck.validator.sources.shell.script import Word
 
 TORCHRUN = """\
 #!/bin/bash

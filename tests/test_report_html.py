@@ -34,7 +34,7 @@ def page_of(*words: str) -> Page:
         ("slow-all-reduce/all_reduce.log", "--instance", "p5.48xlarge"),
         ("conflict",),
         ("native",),
-        (".", "--full"),
+        pytest.param((".", "--full"), marks=pytest.mark.slow),
     ],
     ids=lambda words: words[0],
 )
@@ -162,6 +162,7 @@ def test_the_same_run_gives_the_same_bytes(
     assert Path("one.html").read_text("utf-8") == text
 
 
+@pytest.mark.slow
 def test_ten_thousand_findings_stay_a_page_to_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,7 +25,7 @@ def lines_of(text: str) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("full", [[], ["--full"]])
+@pytest.mark.parametrize("full", [[], pytest.param(["--full"], marks=pytest.mark.slow)])
 def test_lines_hold_the_findings_of_the_json_report(full: list[str]) -> None:
     one = told(str(EXAMPLES), *full)
     document = json.loads(text_of("json", one))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from speccheck.validator.sources.versions.requirement_files import (
+from speccheck.validator.sources.pinned_versions import (
     is_requirement_file,
     normalized,
     pinned_versions,

@@ -22,8 +22,8 @@ from machine_reports import (
     waived,
 )
 from sarif_log import run_of, schema
+from speccheck.validator.evidence.finding import Waiver
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.evidence.waiver import Waiver
 
 MESSAGE = """\
 global batch 500 is not a multiple of micro-batch 2 x accumulation 8 = 16: it holds \

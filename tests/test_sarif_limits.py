@@ -27,6 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_only_the_gravest_5000_results_are_written() -> None:
     found = judged("ds.json", rules=(BATCH, UNREAD_KEY))

@@ -65,6 +65,7 @@ def _batches() -> Iterator[list[str]]:
     yield ["a", "c"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tree")
 def test_a_verdict_is_the_same_in_every_batch(
     capsys: pytest.CaptureFixture[str],

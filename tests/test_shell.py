@@ -2,7 +2,7 @@
 
 import pytest
 
-from speccheck.validator.sources.scripts.shell import (
+from speccheck.validator.sources.shell.script import (
     Command,
     Script,
     Word,

@@ -8,7 +8,7 @@ import pytest
 
 from corpus import corpus_folder, needs_corpus
 from shell_launch_scripts import LAUNCHES, Launch
-from speccheck.validator.sources.scripts.shell import Command, options, parse_script
+from speccheck.validator.sources.shell.script import Command, options, parse_script
 
 BASH = shutil.which("bash")
 PROGRAMS = ("torchrun", "python", "srun", "deepspeed", "accelerate")

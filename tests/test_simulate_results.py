@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import pytest
 
 from json_schemas import SCHEMAS
 from speccheck.validator.cli.main import main
-from speccheck.validator.node.result import MOST_BYTES
-from speccheck.validator.node.result_reading import read_result
+from speccheck.validator.node.result import MOST_BYTES, read_result
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "fixtures" / "examples" / "simulated-fleet" / "plan.yaml"
@@ -84,6 +84,7 @@ def test_what_goes_wrong_with_lines(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_fleet_reads_them(tmp_path: Path) -> None:
     out = tmp_path / "results.jsonl"
     simulate("--nodes", 60, "--out", out, "--faults", EXAMPLE)

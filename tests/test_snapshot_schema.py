@@ -41,11 +41,16 @@ def test_what_probes_write_validates(stand_in: StandIn, lines: tuple[str, ...]) 
     assert problems(snapshot()) == []
 
 
+def _files_in(text: str) -> dict[str, Any]:
+    files: dict[str, Any] = yaml.load(text, yaml.CSafeLoader).get("files", {})
+    return files
+
+
 def snapshots_of_fixtures() -> Iterator[tuple[str, Any]]:
     for path in sorted(FIXTURES.glob("*/*.yaml")):
         text = path.read_text(encoding="utf-8")
         if SCHEMA in text:
-            for name, content in yaml.safe_load(text).get("files", {}).items():
+            for name, content in _files_in(text).items():
                 if isinstance(content, str) and SCHEMA in content:
                     yield f"{path.relative_to(FIXTURES)} {name}", json.loads(content)
 

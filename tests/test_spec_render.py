@@ -143,6 +143,7 @@ def test_the_page_is_one_well_formed_file_without_scripts() -> None:
     assert "url(" not in whole
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_file_whole_or_not(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -179,6 +180,7 @@ def test_a_compiled_file_alone_makes_no_document(
     assert "give the folder that holds edition.yaml" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_folder_makes_the_same_document(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["spec", "render", "--spec", str(FOLDER)]) == 0
     assert capsys.readouterr().out == page()

@@ -3,11 +3,11 @@
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-import pytest
-
+from speccheck.validator.sources.reader import Reader
 from speccheck.validator.sources.registry import (
     INDEX,
     Readers,
@@ -25,7 +25,7 @@ code = main(sys.argv[1:])
 sys.stderr.write("\\n".join(sys.modules))
 sys.exit(code)
 """
-SHELL = "speccheck.validator.sources.scripts.static_shell.flow"
+SHELL = "speccheck.validator.sources.shell.interpreter"
 YAML = "yaml"
 TOML = "tomllib"
 HARDWARE = "speccheck.validator.catalogue.hardware"
@@ -92,14 +92,23 @@ def test_the_index_of_readers_is_the_one_that_the_readers_give() -> None:
     assert Path(INDEX).read_text(encoding="utf-8") == index_text()
 
 
-@pytest.mark.parametrize("name", [path.stem for path in FORMATS.glob("[!_]*.py")])
-def test_every_module_of_formats_has_a_reader(name: str) -> None:
+def test_every_module_of_formats_has_a_reader() -> None:
+    modules = {path.stem for path in FORMATS.glob("[!_]*.py")}
+    assert modules
+    wrong = [
+        f"{name}: {reader.format}"
+        for name in sorted(modules)
+        for reader in _readers_in(name)
+        if reader not in built_in_readers()
+        or Readers().find(reader.format) is not reader
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def _readers_in(name: str) -> Sequence[Reader]:
     module = import_module(f"speccheck.validator.sources.formats.{name}")
-    found = getattr(module, "READERS", None) or (module.READER,)
-    assert found
-    for reader in found:
-        assert reader in built_in_readers()
-        assert Readers().find(reader.format) is reader
+    readers: Sequence[Reader] = getattr(module, "READERS", None) or (module.READER,)
+    return readers
 
 
 def test_only_readers_with_a_chance_are_imported(tmp_path: Path) -> None:

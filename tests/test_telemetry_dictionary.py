@@ -7,8 +7,7 @@ import yaml
 
 from compile_metrics import compile_metrics
 from speccheck.validator.catalogue.files import CATALOGUES
-from speccheck.validator.catalogue.metric_dictionary import metric_dictionary
-from speccheck.validator.catalogue.metric_names import metric_names
+from speccheck.validator.catalogue.metrics import metric_dictionary, metric_names
 
 FOLDER = Path(CATALOGUES, "metrics")
 NOBODY: frozenset[str] = frozenset()

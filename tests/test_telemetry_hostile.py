@@ -13,8 +13,8 @@ from speccheck.validator.evidence.measurement.telemetry import (
 )
 from speccheck.validator.measurements.telemetry import measured_telemetry
 from speccheck.validator.sources.documents.document import ReadError
+from speccheck.validator.sources.reader import Source
 from speccheck.validator.sources.registry import Readers
-from speccheck.validator.sources.source import Source
 
 TABLE = "step,time,rank,loss,event\n10,2026-05-04T08:00:00Z,0,2.5,\n" * 3
 PIECES = (
@@ -74,6 +74,7 @@ def test_a_damaged_log_is_read_as_far_as_it_goes(format_id: str) -> None:
             assert event.written.is_known
 
 
+@pytest.mark.slow
 def test_too_many_series_are_refused_in_a_line(tmp_path: Path) -> None:
     path = tmp_path / "many.jsonl"
     record = ", ".join(f'"m{one}": 1' for one in range(2000))

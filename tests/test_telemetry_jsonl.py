@@ -295,6 +295,7 @@ def test_the_healthy_example_is_whole() -> None:
     assert all(len({*one}) == 1 for one in lengths)
 
 
+@pytest.mark.slow
 def test_many_lines_are_read_once() -> None:
     count = 20_000
     text = lines(*({"time": DAY + one, "loss": one} for one in range(count)))

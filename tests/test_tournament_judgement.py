@@ -108,6 +108,7 @@ def test_slow_neighbours_do_not_pull_a_healthy_node_down() -> None:
         assert not found.suspects
 
 
+@pytest.mark.slow
 def test_ten_thousand_nodes_are_planned_and_judged() -> None:
     chance = random.Random(7)  # noqa: S311
     one = cluster(10_000, 3, 0.6, chance)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from slow_cases import few_rows
 from speccheck.validator.cli.main import main
 from speccheck.validator.run.waivers.scan import MOST_COMMENTS
 
@@ -33,22 +34,31 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [
-        ("many.yaml", CONFIG + WAIVER * 200_000),
-        ("misspelt.yaml", CONFIG + "# speccheck: ingore[CONF-011 x\n" * 200_000),
-        ("text.yaml", CONFIG + 'a: "' + "# speccheck: ignore[x] " * 200_000 + '"\n'),
-        ("signs.yaml", CONFIG + "a: b" + "#" * 1_000_000 + " # speccheck: ignore\n"),
-        ("brackets.yaml", CONFIG + "# speccheck: ignore" + "[" * 1_000_000 + "\n"),
-        ("names.yaml", CONFIG + "# speccheck: ignore[" + "a," * 500_000 + "] x\n"),
-        ("fields.yaml", CONFIG + WAIVER[:-1] + ";a=b" * 300_000 + "\n"),
-        ("many.toml", TITAN + WAIVER * 200_000),
-        ("quotes.toml", TITAN + 'a = "' + "\\\"'#" * 300_000 + '"\n' + WAIVER),
-        ("many.sh", SCRIPT + WAIVER * 100_000),
-        ("joined.sh", SCRIPT + WAIVER * 900 + "a \\\n" * 100_000 + "b\n"),
-        ("quotes.sh", SCRIPT + WAIVER + "a='" + WAIVER * 100_000 + "'\n"),
-        ("many.json", DEEPSPEED + "// " + WAIVER[2:] * 1 + WAIVER * 100_000 + "}"),
-        ("stars.json", DEEPSPEED + "/*" + "* speccheck: ignore" * 200_000 + "*/}"),
-    ],
+    few_rows(
+        2,
+        [
+            ("many.yaml", CONFIG + WAIVER * 200_000),
+            ("misspelt.yaml", CONFIG + "# speccheck: ingore[CONF-011 x\n" * 200_000),
+            (
+                "text.yaml",
+                CONFIG + 'a: "' + "# speccheck: ignore[x] " * 200_000 + '"\n',
+            ),
+            (
+                "signs.yaml",
+                CONFIG + "a: b" + "#" * 1_000_000 + " # speccheck: ignore\n",
+            ),
+            ("brackets.yaml", CONFIG + "# speccheck: ignore" + "[" * 1_000_000 + "\n"),
+            ("names.yaml", CONFIG + "# speccheck: ignore[" + "a," * 500_000 + "] x\n"),
+            ("fields.yaml", CONFIG + WAIVER[:-1] + ";a=b" * 300_000 + "\n"),
+            ("many.toml", TITAN + WAIVER * 200_000),
+            ("quotes.toml", TITAN + 'a = "' + "\\\"'#" * 300_000 + '"\n' + WAIVER),
+            ("many.sh", SCRIPT + WAIVER * 100_000),
+            ("joined.sh", SCRIPT + WAIVER * 900 + "a \\\n" * 100_000 + "b\n"),
+            ("quotes.sh", SCRIPT + WAIVER + "a='" + WAIVER * 100_000 + "'\n"),
+            ("many.json", DEEPSPEED + "// " + WAIVER[2:] * 1 + WAIVER * 100_000 + "}"),
+            ("stars.json", DEEPSPEED + "/*" + "* speccheck: ignore" * 200_000 + "*/}"),
+        ],
+    ),
     ids=lambda one: one if len(one) < 20 else "",
 )
 def test_many_comments_take_no_time(

@@ -8,7 +8,7 @@ import pytest
 
 from speccheck.validator.changes.what_if.names import SHORT_NAMES
 from speccheck.validator.cli.main import main
-from speccheck.validator.evidence.training_plan import leaf_names
+from speccheck.validator.evidence.plan import leaf_names
 from what_if_plans import JOB, failures, what_if
 
 ROOT = Path(__file__).resolve().parents[1]

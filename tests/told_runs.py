@@ -5,9 +5,8 @@ from collections.abc import Iterable, Mapping
 from speccheck.validator.cli.options import parse
 from speccheck.validator.cli.request import request_of
 from speccheck.validator.engine.locate import LocatedFinding
-from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.evidence.finding import Finding, Waiver
 from speccheck.validator.evidence.value import Place, Span
-from speccheck.validator.evidence.waiver import Waiver
 from speccheck.validator.report.form import FORMS
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.summary import exit_of, summarize

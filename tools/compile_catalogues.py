@@ -24,7 +24,7 @@ from compile_node_profiles import compile_node_profiles
 from compile_published import compile_published
 from compile_xids import compile_xids
 from speccheck.validator.catalogue.files import CATALOGUES, compiled_path
-from speccheck.validator.catalogue.synonyms import COMPILED, compile_synonyms
+from speccheck.validator.catalogue.frameworks import COMPILED, compile_synonyms
 
 # Levels of maps that stand one entry a line, so that a change can be read.
 FRAMEWORK_LEVELS = 4

@@ -11,9 +11,8 @@ from typing import Any
 import yaml
 
 from speccheck.validator.catalogue.files import CATALOGUES, compiled_path
-from speccheck.validator.evidence.training_plan import leaf_names
-from speccheck.validator.evidence.value_forms import FORMS, TESTS
-from speccheck.validator.evidence.variable_relations import DROPPED
+from speccheck.validator.evidence.plan import leaf_names
+from speccheck.validator.evidence.variable_relations import DROPPED, FORMS, TESTS
 
 Row = Mapping[str, Any]
 

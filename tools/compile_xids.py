@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 from speccheck.validator.evidence.finding import Action
-from speccheck.validator.evidence.node.xids import Blocks, Kind
+from speccheck.validator.evidence.node.fault_codes import Blocks, Kind
 
 Row = Mapping[str, Any]
 

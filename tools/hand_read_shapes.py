@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from speccheck.validator.evidence.node.launch import NAME
+from speccheck.validator.evidence.node.node import NAME
 
 _Name = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 _Names = _Name | Annotated[list[_Name], Field(min_length=1, max_length=200)]

@@ -51,8 +51,11 @@ def rows(table: str) -> Iterator[Mapping[str, str]]:
 
 
 @cache
+def _all_vectors() -> tuple[Mapping[str, Any], ...]:
+    text = (GROUND_TRUTH / "vectors.yaml").read_text(encoding="utf-8")
+    return tuple(yaml.load(text, Loader=yaml.CSafeLoader)["vectors"])
+
+
 def vectors(function: str) -> tuple[Mapping[str, Any], ...]:
     """The exact vectors of one function: id, inputs, expected, tolerance, source."""
-    text = (GROUND_TRUTH / "vectors.yaml").read_text(encoding="utf-8")
-    found = yaml.load(text, Loader=yaml.CSafeLoader)["vectors"]
-    return tuple(one for one in found if one["function"] == function)
+    return tuple(row for row in _all_vectors() if row["function"] == function)

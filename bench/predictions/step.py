@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from predictions.prediction import Prediction, rows
 from speccheck.validator.catalogue.hardware import resolve_accelerator
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.forecast.step import step_forecast
 

@@ -21,7 +21,7 @@ Good::
     --global-batch-size 512 --seq-length 8192
 """
 
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.forecast.batch import batch_forecast
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 

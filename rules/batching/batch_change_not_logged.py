@@ -23,17 +23,15 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from speccheck.validator.evidence.measurement.series import (
-    Sample,
-    events_of,
-    samples_of,
-    series_of,
-)
 from speccheck.validator.evidence.measurement.telemetry import (
     Metric,
     Metrics,
     RunEvent,
     RunEvents,
+    Sample,
+    events_of,
+    samples_of,
+    series_of,
 )
 from speccheck.validator.evidence.plan import Batch
 from speccheck.validator.evidence.value import Value

@@ -24,7 +24,7 @@ Good::
     gradient_accumulation_steps: 2
 """
 
-from speccheck.validator.evidence.fix import Fix
+from speccheck.validator.evidence.finding import Fix
 from speccheck.validator.evidence.mending import combined, rewritten
 from speccheck.validator.evidence.plan import Batch, Parallelism
 from speccheck.validator.evidence.stated_keys import StatedKeys

@@ -20,7 +20,7 @@ Good::
     --micro-batch-size 2 --seq-length 2048 --context-parallel-size 1
 """
 
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.forecast.batch import batch_forecast
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 

@@ -2,8 +2,8 @@
 
 from math import isfinite
 
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.forecast.checkpointing import time_between_failures
 from speccheck.validator.forecast.saving import interval, stall
 from speccheck.validator.models.checkpointing import (

@@ -21,8 +21,8 @@ Good::
     mount | grep /checkpoints      # ... type nfs4 (rw,...)
 """
 
-from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.job_path import (
+from speccheck.validator.evidence.node.host import (
+    Host,
     JobPath,
     JobPaths,
     local_path,

@@ -22,8 +22,7 @@ Good::
     checkpoint: {interval_seconds: 2400}
 """
 
-from speccheck.validator.evidence.plan import Checkpoint, Run
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import Checkpoint, Run, TrainingPlan
 from speccheck.validator.forecast.plan_facts import run_seconds, save_interval_seconds
 from speccheck.validator.models.units import duration
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule

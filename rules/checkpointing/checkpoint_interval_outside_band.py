@@ -21,8 +21,7 @@ Good::
 """
 
 from speccheck.rules.checkpointing._distance import surely_off
-from speccheck.validator.evidence.plan import Checkpoint, Run
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import Checkpoint, Run, TrainingPlan
 from speccheck.validator.forecast.checkpointing import checkpoint_forecast
 from speccheck.validator.forecast.plan_facts import run_seconds
 from speccheck.validator.models.checkpointing import useful_share

@@ -21,14 +21,14 @@ Good::
     save_total_limit: 2
 """
 
-from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.job_path import (
+from speccheck.validator.evidence.node.host import (
+    Host,
     JobPath,
     JobPaths,
     local_path,
     seen_by_another,
 )
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.forecast.saving import kept_checkpoints, sections, size
 from speccheck.validator.models.units import gigabytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown

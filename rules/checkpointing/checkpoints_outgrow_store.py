@@ -20,8 +20,7 @@ Good::
     checkpoint: {keep_last: 2, storage_bytes: 5000000000000}
 """
 
-from speccheck.validator.evidence.plan import Checkpoint, Run
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import Checkpoint, Run, TrainingPlan
 from speccheck.validator.forecast.saving import kept_checkpoints, size
 from speccheck.validator.models.units import gigabytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown

@@ -20,8 +20,7 @@ Good::
     checkpoint: {interval_seconds: 900, save_seconds: 10}
 """
 
-from speccheck.validator.evidence.plan import Checkpoint
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import Checkpoint, TrainingPlan
 from speccheck.validator.forecast.checkpointing import checkpoint_forecast
 from speccheck.validator.models.units import duration
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule

@@ -20,7 +20,7 @@ Good::
     fsdp_state_dict_type: SHARDED_STATE_DICT
 """
 
-from speccheck.validator.evidence.fix import Fix, to_set
+from speccheck.validator.evidence.finding import Fix, to_set
 from speccheck.validator.evidence.mending import combined, place_of
 from speccheck.validator.evidence.plan import Checkpoint, Parallelism
 from speccheck.validator.evidence.value import Value

@@ -22,7 +22,7 @@ Good::
 
 from collections.abc import Iterator
 
-from speccheck.validator.evidence.fix import Change, Fix, to_set
+from speccheck.validator.evidence.finding import Change, Fix, to_set
 from speccheck.validator.evidence.mending import combined, place_of, switched
 from speccheck.validator.evidence.plan import Checkpoint, Cluster, Run
 from speccheck.validator.evidence.stated_keys import StatedKeys

@@ -21,8 +21,7 @@ Good::
 """
 
 from speccheck.validator.evidence.declaration import Declaration
-from speccheck.validator.evidence.measurement.series import events_of
-from speccheck.validator.evidence.measurement.telemetry import RunEvents
+from speccheck.validator.evidence.measurement.telemetry import RunEvents, events_of
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.models.units import days_in
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown

@@ -20,8 +20,7 @@ Good::
     checkpoint: {interval_seconds: 1800, save_seconds: 60}
 """
 
-from speccheck.validator.evidence.plan import Checkpoint, Run
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import Checkpoint, Run, TrainingPlan
 from speccheck.validator.forecast.saving import interval, write_time
 from speccheck.validator.models.units import duration
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule

@@ -20,8 +20,7 @@ Good::
     --save /ckpt --persistent-save-interval 2000 --non-persistent-save-interval 100
 """
 
-from speccheck.validator.evidence.plan import Checkpoint, Run
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import Checkpoint, Run, TrainingPlan
 from speccheck.validator.forecast.checkpointing import time_between_failures
 from speccheck.validator.models.units import duration
 from speccheck.validator.rule import Verdicts, fail, passed, rule

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Container
 
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.measurement.communicator import (
+from speccheck.validator.evidence.measurement.collective import (
     Communicator,
     Communicators,
     VariablesInForce,
+    named,
+    whole_ones,
 )
-from speccheck.validator.evidence.measurement.path import named, whole_ones
-from speccheck.validator.evidence.nccl_text import integer_seen
+from speccheck.validator.evidence.nccl_variables import integer_seen
 from speccheck.validator.evidence.value import MissingEvidence, Place
 from speccheck.validator.rule import Verdict, Verdicts
 

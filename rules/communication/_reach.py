@@ -1,7 +1,7 @@
 """The connections over the network of a communicator, with GPUDirect and without."""
 
 from speccheck.rules.communication._ran import several_nodes
-from speccheck.validator.evidence.measurement.communicator import Communicator
+from speccheck.validator.evidence.measurement.collective import Communicator
 from speccheck.validator.evidence.node.profile import InstanceProfile
 from speccheck.validator.evidence.plan import Cluster
 from speccheck.validator.rule import Verdict, fail, passed, unknown

@@ -5,8 +5,7 @@ from speccheck.validator.comparison.differences import (
     Differences,
     differing,
 )
-from speccheck.validator.evidence.fleet.fleet import Fleet
-from speccheck.validator.evidence.fleet.leaves import VARIABLES
+from speccheck.validator.evidence.fleet import VARIABLES, Fleet
 from speccheck.validator.evidence.nccl_variables import AcrossNodes, NcclVariables
 
 

@@ -22,7 +22,7 @@ Good::
 
 from speccheck.rules.communication._algorithms import entries, tokens
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.nccl_text import release
+from speccheck.validator.evidence.nccl_variables import release
 from speccheck.validator.evidence.plan import Run
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Verdicts, fail, passed, rule

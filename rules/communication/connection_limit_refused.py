@@ -25,7 +25,7 @@ Good::
 
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.mending import variable_set, without_variables
-from speccheck.validator.evidence.nccl_text import integer_seen
+from speccheck.validator.evidence.nccl_variables import integer_seen
 from speccheck.validator.evidence.plan import Cluster, Parallelism
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 

@@ -21,7 +21,7 @@ Good::
 
 from speccheck.rules.communication._ran import one_verdict
 from speccheck.rules.communication._reach import reach_of
-from speccheck.validator.evidence.measurement.communicator import Communicators
+from speccheck.validator.evidence.measurement.collective import Communicators
 from speccheck.validator.evidence.node.profile import InstanceProfile
 from speccheck.validator.evidence.plan import Cluster
 from speccheck.validator.rule import Numbers, Verdicts, rule

@@ -22,7 +22,7 @@ Good::
 
 from speccheck.validator.evidence.environment import Environment, Variable
 from speccheck.validator.evidence.mending import without_variables
-from speccheck.validator.evidence.nccl_text import integer_seen
+from speccheck.validator.evidence.nccl_variables import integer_seen
 from speccheck.validator.evidence.plan import Cluster
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 

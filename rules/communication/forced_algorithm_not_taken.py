@@ -26,7 +26,7 @@ from speccheck.rules.communication._algorithms import (
 )
 from speccheck.rules.communication._ran import Setting, one_verdict, setting
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.measurement.communicator import (
+from speccheck.validator.evidence.measurement.collective import (
     Communicator,
     Communicators,
     VariablesInForce,

@@ -24,7 +24,7 @@ Good::
     "zero_optimization": {"stage": 1}, "train_micro_batch_size_per_gpu": 8
 """
 
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.forecast.step import step_forecast
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown

@@ -22,7 +22,7 @@ Good::
 
 from speccheck.rules.communication._ran import one_verdict, ranks_of_node
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.measurement.communicator import (
+from speccheck.validator.evidence.measurement.collective import (
     Communicator,
     Communicators,
 )

@@ -29,12 +29,12 @@ from speccheck.rules.communication._ran import (
     several_nodes,
 )
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.measurement.communicator import (
+from speccheck.validator.evidence.measurement.collective import (
     Communicator,
     Communicators,
     VariablesInForce,
 )
-from speccheck.validator.evidence.nccl_text import integer_seen
+from speccheck.validator.evidence.nccl_variables import integer_seen
 from speccheck.validator.rule import Verdict, Verdicts, fail, passed, rule, unknown
 
 _NAME = "NCCL_COLLNET_ENABLE"

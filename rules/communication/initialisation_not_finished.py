@@ -24,12 +24,13 @@ Good::
 from collections.abc import Iterable
 
 from speccheck.rules.communication._ran import one_verdict
-from speccheck.validator.evidence.measurement.collective import CollectiveRuns
-from speccheck.validator.evidence.measurement.communicator import (
+from speccheck.validator.evidence.measurement.collective import (
+    CollectiveRuns,
     Communicator,
     Communicators,
+    named,
+    whole_ones,
 )
-from speccheck.validator.evidence.measurement.path import named, whole_ones
 from speccheck.validator.rule import (
     Numbers,
     Verdict,

@@ -19,7 +19,7 @@ Good::
 """
 
 from speccheck.rules.communication._ran import networks, one_verdict, several_nodes
-from speccheck.validator.evidence.measurement.communicator import (
+from speccheck.validator.evidence.measurement.collective import (
     Communicator,
     Communicators,
 )

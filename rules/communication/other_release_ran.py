@@ -19,11 +19,11 @@ Good::
 """
 
 from speccheck.rules.communication._ran import one_verdict
-from speccheck.validator.evidence.measurement.communicator import (
+from speccheck.validator.evidence.measurement.collective import (
     Communicator,
     Communicators,
 )
-from speccheck.validator.evidence.nccl_text import release
+from speccheck.validator.evidence.nccl_variables import release
 from speccheck.validator.evidence.plan import Run
 from speccheck.validator.rule import Verdict, Verdicts, fail, passed, rule
 

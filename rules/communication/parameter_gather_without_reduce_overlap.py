@@ -18,7 +18,7 @@ Good::
     --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather
 """
 
-from speccheck.validator.evidence.fix import Fix
+from speccheck.validator.evidence.finding import Fix
 from speccheck.validator.evidence.mending import flag_added, the_flag
 from speccheck.validator.evidence.plan import Communication
 from speccheck.validator.evidence.stated_keys import StatedKeys

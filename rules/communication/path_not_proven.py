@@ -24,9 +24,10 @@ Good::
 from speccheck.validator.evidence.measurement.collective import (
     CollectiveRun,
     CollectiveRuns,
+    Communicators,
+    path_of,
+    uses_nccl,
 )
-from speccheck.validator.evidence.measurement.communicator import Communicators
-from speccheck.validator.evidence.measurement.path import path_of, uses_nccl
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
 _HOW = (

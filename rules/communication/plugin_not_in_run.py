@@ -29,7 +29,7 @@ from speccheck.rules.communication._ran import (
     several_nodes,
 )
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.measurement.communicator import (
+from speccheck.validator.evidence.measurement.collective import (
     Communicator,
     Communicators,
     VariablesInForce,

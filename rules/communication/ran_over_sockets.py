@@ -29,7 +29,7 @@ from speccheck.rules.communication._ran import (
     one_verdict,
     several_nodes,
 )
-from speccheck.validator.evidence.measurement.communicator import (
+from speccheck.validator.evidence.measurement.collective import (
     Communicator,
     Communicators,
 )

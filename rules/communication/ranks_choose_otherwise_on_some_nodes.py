@@ -22,7 +22,7 @@ Good::
 
 from speccheck.rules.communication._variables import compared
 from speccheck.validator.comparison.verdicts import Advice, verdicts
-from speccheck.validator.evidence.fleet.fleet import Fleet
+from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.evidence.nccl_variables import NcclVariables
 from speccheck.validator.rule import Verdicts, rule
 

@@ -22,7 +22,7 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.measurement.communicator import (
+from speccheck.validator.evidence.measurement.collective import (
     Communicators,
     VariablesInForce,
 )

@@ -21,11 +21,11 @@ Good::
 
 from speccheck.rules.communication._ran import BY_USER
 from speccheck.validator.evidence.environment import Environment, Variable
-from speccheck.validator.evidence.measurement.communicator import (
+from speccheck.validator.evidence.measurement.collective import (
     VariableInForce,
     VariablesInForce,
 )
-from speccheck.validator.evidence.nccl_text import integer_seen
+from speccheck.validator.evidence.nccl_variables import integer_seen
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _OF_ONE_RUN = ("NCCL_DEBUG", "NCCL_TOPO_DUMP", "NCCL_GRAPH_DUMP")

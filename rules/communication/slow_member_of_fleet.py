@@ -26,7 +26,7 @@ Good::
 """
 
 from speccheck.rules.communication._slow_members import Noise, slow_members
-from speccheck.validator.evidence.fleet.fleet import Fleet
+from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule
 from speccheck.validator.straggler_search.judgement import hosts_of
 

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from speccheck.validator.evidence.framework_keys import dotted
-from speccheck.validator.evidence.framework_version import parse_version
-from speccheck.validator.evidence.key_rows import Demand, KeyTest
+from speccheck.validator.evidence.framework_keys import (
+    Demand,
+    KeyTest,
+    dotted,
+    parse_version,
+)
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from speccheck.validator.evidence.framework_keys import dotted
-from speccheck.validator.evidence.key_rows import ExclusiveKeys
+from speccheck.validator.evidence.framework_keys import ExclusiveKeys, dotted
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey
 

@@ -2,12 +2,15 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from speccheck.validator.evidence.fix import Fix, to_rename
-from speccheck.validator.evidence.framework_keys import FrameworkKeys, dotted
+from speccheck.validator.evidence.finding import Fix, to_rename
+from speccheck.validator.evidence.framework_keys import (
+    FrameworkKeys,
+    Suggestion,
+    dotted,
+)
 from speccheck.validator.evidence.mending import combined
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey
-from speccheck.validator.evidence.suggestion import Suggestion
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.rule import Verdict, unknown
 

@@ -22,9 +22,8 @@ Good::
 
 from collections.abc import Sequence
 
-from speccheck.validator.evidence.fix import Fix
-from speccheck.validator.evidence.framework_keys import dotted
-from speccheck.validator.evidence.key_rows import KeyRow
+from speccheck.validator.evidence.finding import Fix
+from speccheck.validator.evidence.framework_keys import KeyRow, dotted
 from speccheck.validator.evidence.mending import combined, renamed_key
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule

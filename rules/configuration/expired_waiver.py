@@ -18,7 +18,7 @@ Good::
     lr: 2e-5  # speccheck: ignore[CONF-007] until the next release; until=2027-01-31
 """
 
-from speccheck.validator.evidence.applied_waivers import AppliedWaivers
+from speccheck.validator.evidence.finding import AppliedWaivers
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

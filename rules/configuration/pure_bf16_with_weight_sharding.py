@@ -21,7 +21,7 @@ Good::
     deepspeed: ds_z3_config.json
 """
 
-from speccheck.validator.evidence.fix import Fix, to_rename
+from speccheck.validator.evidence.finding import Fix, to_rename
 from speccheck.validator.evidence.mending import combined
 from speccheck.validator.evidence.plan import Parallelism, Precision
 from speccheck.validator.evidence.stated_keys import StatedKeys

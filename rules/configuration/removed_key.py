@@ -19,9 +19,8 @@ Good::
     (the line deleted)
 """
 
-from speccheck.validator.evidence.fix import Fix
-from speccheck.validator.evidence.framework_keys import FrameworkKeys, dotted
-from speccheck.validator.evidence.key_rows import KeyRow
+from speccheck.validator.evidence.finding import Fix
+from speccheck.validator.evidence.framework_keys import FrameworkKeys, KeyRow, dotted
 from speccheck.validator.evidence.mending import renamed_key, without_keys
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown

@@ -20,7 +20,7 @@ Good::
     micro_batch_size: 4
 """
 
-from speccheck.validator.evidence.fix import Fix, to_remove
+from speccheck.validator.evidence.finding import Fix, to_remove
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 

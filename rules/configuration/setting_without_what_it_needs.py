@@ -23,8 +23,7 @@ Good::
 """
 
 from speccheck.rules.configuration._demands import Judged, judged_demands
-from speccheck.validator.evidence.framework_keys import dotted
-from speccheck.validator.evidence.key_rows import KeyTest
+from speccheck.validator.evidence.framework_keys import KeyTest, dotted
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 

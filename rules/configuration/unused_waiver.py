@@ -20,7 +20,7 @@ Good::
     lr: 2.0e-5
 """
 
-from speccheck.validator.evidence.applied_waivers import AppliedWaivers
+from speccheck.validator.evidence.finding import AppliedWaivers
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

@@ -19,7 +19,7 @@ Good::
     lr: 2e-5  # speccheck: ignore[CONF-007] our own loader; until=2027-01-31
 """
 
-from speccheck.validator.evidence.applied_waivers import AppliedWaivers
+from speccheck.validator.evidence.finding import AppliedWaivers
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 

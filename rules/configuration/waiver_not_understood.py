@@ -19,7 +19,7 @@ Good::
     lr: 2e-5  # speccheck: ignore[CONF-007] our loader reads floats itself
 """
 
-from speccheck.validator.evidence.applied_waivers import AppliedWaivers
+from speccheck.validator.evidence.finding import AppliedWaivers
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

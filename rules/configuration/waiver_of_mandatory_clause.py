@@ -19,7 +19,7 @@ Good::
     lr: 1.0
 """
 
-from speccheck.validator.evidence.applied_waivers import AppliedWaivers
+from speccheck.validator.evidence.finding import AppliedWaivers
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

@@ -21,8 +21,8 @@ Good::
     ls /data/tokens      # shard_000.bin  shard_000.idx ...
 """
 
-from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.job_path import (
+from speccheck.validator.evidence.node.host import (
+    Host,
     JobPaths,
     local_path,
     seen_by_another,

@@ -21,12 +21,13 @@ Good::
 
 from statistics import fmean
 
-from speccheck.validator.evidence.measurement.series import (
+from speccheck.validator.evidence.measurement.telemetry import (
+    Metric,
+    Metrics,
     finite_of,
     series_of,
     title_of,
 )
-from speccheck.validator.evidence.measurement.telemetry import Metric, Metrics
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 

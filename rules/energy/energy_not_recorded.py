@@ -22,9 +22,12 @@ Good::
     DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION
 """
 
-from speccheck.validator.evidence.measurement.metric_dictionary import MetricDictionary
-from speccheck.validator.evidence.measurement.series import finite_of, series_of
-from speccheck.validator.evidence.measurement.telemetry import Metrics
+from speccheck.validator.evidence.measurement.telemetry import (
+    MetricDictionary,
+    Metrics,
+    finite_of,
+    series_of,
+)
 from speccheck.validator.models.telemetry import grown
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 

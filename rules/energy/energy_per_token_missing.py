@@ -24,13 +24,14 @@ Good::
 
 from statistics import median
 
-from speccheck.validator.evidence.measurement.series import (
+from speccheck.validator.evidence.measurement.telemetry import (
+    Metric,
+    Metrics,
     Sample,
     finite_of,
     samples_of,
     series_of,
 )
-from speccheck.validator.evidence.measurement.telemetry import Metric, Metrics
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.models.telemetry import grown
 from speccheck.validator.rule import (

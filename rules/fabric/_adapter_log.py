@@ -1,6 +1,6 @@
 """What rules on lines of an adapter's driver share."""
 
-from speccheck.validator.evidence.node.kernel_log import KernelEvents, KernelLog
+from speccheck.validator.evidence.node.host import KernelEvents, KernelLog
 from speccheck.validator.evidence.node.rdma import RdmaDevices
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.node.driver import Driver
+from speccheck.validator.evidence.node.host import Driver
 from speccheck.validator.evidence.value import MissingEvidence
 
 _FOLDERS = "LD_LIBRARY_PATH"

@@ -1,6 +1,6 @@
 """Which ports of a node carry the traffic of training."""
 
-from speccheck.validator.evidence.node.rails import (
+from speccheck.validator.evidence.measurement.conditions import (
     EFA,
     ETHERNET,
     INFINIBAND,

@@ -2,7 +2,7 @@
 
 from fnmatch import fnmatchcase
 
-from speccheck.validator.evidence.measurement.transfer import RdmaTransfer
+from speccheck.validator.evidence.measurement.device import RdmaTransfer
 from speccheck.validator.evidence.node.profile import InstanceProfile
 from speccheck.validator.evidence.node.rdma import RdmaPorts
 from speccheck.validator.evidence.record import Record

@@ -19,7 +19,7 @@ Good::
 """
 
 from speccheck.rules.fabric._adapter_log import Lines, lines_of_driver
-from speccheck.validator.evidence.node.kernel_log import KernelEvents, KernelLog
+from speccheck.validator.evidence.node.host import KernelEvents, KernelLog
 from speccheck.validator.evidence.node.rdma import RdmaDevices
 from speccheck.validator.rule import Verdicts, rule
 

@@ -23,7 +23,7 @@ Good::
 
 from speccheck.rules.fabric._rails import titles
 from speccheck.validator.evidence.environment import Environment, Variable
-from speccheck.validator.evidence.nccl_text import NameList
+from speccheck.validator.evidence.nccl_variables import NameList
 from speccheck.validator.evidence.node.rdma import RdmaPort, RdmaPorts
 from speccheck.validator.rule import Numbers, Verdict, Verdicts, fail, passed, rule
 

@@ -20,7 +20,7 @@ Good::
 """
 
 from speccheck.rules.fabric._transfers import is_of_latency, points_of
-from speccheck.validator.evidence.measurement.transfer import (
+from speccheck.validator.evidence.measurement.device import (
     RdmaTransfer,
     RdmaTransfers,
 )

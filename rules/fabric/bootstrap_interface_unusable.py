@@ -22,7 +22,7 @@ Good::
 from collections.abc import Iterable
 
 from speccheck.validator.evidence.environment import Environment, Variable
-from speccheck.validator.evidence.nccl_text import NameList
+from speccheck.validator.evidence.nccl_variables import NameList
 from speccheck.validator.evidence.node.rdma import NetworkInterface, NetworkInterfaces
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Verdicts, fail, passed, rule

@@ -21,7 +21,7 @@ Good::
 
 from speccheck.rules.fabric._rails import INFINIBAND
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.nccl_text import integer_seen
+from speccheck.validator.evidence.nccl_variables import integer_seen
 from speccheck.validator.evidence.node.gpu import Gpus
 from speccheck.validator.evidence.node.rdma import RdmaPorts
 from speccheck.validator.rule import Verdicts, fail, passed, rule

@@ -18,8 +18,8 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.nccl_text import integer_seen
-from speccheck.validator.evidence.node.driver import Driver
+from speccheck.validator.evidence.nccl_variables import integer_seen
+from speccheck.validator.evidence.node.host import Driver
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

@@ -22,9 +22,9 @@ Good::
 
 from speccheck.rules.fabric._rails import ETHERNET, rails
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.nccl_text import integer_seen, release
+from speccheck.validator.evidence.nccl_variables import integer_seen, release
+from speccheck.validator.evidence.node.host import NodeVariables
 from speccheck.validator.evidence.node.rdma import RdmaPort, RdmaPorts
-from speccheck.validator.evidence.node.settings import NodeVariables
 from speccheck.validator.evidence.plan import Cluster, Run
 from speccheck.validator.rule import Numbers, Verdict, Verdicts, fail, passed, rule
 

@@ -23,10 +23,9 @@ Good::
 
 from speccheck.rules.fabric._rails import EFA, rails
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.nccl_text import integer_seen
-from speccheck.validator.evidence.node.driver import Driver
+from speccheck.validator.evidence.nccl_variables import integer_seen
 from speccheck.validator.evidence.node.gpu import Gpus
-from speccheck.validator.evidence.node.host import Host
+from speccheck.validator.evidence.node.host import Driver, Host
 from speccheck.validator.evidence.node.rdma import RdmaPorts
 from speccheck.validator.evidence.plan import Cluster
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule

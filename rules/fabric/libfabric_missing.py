@@ -18,7 +18,7 @@ Good::
     /opt/amazon/efa/lib/libfabric.so.1
 """
 
-from speccheck.validator.evidence.node.driver import Driver
+from speccheck.validator.evidence.node.host import Driver
 from speccheck.validator.evidence.node.rdma import RdmaDevices
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 

@@ -25,7 +25,7 @@ from datetime import timedelta
 
 from speccheck.rules.fabric._rails import EFA, rails
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.node.kernel_log import (
+from speccheck.validator.evidence.node.host import (
     KernelEvent,
     KernelEvents,
     KernelLog,

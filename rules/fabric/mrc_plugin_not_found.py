@@ -20,8 +20,7 @@ Good::
 
 from speccheck.rules.fabric._plugins import library_found, need_folders_of_job
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.node.driver import Driver
-from speccheck.validator.evidence.node.settings import NodeVariables
+from speccheck.validator.evidence.node.host import Driver, NodeVariables
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

@@ -22,7 +22,7 @@ Good::
 
 from speccheck.validator.comparison.differences import Compared, by_key, differing
 from speccheck.validator.comparison.verdicts import Advice, verdicts
-from speccheck.validator.evidence.fleet.fleet import Fleet
+from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule
 
 _PORTS = Compared("rdma_ports.active_mtu_bytes", "MTU of RDMA ports", is_needed=False)

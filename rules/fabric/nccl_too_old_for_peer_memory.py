@@ -22,8 +22,8 @@ Good::
 
 from speccheck.rules.fabric._rails import EFA, rails
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.nccl_text import release
-from speccheck.validator.evidence.node.driver import Driver
+from speccheck.validator.evidence.nccl_variables import release
+from speccheck.validator.evidence.node.host import Driver
 from speccheck.validator.evidence.node.rdma import RdmaPorts
 from speccheck.validator.evidence.plan import Cluster, Run
 from speccheck.validator.evidence.value import MissingEvidence

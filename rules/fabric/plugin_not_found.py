@@ -22,9 +22,8 @@ Good::
 
 from speccheck.rules.fabric._plugins import library_found, need_folders_of_job
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.node.driver import Driver
+from speccheck.validator.evidence.node.host import Driver, NodeVariables
 from speccheck.validator.evidence.node.rdma import RdmaDevices
-from speccheck.validator.evidence.node.settings import NodeVariables
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _VARIABLES = {

@@ -21,9 +21,9 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.nccl_text import integer_seen
+from speccheck.validator.evidence.nccl_variables import integer_seen
+from speccheck.validator.evidence.node.fault_codes import is_one_node_fabric
 from speccheck.validator.evidence.node.gpu import Gpus
-from speccheck.validator.evidence.node.gpu_codes import is_one_node_fabric
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _NAMES = {

@@ -18,8 +18,7 @@ Good::
     modprobe ib_uverbs
 """
 
-from speccheck.validator.evidence.node.driver import Driver
-from speccheck.validator.evidence.node.pci import PciDevices
+from speccheck.validator.evidence.node.host import Driver, PciDevices
 from speccheck.validator.evidence.node.rdma import RdmaDevices
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 

@@ -20,7 +20,7 @@ Good::
 """
 
 from speccheck.rules.fabric._transfers import is_of_latency, line_of, points_of
-from speccheck.validator.evidence.measurement.transfer import RdmaTransfer
+from speccheck.validator.evidence.measurement.device import RdmaTransfer
 from speccheck.validator.evidence.node.profile import InstanceProfile
 from speccheck.validator.evidence.node.rdma import RdmaPorts
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule

@@ -30,7 +30,7 @@ from speccheck.rules.fabric._transfers import (
     not_of_training,
     points_of,
 )
-from speccheck.validator.evidence.measurement.transfer import RdmaTransfer
+from speccheck.validator.evidence.measurement.device import RdmaTransfer
 from speccheck.validator.evidence.node.profile import InstanceProfile
 from speccheck.validator.evidence.node.rdma import RdmaPorts
 from speccheck.validator.evidence.value import MissingEvidence

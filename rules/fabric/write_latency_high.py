@@ -21,7 +21,7 @@ Good::
 """
 
 from speccheck.rules.fabric._transfers import IS_RDMA, MICROSECONDS, WRITE
-from speccheck.validator.evidence.measurement.transfer import RdmaTransfer
+from speccheck.validator.evidence.measurement.device import RdmaTransfer
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 

@@ -2,7 +2,7 @@
 
 from speccheck.validator.evidence.finding import Action
 from speccheck.validator.evidence.node.gpu import Gpus
-from speccheck.validator.evidence.node.pci import PciDevices
+from speccheck.validator.evidence.node.host import PciDevices
 from speccheck.validator.evidence.node.rdma import RdmaDevices
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import MissingEvidence, Value

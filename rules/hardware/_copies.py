@@ -1,6 +1,6 @@
 """What rules on measured copies share."""
 
-from speccheck.validator.evidence.measurement.copying import CopyTest
+from speccheck.validator.evidence.measurement.device import CopyTest
 from speccheck.validator.evidence.node.profile import GpuProfile
 from speccheck.validator.evidence.plan import Cluster
 from speccheck.validator.evidence.record import Record

@@ -1,6 +1,6 @@
 """What rules on results of a diagnosis share."""
 
-from speccheck.validator.evidence.measurement.diagnosis import DiagnosticResult
+from speccheck.validator.evidence.measurement.device import DiagnosticResult
 
 PASS, WARN, FAIL = "pass", "warn", "fail"
 

@@ -1,9 +1,9 @@
 """What rules on the kernel log share."""
 
 from speccheck.validator.evidence.finding import Action
+from speccheck.validator.evidence.node.fault_codes import NO_RECOVERY
 from speccheck.validator.evidence.node.gpu import Gpu, Gpus
-from speccheck.validator.evidence.node.gpu_codes import NO_RECOVERY
-from speccheck.validator.evidence.node.kernel_log import (
+from speccheck.validator.evidence.node.host import (
     KernelEvent,
     KernelEvents,
     KernelLog,

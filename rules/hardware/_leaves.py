@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from speccheck.validator.evidence.node.fault_codes import BANKS
 from speccheck.validator.evidence.node.gpu import Numbers
-from speccheck.validator.evidence.node.gpu_codes import BANKS
-from speccheck.validator.evidence.node.pci import NVIDIA_VENDOR, PciDevice
+from speccheck.validator.evidence.node.host import NVIDIA_VENDOR, PciDevice
 from speccheck.validator.evidence.value import MissingEvidence, Value
 
 _DISPLAY = ("0x0302", "0x0300")

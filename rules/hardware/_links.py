@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from typing import Any
 
-from speccheck.validator.evidence.node.gpu import Gpu, Gpus
-from speccheck.validator.evidence.node.gpu_codes import (
+from speccheck.validator.evidence.node.fault_codes import (
     LINK_TO_SWITCH,
     NVLINK_5,
     UNKNOWN_LINK_END,
 )
+from speccheck.validator.evidence.node.gpu import Gpu, Gpus
 from speccheck.validator.evidence.node.profile import GpuProfiles, InstanceProfile
 from speccheck.validator.evidence.value import MissingEvidence, Value
 

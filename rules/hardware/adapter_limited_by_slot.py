@@ -23,7 +23,7 @@ Good::
 """
 
 from speccheck.rules.hardware._kernel_log import Reach, none_logged
-from speccheck.validator.evidence.node.kernel_log import KernelEvents, KernelLog
+from speccheck.validator.evidence.node.host import KernelEvents, KernelLog
 from speccheck.validator.rule import Verdicts, fail, rule
 
 _BAD = {

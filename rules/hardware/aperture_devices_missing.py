@@ -19,8 +19,7 @@ Good::
     ls /dev/aperture_devices     # 0000:04:00.0 ...
 """
 
-from speccheck.validator.evidence.node.driver import Driver
-from speccheck.validator.evidence.node.host import Host
+from speccheck.validator.evidence.node.host import Driver, Host
 from speccheck.validator.evidence.node.profile import InstanceProfile
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 

@@ -22,8 +22,7 @@ Good::
 """
 
 from speccheck.rules.hardware._kernel_log import Reach, none_logged, times
-from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.kernel_log import KernelEvents, KernelLog
+from speccheck.validator.evidence.node.host import Host, KernelEvents, KernelLog
 from speccheck.validator.rule import Verdicts, fail, rule
 
 _ERROR, _DOWN = "pcie_bus_error", "pcie_link_down"

@@ -23,7 +23,7 @@ Good::
 from statistics import median
 
 from speccheck.validator.comparison.verdicts import counted
-from speccheck.validator.evidence.fleet.fleet import Fleet
+from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 _LEAF = "host.clock_offset_milliseconds"

@@ -18,8 +18,8 @@ Good::
     cat /proc/driver/nvidia/version     # NVIDIA UNIX Open Kernel Module
 """
 
-from speccheck.validator.evidence.node.driver import Driver
 from speccheck.validator.evidence.node.gpu import Gpu, Gpus
+from speccheck.validator.evidence.node.host import Driver
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 

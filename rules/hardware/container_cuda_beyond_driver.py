@@ -25,8 +25,7 @@ Good::
 import re
 
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.node.driver import Driver
-from speccheck.validator.evidence.node.settings import NodeVariables
+from speccheck.validator.evidence.node.host import Driver, NodeVariables
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 

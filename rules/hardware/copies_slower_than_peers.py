@@ -37,7 +37,7 @@ from speccheck.rules.hardware._copies import (
     is_one_way,
     unseen,
 )
-from speccheck.validator.evidence.measurement.copying import CopyTest
+from speccheck.validator.evidence.measurement.device import CopyTest
 from speccheck.validator.models.bus_bandwidth import GIGA
 from speccheck.validator.models.peers import peers_of
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule

@@ -23,7 +23,7 @@ Good::
 """
 
 from speccheck.rules.hardware._copies import copies_of, direction_of, most_of, unseen
-from speccheck.validator.evidence.measurement.copying import CopyTest
+from speccheck.validator.evidence.measurement.device import CopyTest
 from speccheck.validator.evidence.node.profile import GpuProfiles
 from speccheck.validator.evidence.plan import Cluster
 from speccheck.validator.models.bus_bandwidth import GIGA

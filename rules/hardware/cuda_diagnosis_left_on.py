@@ -19,9 +19,9 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.nccl_text import integer_seen
+from speccheck.validator.evidence.nccl_variables import integer_seen
 from speccheck.validator.evidence.node.gpu import Gpus
-from speccheck.validator.evidence.node.settings import NodeVariables
+from speccheck.validator.evidence.node.host import NodeVariables
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 

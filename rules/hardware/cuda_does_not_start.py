@@ -21,14 +21,13 @@ Good::
 """
 
 from speccheck.rules.hardware._leaves import is_gpu_function
-from speccheck.validator.evidence.node.cuda_codes import (
+from speccheck.validator.evidence.node.fault_codes import (
     NO_DEVICE,
     STARTED,
     start_failure,
 )
-from speccheck.validator.evidence.node.driver import Driver
 from speccheck.validator.evidence.node.gpu import Gpus
-from speccheck.validator.evidence.node.pci import PciDevices
+from speccheck.validator.evidence.node.host import Driver, PciDevices
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 

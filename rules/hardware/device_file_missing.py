@@ -19,9 +19,8 @@ Good::
     ls /dev/nvidia*   # nvidia0 ... nvidia7 nvidiactl nvidia-uvm
 """
 
-from speccheck.validator.evidence.node.driver import Driver
 from speccheck.validator.evidence.node.gpu import Gpus
-from speccheck.validator.evidence.node.host import Host
+from speccheck.validator.evidence.node.host import Driver, Host
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _CONTROL = "nvidiactl"

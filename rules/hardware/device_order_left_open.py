@@ -22,7 +22,7 @@ Good::
 
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.node.gpu import Gpus
-from speccheck.validator.evidence.node.settings import NodeVariables
+from speccheck.validator.evidence.node.host import NodeVariables
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _VARIABLE = "CUDA_DEVICE_ORDER"

@@ -22,7 +22,7 @@ Good::
 
 from speccheck.rules.hardware._diagnosis import FAIL, PASS, WARN, told
 from speccheck.validator.evidence.finding import Action
-from speccheck.validator.evidence.measurement.diagnosis import DiagnosticResult
+from speccheck.validator.evidence.measurement.device import DiagnosticResult
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
 # What a test looks at decides what helps; everything else is a fault of the GPU.

@@ -20,7 +20,7 @@ Good::
 """
 
 from speccheck.rules.hardware._diagnosis import PASS, WARN, told
-from speccheck.validator.evidence.measurement.diagnosis import DiagnosticResult
+from speccheck.validator.evidence.measurement.device import DiagnosticResult
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

@@ -17,7 +17,7 @@ Good::
     cat /proc/driver/nvidia/version     # the release that nvidia-smi shows
 """
 
-from speccheck.validator.evidence.node.driver import Driver
+from speccheck.validator.evidence.node.host import Driver
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 

@@ -18,7 +18,7 @@ Good::
     ldconfig -p | grep libcuda.so.1     # /usr/lib/x86_64-linux-gnu/libcuda.so.1
 """
 
-from speccheck.validator.evidence.node.driver import Driver
+from speccheck.validator.evidence.node.host import Driver
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 

@@ -22,12 +22,12 @@ Good::
 """
 
 from speccheck.rules.hardware._links import ends, ends_at_switch, has_no_links
-from speccheck.validator.evidence.node.driver import Driver
 from speccheck.validator.evidence.node.gpu import Gpus
-from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.pci import (
+from speccheck.validator.evidence.node.host import (
     NVIDIA_VENDOR,
     NVSWITCH_CLASS,
+    Driver,
+    Host,
     PciDevices,
 )
 from speccheck.validator.evidence.node.profile import GpuProfiles

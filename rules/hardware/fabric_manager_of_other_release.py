@@ -18,7 +18,7 @@ Good::
     nv-fabricmanager --version    # 570.133.20, under driver 570.133.20
 """
 
-from speccheck.validator.evidence.node.driver import Driver
+from speccheck.validator.evidence.node.host import Driver
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

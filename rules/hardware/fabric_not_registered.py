@@ -22,12 +22,12 @@ Good::
 """
 
 from speccheck.rules.hardware._links import ends_at_switch, has_no_links, is_of_rack
-from speccheck.validator.evidence.node.gpu import Gpu, Gpus
-from speccheck.validator.evidence.node.gpu_codes import (
+from speccheck.validator.evidence.node.fault_codes import (
     FABRIC_DONE,
     FABRIC_STATES,
     FABRIC_UNSUPPORTED,
 )
+from speccheck.validator.evidence.node.gpu import Gpu, Gpus
 from speccheck.validator.evidence.node.profile import GpuProfiles, InstanceProfile
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Verdict, Verdicts, fail, passed, rule

@@ -21,11 +21,11 @@ Good::
 """
 
 from speccheck.rules.hardware._links import is_of_rack
-from speccheck.validator.evidence.node.gpu import Gpu, Gpus
-from speccheck.validator.evidence.node.gpu_codes import (
+from speccheck.validator.evidence.node.fault_codes import (
     FABRIC_DONE,
     is_one_node_fabric,
 )
+from speccheck.validator.evidence.node.gpu import Gpu, Gpus
 from speccheck.validator.evidence.node.profile import InstanceProfile
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 

@@ -21,14 +21,14 @@ Good::
     nvidia-smi -q    # Fabric: Health: Bandwidth: Full
 """
 
-from speccheck.validator.evidence.node.gpu import Gpu
-from speccheck.validator.evidence.node.gpu_codes import (
+from speccheck.validator.evidence.node.fault_codes import (
     FABRIC_HEALTHY,
     FABRIC_UNHEALTHY,
     fabric_faults,
     fabric_misconfiguration,
     is_fabric_health_told,
 )
+from speccheck.validator.evidence.node.gpu import Gpu
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 

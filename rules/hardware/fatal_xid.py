@@ -31,14 +31,18 @@ from speccheck.rules.hardware._kernel_log import (
     need_reach,
     undecided,
 )
+from speccheck.validator.evidence.node.fault_codes import (
+    NO_RECOVERY,
+    RECOVERY_ACTIONS,
+    RECOVERY_CHANGED,
+    XidCatalogue,
+)
 from speccheck.validator.evidence.node.gpu import Gpu, Gpus
-from speccheck.validator.evidence.node.gpu_codes import NO_RECOVERY, RECOVERY_ACTIONS
-from speccheck.validator.evidence.node.kernel_log import (
+from speccheck.validator.evidence.node.host import (
     KernelEvent,
     KernelEvents,
     KernelLog,
 )
-from speccheck.validator.evidence.node.xids import RECOVERY_CHANGED, XidCatalogue
 from speccheck.validator.rule import Verdict, Verdicts, passed, rule
 
 _FAULTS = {

@@ -18,8 +18,8 @@ Good::
     nvidia-smi --query-gpu=vbios_version --format=csv    # one version
 """
 
-from speccheck.validator.evidence.node.driver import Driver
 from speccheck.validator.evidence.node.gpu import Gpu, Gpus
+from speccheck.validator.evidence.node.host import Driver
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

@@ -19,8 +19,8 @@ Good::
     nvidia-smi -q -d RESET_STATUS   # GPU Recovery Action: None
 """
 
+from speccheck.validator.evidence.node.fault_codes import NO_RECOVERY, RECOVERY_ACTIONS
 from speccheck.validator.evidence.node.gpu import Gpu
-from speccheck.validator.evidence.node.gpu_codes import NO_RECOVERY, RECOVERY_ACTIONS
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _WHAT_TO_DO = {

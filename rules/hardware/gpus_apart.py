@@ -22,9 +22,9 @@ Good::
 from collections.abc import Iterator
 
 from speccheck.rules.hardware._links import ends, ends_at_switch, has_no_links
-from speccheck.validator.evidence.node.driver import Driver
+from speccheck.validator.evidence.node.fault_codes import PEER_OK, PEER_STATUSES
 from speccheck.validator.evidence.node.gpu import Gpu, Gpus
-from speccheck.validator.evidence.node.gpu_codes import PEER_OK, PEER_STATUSES
+from speccheck.validator.evidence.node.host import Driver
 from speccheck.validator.evidence.node.profile import GpuProfiles
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Verdicts, fail, passed, rule

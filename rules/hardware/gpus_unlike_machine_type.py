@@ -24,8 +24,7 @@ Good::
 
 from speccheck.rules.hardware._leaves import is_gpu
 from speccheck.validator.evidence.node.gpu import Gpu, Gpus
-from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.pci import PciDevices
+from speccheck.validator.evidence.node.host import Host, PciDevices
 from speccheck.validator.evidence.node.profile import GpuProfiles, InstanceProfile
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Verdict, Verdicts, fail, passed, rule

@@ -20,7 +20,7 @@ Good::
     dmesg    # nothing of EDAC UE, Machine Check, Hardware Error
 """
 
-from speccheck.validator.evidence.node.kernel_log import KernelEvents, KernelLog
+from speccheck.validator.evidence.node.host import KernelEvents, KernelLog
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 

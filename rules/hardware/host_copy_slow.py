@@ -33,7 +33,7 @@ from speccheck.rules.hardware._copies import (
     need_number,
     unseen,
 )
-from speccheck.validator.evidence.measurement.copying import CopyTest
+from speccheck.validator.evidence.measurement.device import CopyTest
 from speccheck.validator.evidence.node.gpu import Gpus
 from speccheck.validator.evidence.node.profile import (
     GpuProfile,

@@ -19,8 +19,7 @@ Good::
     systemctl is-active nvidia-dcgm    # active
 """
 
-from speccheck.validator.evidence.node.driver import Driver
-from speccheck.validator.evidence.node.host import Host
+from speccheck.validator.evidence.node.host import Driver, Host
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _ENGINE = "nv-hostengine"

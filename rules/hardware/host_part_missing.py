@@ -20,8 +20,7 @@ Good::
     grep MemTotal /proc/meminfo     # as in the data sheet, less a few per cent
 """
 
-from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.pci import PciDevices
+from speccheck.validator.evidence.node.host import Host, PciDevices
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.models.units import gigabytes
 from speccheck.validator.rule import Numbers, Verdict, Verdicts, fail, passed, rule

@@ -22,7 +22,7 @@ Good::
 
 from speccheck.validator.comparison.differences import Compared
 from speccheck.validator.comparison.verdicts import Advice, uniform
-from speccheck.validator.evidence.fleet.fleet import Fleet
+from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Numbers, Verdicts, rule
 
 _ADVICE = Advice(

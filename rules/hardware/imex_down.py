@@ -20,10 +20,9 @@ Good::
     nvidia-imex-ctl -N    # domain UP; channel0 is there
 """
 
-from speccheck.validator.evidence.node.driver import Driver
+from speccheck.validator.evidence.node.fault_codes import is_one_node_fabric
 from speccheck.validator.evidence.node.gpu import Gpus
-from speccheck.validator.evidence.node.gpu_codes import is_one_node_fabric
-from speccheck.validator.evidence.node.host import Host
+from speccheck.validator.evidence.node.host import Driver, Host
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 

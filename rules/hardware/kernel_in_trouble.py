@@ -19,8 +19,7 @@ Good::
     dmesg | grep 'blocked for more than'    # nothing
 """
 
-from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.kernel_log import KernelEvents, KernelLog
+from speccheck.validator.evidence.node.host import Host, KernelEvents, KernelLog
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 _REMEDY = "Find what it waits for (cat /proc/PID/stack), drain the node and reboot."

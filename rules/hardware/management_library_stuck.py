@@ -21,8 +21,8 @@ Good::
     timeout 10 nvidia-smi; echo $?   # 0
 """
 
-from speccheck.validator.evidence.node.driver import Driver
 from speccheck.validator.evidence.node.gpu import Gpus
+from speccheck.validator.evidence.node.host import Driver
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 

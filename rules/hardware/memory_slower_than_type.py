@@ -31,7 +31,7 @@ from speccheck.rules.hardware._copies import (
     need_number,
     unseen,
 )
-from speccheck.validator.evidence.measurement.copying import CopyTest
+from speccheck.validator.evidence.measurement.device import CopyTest
 from speccheck.validator.evidence.node.profile import GpuProfiles
 from speccheck.validator.evidence.plan import Cluster
 from speccheck.validator.evidence.value import MissingEvidence

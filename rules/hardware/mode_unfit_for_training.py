@@ -23,8 +23,8 @@ Good::
 """
 
 from speccheck.rules.hardware._leaves import needed, supported
+from speccheck.validator.evidence.node.fault_codes import COMPUTE_MODES
 from speccheck.validator.evidence.node.gpu import Gpu
-from speccheck.validator.evidence.node.gpu_codes import COMPUTE_MODES
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

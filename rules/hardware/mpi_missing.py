@@ -21,7 +21,7 @@ Good::
     apt-get install openmpi-bin libopenmpi3
 """
 
-from speccheck.validator.evidence.node.driver import Driver
+from speccheck.validator.evidence.node.host import Driver
 from speccheck.validator.evidence.plan import Recovery
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Verdicts, fail, passed, rule

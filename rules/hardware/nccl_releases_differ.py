@@ -18,7 +18,7 @@ Good::
     libnccl.so.2.21.5 in both
 """
 
-from speccheck.validator.evidence.node.driver import Driver
+from speccheck.validator.evidence.node.host import Driver
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

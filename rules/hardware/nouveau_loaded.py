@@ -18,8 +18,7 @@ Good::
 """
 
 from speccheck.rules.hardware._leaves import is_gpu_function
-from speccheck.validator.evidence.node.driver import Driver
-from speccheck.validator.evidence.node.pci import PciDevices
+from speccheck.validator.evidence.node.host import Driver, PciDevices
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

@@ -19,8 +19,8 @@ Good::
 """
 
 from speccheck.rules.hardware._links import counts_as_before, has_no_links
+from speccheck.validator.evidence.node.fault_codes import reduced_bandwidth
 from speccheck.validator.evidence.node.gpu import Gpu
-from speccheck.validator.evidence.node.gpu_codes import reduced_bandwidth
 from speccheck.validator.evidence.node.profile import GpuProfiles
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Verdicts, fail, passed, rule

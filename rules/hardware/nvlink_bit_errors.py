@@ -26,8 +26,8 @@ from speccheck.rules.hardware._links import (
     need_all,
     seen,
 )
+from speccheck.validator.evidence.node.fault_codes import bit_error_rate
 from speccheck.validator.evidence.node.gpu import Gpu
-from speccheck.validator.evidence.node.gpu_codes import bit_error_rate
 from speccheck.validator.evidence.node.profile import GpuProfiles
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 

@@ -22,10 +22,9 @@ Good::
 """
 
 from speccheck.rules.hardware._kernel_log import gpu_of, is_recovered, times, title_of
-from speccheck.validator.evidence.node.driver import Driver
+from speccheck.validator.evidence.node.fault_codes import XidCatalogue
 from speccheck.validator.evidence.node.gpu import Gpus
-from speccheck.validator.evidence.node.kernel_log import KernelEvents
-from speccheck.validator.evidence.node.xids import XidCatalogue
+from speccheck.validator.evidence.node.host import Driver, KernelEvents
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
 

@@ -26,8 +26,8 @@ from speccheck.rules.hardware._links import (
     need_type,
     seen,
 )
+from speccheck.validator.evidence.node.fault_codes import LINK_GENERATIONS
 from speccheck.validator.evidence.node.gpu import Gpu
-from speccheck.validator.evidence.node.gpu_codes import LINK_GENERATIONS
 from speccheck.validator.evidence.node.profile import GpuProfiles
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 

@@ -26,11 +26,11 @@ from speccheck.rules.hardware._links import (
     listed,
     need_all,
 )
-from speccheck.validator.evidence.node.gpu import Gpu, Gpus
-from speccheck.validator.evidence.node.gpu_codes import (
+from speccheck.validator.evidence.node.fault_codes import (
     LINK_TO_SWITCH,
     UNKNOWN_LINK_END,
 )
+from speccheck.validator.evidence.node.gpu import Gpu, Gpus
 from speccheck.validator.evidence.node.profile import GpuProfiles
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Verdicts, fail, passed, rule

@@ -20,12 +20,12 @@ Good::
     lspci -d 10de: -n | grep -c ' 0680:'   # 4 beside eight H100
 """
 
+from speccheck.validator.evidence.node.fault_codes import LINK_TO_SWITCH
 from speccheck.validator.evidence.node.gpu import Gpus
-from speccheck.validator.evidence.node.gpu_codes import LINK_TO_SWITCH
-from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.pci import (
+from speccheck.validator.evidence.node.host import (
     NVIDIA_VENDOR,
     NVSWITCH_CLASS,
+    Host,
     PciDevices,
 )
 from speccheck.validator.evidence.node.profile import GpuProfiles

@@ -23,7 +23,7 @@ Good::
 
 from speccheck.rules.hardware._bus_errors import Errors, judged
 from speccheck.validator.evidence.node.gpu import Gpus
-from speccheck.validator.evidence.node.pci import PciDevices
+from speccheck.validator.evidence.node.host import PciDevices
 from speccheck.validator.evidence.node.rdma import RdmaDevices
 from speccheck.validator.rule import Verdicts, rule
 

@@ -20,8 +20,8 @@ Good::
 """
 
 from speccheck.rules.hardware._leaves import needed, supported
-from speccheck.validator.evidence.node.driver import Driver
-from speccheck.validator.evidence.node.gpu_codes import BANDWIDTH_MODES
+from speccheck.validator.evidence.node.fault_codes import BANDWIDTH_MODES
+from speccheck.validator.evidence.node.host import Driver
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

@@ -19,8 +19,8 @@ Good::
     nvidia-smi -q -d PERFORMANCE   # HW Power Brake Slowdown: Not Active
 """
 
+from speccheck.validator.evidence.node.fault_codes import POWER_BRAKE
 from speccheck.validator.evidence.node.gpu import Gpu
-from speccheck.validator.evidence.node.gpu_codes import POWER_BRAKE
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

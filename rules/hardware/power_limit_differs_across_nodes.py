@@ -21,7 +21,7 @@ Good::
 
 from speccheck.validator.comparison.differences import Compared
 from speccheck.validator.comparison.verdicts import Advice, uniform
-from speccheck.validator.evidence.fleet.fleet import Fleet
+from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule
 
 _LEAVES = (Compared("gpus.power_limit_watts", "power limit (W)", is_of_parts=True),)

@@ -18,7 +18,7 @@ Good::
     dmesg | grep 'Out of memory: Killed process'    # nothing
 """
 
-from speccheck.validator.evidence.node.kernel_log import KernelEvents, KernelLog
+from speccheck.validator.evidence.node.host import KernelEvents, KernelLog
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 

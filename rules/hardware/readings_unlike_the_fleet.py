@@ -29,7 +29,7 @@ from speccheck.validator.comparison.verdicts import (
     OutlierAdvice,
     outlier_verdicts,
 )
-from speccheck.validator.evidence.fleet.fleet import Fleet
+from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Numbers, Verdicts, rule
 
 _AVAILABLE = "host.memory_available_bytes"

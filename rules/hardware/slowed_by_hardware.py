@@ -19,12 +19,12 @@ Good::
     nvidia-smi -q -d PERFORMANCE   # Idle: Active
 """
 
-from speccheck.validator.evidence.node.gpu import Gpu
-from speccheck.validator.evidence.node.gpu_codes import (
+from speccheck.validator.evidence.node.fault_codes import (
     HARDWARE_SLOWDOWN,
     POWER_BRAKE,
     THERMAL_SLOWDOWN,
 )
+from speccheck.validator.evidence.node.gpu import Gpu
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

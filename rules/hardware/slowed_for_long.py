@@ -22,8 +22,8 @@ Good::
 """
 
 from speccheck.rules.hardware._leaves import needed, supported
+from speccheck.validator.evidence.node.fault_codes import seconds
 from speccheck.validator.evidence.node.gpu import Gpu
-from speccheck.validator.evidence.node.gpu_codes import seconds
 from speccheck.validator.evidence.node.host import Host
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown

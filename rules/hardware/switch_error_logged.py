@@ -28,14 +28,13 @@ from speccheck.rules.hardware._kernel_log import (
     need_reach,
     times,
 )
+from speccheck.validator.evidence.node.fault_codes import LINK_TO_SWITCH, XidCatalogue
 from speccheck.validator.evidence.node.gpu import Gpus
-from speccheck.validator.evidence.node.gpu_codes import LINK_TO_SWITCH
-from speccheck.validator.evidence.node.kernel_log import (
+from speccheck.validator.evidence.node.host import (
     KernelEvent,
     KernelEvents,
     KernelLog,
 )
-from speccheck.validator.evidence.node.xids import XidCatalogue
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown
 
 _NO_RESET_CLEARS = "always_fatal"

@@ -18,10 +18,9 @@ Good::
     lsmod | grep -E 'mlx5_ib|ib_umad'    # both
 """
 
-from speccheck.validator.evidence.node.driver import Driver
+from speccheck.validator.evidence.node.fault_codes import FABRIC_DONE
 from speccheck.validator.evidence.node.gpu import Gpus
-from speccheck.validator.evidence.node.gpu_codes import FABRIC_DONE
-from speccheck.validator.evidence.node.host import Host
+from speccheck.validator.evidence.node.host import Driver, Host
 from speccheck.validator.evidence.node.profile import GpuProfiles
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 

@@ -26,9 +26,9 @@ from speccheck.rules.hardware._kernel_log import (
     times,
     title_of,
 )
+from speccheck.validator.evidence.node.fault_codes import RECOVERY_CHANGED, XidCatalogue
 from speccheck.validator.evidence.node.gpu import Gpus
-from speccheck.validator.evidence.node.kernel_log import KernelEvents
-from speccheck.validator.evidence.node.xids import RECOVERY_CHANGED, XidCatalogue
+from speccheck.validator.evidence.node.host import KernelEvents
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

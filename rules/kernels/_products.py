@@ -1,6 +1,6 @@
 """What rules on measured matrix products share."""
 
-from speccheck.validator.evidence.measurement.multiplication import MatrixProduct
+from speccheck.validator.evidence.measurement.device import MatrixProduct
 from speccheck.validator.evidence.node.profile import GpuProfile
 from speccheck.validator.evidence.value import MissingEvidence, Value
 

@@ -22,7 +22,7 @@ Good::
 """
 
 from speccheck.rules.kernels._products import BFLOAT16, TERA, need_gpu, peak_of, shape
-from speccheck.validator.evidence.measurement.multiplication import MatrixProduct
+from speccheck.validator.evidence.measurement.device import MatrixProduct
 from speccheck.validator.evidence.node.profile import GpuProfiles
 from speccheck.validator.evidence.plan import Cluster
 from speccheck.validator.evidence.value import MissingEvidence

@@ -23,7 +23,7 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.nccl_text import integer_seen
+from speccheck.validator.evidence.nccl_variables import integer_seen
 from speccheck.validator.evidence.plan import Memory, Recovery
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 

@@ -20,7 +20,7 @@ Good::
 """
 
 from speccheck.rules.kernels._products import TERA, shape
-from speccheck.validator.evidence.measurement.multiplication import (
+from speccheck.validator.evidence.measurement.device import (
     MatrixProduct,
     MatrixProducts,
 )

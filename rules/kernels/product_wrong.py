@@ -19,7 +19,7 @@ Good::
 """
 
 from speccheck.rules.kernels._products import need_gpu, shape
-from speccheck.validator.evidence.measurement.multiplication import MatrixProduct
+from speccheck.validator.evidence.measurement.device import MatrixProduct
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 

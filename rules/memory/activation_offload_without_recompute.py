@@ -21,7 +21,7 @@ Good::
     activation_offloading: true
 """
 
-from speccheck.validator.evidence.fix import Fix, to_add, to_set
+from speccheck.validator.evidence.finding import Fix, to_add, to_set
 from speccheck.validator.evidence.mending import combined
 from speccheck.validator.evidence.plan import Memory, Run
 from speccheck.validator.evidence.stated_keys import StatedKeys

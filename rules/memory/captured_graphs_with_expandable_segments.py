@@ -26,7 +26,7 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.fix import to_add
+from speccheck.validator.evidence.finding import to_add
 from speccheck.validator.evidence.mending import combined, variable_set
 from speccheck.validator.evidence.stated_keys import StatedKey, StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule, unknown

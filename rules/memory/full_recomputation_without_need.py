@@ -21,7 +21,7 @@ Good::
     --recompute-granularity selective
 """
 
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.forecast.memory import memory_forecast, peak_otherwise
 from speccheck.validator.forecast.plan_facts import trains_adapter
 from speccheck.validator.models.units import gigabytes

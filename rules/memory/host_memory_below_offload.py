@@ -20,7 +20,7 @@ Good::
     "offload_optimizer": {"device": "nvme", "nvme_path": "/local"}
 """
 
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.forecast.memory import host_forecast
 from speccheck.validator.forecast.plan_facts import trains_adapter
 from speccheck.validator.models.units import gigabytes

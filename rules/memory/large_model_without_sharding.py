@@ -20,7 +20,7 @@ Good::
     "zero_optimization": {"stage": 2}
 """
 
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.forecast.plan_facts import degree, is_cut, trains_adapter
 from speccheck.validator.models.units import billions, gigabytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown

@@ -26,7 +26,7 @@ Good::
     "zero_optimization": {"stage": 3}
 """
 
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.forecast.memory import memory_forecast
 from speccheck.validator.forecast.plan_facts import is_cut, trains_adapter
 from speccheck.validator.forecast.quantity import Forecast

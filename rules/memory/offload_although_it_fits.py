@@ -20,7 +20,7 @@ Good::
     "offload_optimizer": {"device": "none"}
 """
 
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.forecast.memory import memory_forecast, peak_otherwise
 from speccheck.validator.models.units import gigabytes
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown

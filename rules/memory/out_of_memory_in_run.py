@@ -21,17 +21,15 @@ Good::
     memory/num_alloc_retries: 0, memory/num_ooms: 0
 """
 
-from speccheck.validator.evidence.measurement.series import (
+from speccheck.validator.evidence.measurement.telemetry import (
+    Metric,
+    Metrics,
+    RunEvents,
     events_of,
     finite_of,
     samples_of,
     series_of,
     title_of,
-)
-from speccheck.validator.evidence.measurement.telemetry import (
-    Metric,
-    Metrics,
-    RunEvents,
 )
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.models.telemetry import allowed_in, counted

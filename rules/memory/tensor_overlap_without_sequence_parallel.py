@@ -21,7 +21,7 @@ Good::
     --tensor-model-parallel-size 8 --sequence-parallel --tp-comm-overlap
 """
 
-from speccheck.validator.evidence.fix import Fix
+from speccheck.validator.evidence.finding import Fix
 from speccheck.validator.evidence.mending import flag_added, the_flag, without_keys
 from speccheck.validator.evidence.plan import Communication, Parallelism
 from speccheck.validator.evidence.stated_keys import StatedKeys

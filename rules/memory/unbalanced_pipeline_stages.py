@@ -22,7 +22,7 @@ Good::
       --account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split
 """
 
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.models.parameters import stage_imbalance
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 

@@ -1,7 +1,7 @@
 """Verdicts on the relations of one kind, whose rows stand in the catalogue."""
 
 from speccheck.validator.evidence.environment import Variable
-from speccheck.validator.evidence.fix import Fix
+from speccheck.validator.evidence.finding import Fix
 from speccheck.validator.evidence.mending import (
     combined,
     variable_set,

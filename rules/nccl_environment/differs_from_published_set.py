@@ -22,7 +22,7 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment, Variable
-from speccheck.validator.evidence.fix import Fix
+from speccheck.validator.evidence.finding import Fix
 from speccheck.validator.evidence.mending import variable_set
 from speccheck.validator.evidence.nccl_variables import ANY, NcclVariables
 from speccheck.validator.evidence.plan import Cluster, Run

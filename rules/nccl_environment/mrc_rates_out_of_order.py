@@ -25,7 +25,7 @@ Good::
 from itertools import pairwise
 
 from speccheck.validator.evidence.environment import Environment
-from speccheck.validator.evidence.nccl_text import integer_seen
+from speccheck.validator.evidence.nccl_variables import integer_seen
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 _IN_ORDER = ("NCCL_MRC_CC_MIN_RATE", "NCCL_MRC_CC_INIT_RATE", "NCCL_MRC_CC_MAX_RATE")

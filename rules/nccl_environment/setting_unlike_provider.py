@@ -21,7 +21,7 @@ Good::
 
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.nccl_variables import NcclVariables
-from speccheck.validator.evidence.node.settings import NodeVariables
+from speccheck.validator.evidence.node.host import NodeVariables
 from speccheck.validator.evidence.plan import Cluster, Run
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 

@@ -21,10 +21,9 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment, Variable
-from speccheck.validator.evidence.fix import Fix, to_rename, to_set
+from speccheck.validator.evidence.finding import Fix, to_rename, to_set
 from speccheck.validator.evidence.mending import combined
-from speccheck.validator.evidence.nccl_text import integer_seen
-from speccheck.validator.evidence.nccl_variables import NcclVariables
+from speccheck.validator.evidence.nccl_variables import NcclVariables, integer_seen
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

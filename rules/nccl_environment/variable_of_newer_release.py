@@ -20,8 +20,7 @@ Good::
 
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.mending import without_variables
-from speccheck.validator.evidence.nccl_text import release
-from speccheck.validator.evidence.nccl_variables import NcclVariables
+from speccheck.validator.evidence.nccl_variables import NcclVariables, release
 from speccheck.validator.evidence.plan import Run
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 

@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Protocol
 
-from speccheck.validator.evidence.measurement.metric_dictionary import MetricDictionary
-from speccheck.validator.evidence.measurement.series import (
+from speccheck.validator.evidence.measurement.telemetry import (
+    Metric,
+    MetricDictionary,
+    Metrics,
     Sample,
     samples_of,
     series_of,
 )
-from speccheck.validator.evidence.measurement.telemetry import Metric, Metrics
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.models.telemetry import (
     Adherence,

@@ -26,18 +26,16 @@ Good::
 from collections.abc import Iterable
 from statistics import fmean
 
-from speccheck.validator.evidence.measurement.metric_dictionary import MetricDictionary
-from speccheck.validator.evidence.measurement.series import (
+from speccheck.validator.evidence.measurement.telemetry import (
+    Metric,
+    MetricDictionary,
+    Metrics,
+    RunEvents,
     Sample,
     samples_of,
     series_of,
     title_of,
     windows_of,
-)
-from speccheck.validator.evidence.measurement.telemetry import (
-    Metric,
-    Metrics,
-    RunEvents,
 )
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 

@@ -26,9 +26,11 @@ Good::
     DCGM_FI_DEV_GPU_UTIL, DCGM_FI_DEV_FB_USED, ... # and train.gradient.variance
 """
 
-from speccheck.validator.evidence.measurement.metric_dictionary import MetricDictionary
-from speccheck.validator.evidence.measurement.series import names_in
-from speccheck.validator.evidence.measurement.telemetry import Metrics
+from speccheck.validator.evidence.measurement.telemetry import (
+    MetricDictionary,
+    Metrics,
+    names_in,
+)
 from speccheck.validator.evidence.plan import Cluster
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 

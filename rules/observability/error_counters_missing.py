@@ -22,8 +22,7 @@ Good::
     dcgm-exporter --collectors counters.csv   # with ECC, NVLink and violations
 """
 
-from speccheck.validator.evidence.measurement.metric_dictionary import MetricDictionary
-from speccheck.validator.evidence.measurement.telemetry import Metrics
+from speccheck.validator.evidence.measurement.telemetry import MetricDictionary, Metrics
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 _OF_HARDWARE = frozenset({"accelerator", "errors", "energy"})

@@ -36,15 +36,13 @@ from speccheck.rules.observability._intervals import (
     kept,
     sampling_gaps,
 )
-from speccheck.validator.evidence.measurement.metric_dictionary import MetricDictionary
-from speccheck.validator.evidence.measurement.series import (
+from speccheck.validator.evidence.measurement.telemetry import (
+    MetricDictionary,
+    Metrics,
+    RunEvents,
     events_of,
     series_of,
     title_of,
-)
-from speccheck.validator.evidence.measurement.telemetry import (
-    Metrics,
-    RunEvents,
 )
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 

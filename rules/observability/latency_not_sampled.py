@@ -22,9 +22,13 @@ Good::
 from collections.abc import Iterator
 from itertools import pairwise
 
-from speccheck.validator.evidence.measurement.metric_dictionary import MetricDictionary
-from speccheck.validator.evidence.measurement.series import samples_of, series_of
-from speccheck.validator.evidence.measurement.telemetry import Metrics, RunLogs
+from speccheck.validator.evidence.measurement.telemetry import (
+    MetricDictionary,
+    Metrics,
+    RunLogs,
+    samples_of,
+    series_of,
+)
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.models.units import duration
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown

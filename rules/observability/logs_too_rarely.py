@@ -23,9 +23,8 @@ Good::
 
 from collections.abc import Sequence
 
-from speccheck.validator.evidence.logs_at_hand import LogsAtHand
 from speccheck.validator.evidence.mending import rewritten
-from speccheck.validator.evidence.plan import Cluster, Run, Telemetry
+from speccheck.validator.evidence.plan import Cluster, LogsAtHand, Run, Telemetry
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.evidence.value import Place, Value
 from speccheck.validator.rule import Numbers, Verdict, Verdicts, fail, passed, rule

@@ -22,16 +22,15 @@ Good::
 
 from collections.abc import Iterator, Sequence
 
-from speccheck.validator.evidence.measurement.metric_dictionary import (
+from speccheck.validator.evidence.measurement.telemetry import (
+    Metric,
     MetricDictionary,
     MetricEntry,
-)
-from speccheck.validator.evidence.measurement.series import (
+    Metrics,
     finite_of,
     meanings_of,
     title_of,
 )
-from speccheck.validator.evidence.measurement.telemetry import Metric, Metrics
 from speccheck.validator.rule import (
     Numbers,
     Verdict,

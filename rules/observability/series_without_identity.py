@@ -23,12 +23,13 @@ Good::
 
 from collections.abc import Iterator
 
-from speccheck.validator.evidence.measurement.series import finite_of, series_of
 from speccheck.validator.evidence.measurement.telemetry import (
     Metric,
     Metrics,
     RunLog,
     RunLogs,
+    finite_of,
+    series_of,
 )
 from speccheck.validator.evidence.node.host import Host
 from speccheck.validator.models.units import milliseconds_in

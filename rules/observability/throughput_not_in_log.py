@@ -24,9 +24,11 @@ Good::
     {"step": 10, "train.loss": 2.31, "train.mfu": 0.43}
 """
 
-from speccheck.validator.evidence.measurement.metric_dictionary import MetricDictionary
-from speccheck.validator.evidence.measurement.series import names_in
-from speccheck.validator.evidence.measurement.telemetry import Metrics
+from speccheck.validator.evidence.measurement.telemetry import (
+    MetricDictionary,
+    Metrics,
+    names_in,
+)
 from speccheck.validator.evidence.plan import Telemetry
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 

@@ -20,9 +20,8 @@ Good::
     --log-interval 10 --log-throughput
 """
 
-from speccheck.validator.evidence.logs_at_hand import LogsAtHand
 from speccheck.validator.evidence.mending import switched
-from speccheck.validator.evidence.plan import Telemetry
+from speccheck.validator.evidence.plan import LogsAtHand, Telemetry
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 

@@ -30,13 +30,14 @@ from speccheck.rules.observability._intervals import (
     kept,
     training_gaps,
 )
-from speccheck.validator.evidence.measurement.metric_dictionary import MetricDictionary
-from speccheck.validator.evidence.measurement.series import (
+from speccheck.validator.evidence.measurement.telemetry import (
+    MetricDictionary,
+    Metrics,
+    RunEvents,
     samples_of,
     series_of,
     windows_of,
 )
-from speccheck.validator.evidence.measurement.telemetry import Metrics, RunEvents
 from speccheck.validator.evidence.plan import Telemetry
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 

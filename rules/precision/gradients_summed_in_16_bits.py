@@ -21,7 +21,7 @@ Good::
     --bf16
 """
 
-from speccheck.validator.evidence.fix import Fix, to_set
+from speccheck.validator.evidence.finding import Fix, to_set
 from speccheck.validator.evidence.mending import combined, place_of
 from speccheck.validator.evidence.plan import Batch, Parallelism, Precision
 from speccheck.validator.evidence.value import Value

@@ -24,7 +24,7 @@ Good::
 """
 
 from speccheck.rules.precision._capability import capability
-from speccheck.validator.evidence.fix import Fix
+from speccheck.validator.evidence.finding import Fix
 from speccheck.validator.evidence.mending import switched
 from speccheck.validator.evidence.plan import Cluster, Precision
 from speccheck.validator.evidence.stated_keys import StatedKeys

@@ -20,7 +20,7 @@ Good::
     srun -N64 speccheck preflight --out reports/    # 64 files
 """
 
-from speccheck.validator.evidence.fleet.fleet import Fleet
+from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _COST = "the job waits for a node that may not be there"

@@ -22,12 +22,13 @@ Good::
 
 from itertools import groupby
 
-from speccheck.validator.evidence.measurement.series import (
+from speccheck.validator.evidence.measurement.telemetry import (
+    Metric,
+    Metrics,
     Sample,
     samples_of,
     series_of,
 )
-from speccheck.validator.evidence.measurement.telemetry import Metric, Metrics
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 
 

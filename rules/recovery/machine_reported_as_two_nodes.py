@@ -18,7 +18,7 @@ Good::
     node07: GPU-9f0c... node08: GPU-41ab...
 """
 
-from speccheck.validator.evidence.fleet.fleet import Fleet
+from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

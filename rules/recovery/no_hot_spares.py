@@ -22,8 +22,7 @@ Good::
 
 from math import ceil
 
-from speccheck.validator.evidence.plan import Cluster
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import Cluster, TrainingPlan
 from speccheck.validator.forecast.recovery import recovery_forecast
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 

@@ -23,7 +23,7 @@ Good::
     srun torchrun --nnodes=64 --max-restarts=3 train.py
 """
 
-from speccheck.validator.evidence.fix import Fix, to_rename, to_set
+from speccheck.validator.evidence.finding import Fix, to_rename, to_set
 from speccheck.validator.evidence.mending import combined, place_of
 from speccheck.validator.evidence.plan import Checkpoint, Recovery, Run
 from speccheck.validator.evidence.value import Value

@@ -22,8 +22,7 @@ Good::
     run: {hours: 1500}
 """
 
-from speccheck.validator.evidence.plan import Cluster, Run
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import Cluster, Run, TrainingPlan
 from speccheck.validator.forecast.checkpointing import time_between_failures
 from speccheck.validator.models.units import duration, seconds_in
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule

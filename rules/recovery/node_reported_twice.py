@@ -19,7 +19,7 @@ Good::
     reports/2026-11-22/node07.json
 """
 
-from speccheck.validator.evidence.fleet.fleet import Fleet
+from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 

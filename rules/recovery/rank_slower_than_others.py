@@ -24,8 +24,12 @@ Good::
 from collections.abc import Mapping
 from statistics import median
 
-from speccheck.validator.evidence.measurement.series import samples_of, series_of
-from speccheck.validator.evidence.measurement.telemetry import Metric, Metrics
+from speccheck.validator.evidence.measurement.telemetry import (
+    Metric,
+    Metrics,
+    samples_of,
+    series_of,
+)
 from speccheck.validator.models.telemetry import medians_by_window
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 

@@ -22,8 +22,7 @@ Good::
                load_seconds: 30}
 """
 
-from speccheck.validator.evidence.plan import Communication, Recovery, Run
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import Communication, Recovery, Run, TrainingPlan
 from speccheck.validator.forecast.recovery import recovery_forecast
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 

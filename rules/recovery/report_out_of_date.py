@@ -21,7 +21,7 @@ Good::
 """
 
 from speccheck.validator.comparison.verdicts import counted, hours
-from speccheck.validator.evidence.fleet.fleet import Fleet
+from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule, unknown
 

@@ -21,7 +21,7 @@ Good::
 
 import re
 
-from speccheck.validator.evidence.fleet.fleet import Fleet, Unread
+from speccheck.validator.evidence.fleet import Fleet, Unread
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 
 _DIGITS = re.compile(r"[\d,]+")

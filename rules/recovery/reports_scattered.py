@@ -22,7 +22,7 @@ Good::
 from statistics import median
 
 from speccheck.validator.comparison.verdicts import hours
-from speccheck.validator.evidence.fleet.fleet import Fleet
+from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 
 

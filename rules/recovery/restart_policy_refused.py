@@ -25,7 +25,7 @@ Good::
 
 from collections.abc import Iterator, Mapping
 
-from speccheck.validator.evidence.fix import Fix, to_add, to_set
+from speccheck.validator.evidence.finding import Fix, to_add, to_set
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.rule import Verdicts, fail, passed, rule

@@ -21,7 +21,7 @@ Good::
     #SBATCH --ntasks-per-node=8       # trainer.devices: 8
 """
 
-from speccheck.validator.evidence.fix import to_set
+from speccheck.validator.evidence.finding import to_set
 from speccheck.validator.evidence.mending import combined
 from speccheck.validator.evidence.plan import Recovery
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey, StatedKeys

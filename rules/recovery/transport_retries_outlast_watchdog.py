@@ -25,8 +25,11 @@ Good::
 from math import isinf
 
 from speccheck.validator.evidence.environment import Environment, Variable
-from speccheck.validator.evidence.nccl_text import integer_seen, release
-from speccheck.validator.evidence.nccl_variables import NcclVariables
+from speccheck.validator.evidence.nccl_variables import (
+    NcclVariables,
+    integer_seen,
+    release,
+)
 from speccheck.validator.evidence.plan import Cluster, Communication, Run
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.models.transport_retry import ib_retry_time, mrc_timeout

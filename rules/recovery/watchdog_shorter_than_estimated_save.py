@@ -24,8 +24,12 @@ Good::
     ddp_timeout: 60
 """
 
-from speccheck.validator.evidence.plan import Checkpoint, Communication, Run
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import (
+    Checkpoint,
+    Communication,
+    Run,
+    TrainingPlan,
+)
 from speccheck.validator.forecast.saving import size
 from speccheck.validator.models.checkpointing import gathered_seconds
 from speccheck.validator.models.units import duration

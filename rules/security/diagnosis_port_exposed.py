@@ -19,7 +19,7 @@ Good::
 """
 
 from speccheck.validator.evidence.environment import Environment, Variable
-from speccheck.validator.evidence.fix import Fix
+from speccheck.validator.evidence.finding import Fix
 from speccheck.validator.evidence.mending import variable_set
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 

@@ -2,8 +2,7 @@
 
 from speccheck.rules.topology._links import by_address, port_above
 from speccheck.validator.evidence.node.gpu import Gpu, Gpus
-from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.pci import PciDevices
+from speccheck.validator.evidence.node.host import Host, PciDevices
 from speccheck.validator.evidence.node.profile import (
     GpuProfile,
     InstanceProfile,

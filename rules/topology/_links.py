@@ -4,7 +4,7 @@ Both ends of a link tell the same speed and width of now, and each its own maxim
 link can do what the lesser end can.
 """
 
-from speccheck.validator.evidence.node.pci import BRIDGE_CLASS, PciDevice, PciDevices
+from speccheck.validator.evidence.node.host import BRIDGE_CLASS, PciDevice, PciDevices
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Verdict, fail, passed
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from speccheck.validator.evidence.node.fault_codes import PEER_STATUSES
 from speccheck.validator.evidence.node.gpu import Gpu, Gpus
-from speccheck.validator.evidence.node.gpu_codes import PEER_STATUSES
 from speccheck.validator.evidence.value import MissingEvidence, Value
 
 

@@ -21,8 +21,7 @@ Good::
 """
 
 from speccheck.rules.topology._links import by_address, judged, port_above
-from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.pci import PciDevices
+from speccheck.validator.evidence.node.host import Host, PciDevices
 from speccheck.validator.evidence.node.rdma import RdmaDevices
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Verdicts, rule

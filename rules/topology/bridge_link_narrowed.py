@@ -21,8 +21,7 @@ Good::
 """
 
 from speccheck.rules.topology._links import above, by_address, is_bridge, port_above
-from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.pci import PciDevice, PciDevices
+from speccheck.validator.evidence.node.host import Host, PciDevice, PciDevices
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 

@@ -23,8 +23,12 @@ Good::
 
 from speccheck.rules.topology._placement import is_bare_server
 from speccheck.validator.evidence.node.gpu import Gpus
-from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.pci import UNTRANSLATED, PciDevice, PciDevices
+from speccheck.validator.evidence.node.host import (
+    UNTRANSLATED,
+    Host,
+    PciDevice,
+    PciDevices,
+)
 from speccheck.validator.evidence.node.rdma import RdmaDevices
 from speccheck.validator.rule import Verdicts, fail, passed, rule
 

@@ -20,8 +20,12 @@ Good::
 """
 
 from speccheck.rules.topology._links import by_address, judged, port_above
-from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.pci import NVME_CLASS, PciDevice, PciDevices
+from speccheck.validator.evidence.node.host import (
+    NVME_CLASS,
+    Host,
+    PciDevice,
+    PciDevices,
+)
 from speccheck.validator.rule import Verdicts, rule
 
 _COST = "data and checkpoints on that drive take longer"

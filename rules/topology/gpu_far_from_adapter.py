@@ -23,8 +23,7 @@ Good::
 from speccheck.rules.topology._links import above, by_address
 from speccheck.rules.topology._placement import is_bare_server
 from speccheck.validator.evidence.node.gpu import Gpus
-from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.pci import PciDevice, PciDevices
+from speccheck.validator.evidence.node.host import Host, PciDevice, PciDevices
 from speccheck.validator.evidence.node.rdma import RdmaDevices
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule

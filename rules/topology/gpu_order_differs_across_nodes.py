@@ -26,7 +26,7 @@ from speccheck.validator.comparison.differences import (
     differing,
 )
 from speccheck.validator.comparison.verdicts import Advice, verdicts
-from speccheck.validator.evidence.fleet.fleet import Fleet
+from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.rule import Verdicts, rule
 
 _ORDER = Compared("gpus.order", "GPUs in order")

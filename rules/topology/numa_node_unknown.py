@@ -20,8 +20,7 @@ Good::
 """
 
 from speccheck.validator.evidence.node.gpu import Gpus
-from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.pci import PciDevices
+from speccheck.validator.evidence.node.host import Host, PciDevices
 from speccheck.validator.evidence.node.rdma import RdmaDevices
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 

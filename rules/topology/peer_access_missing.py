@@ -21,8 +21,8 @@ Good::
 """
 
 from speccheck.rules.topology._peers import statuses, told
+from speccheck.validator.evidence.node.fault_codes import PEER_OK, PEER_SWITCHED_OFF
 from speccheck.validator.evidence.node.gpu import Gpu, Gpus
-from speccheck.validator.evidence.node.gpu_codes import PEER_OK, PEER_SWITCHED_OFF
 from speccheck.validator.evidence.node.host import Host
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 

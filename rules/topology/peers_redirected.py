@@ -25,8 +25,7 @@ Good::
 from speccheck.rules.topology._links import above, by_address
 from speccheck.rules.topology._placement import is_bare_server
 from speccheck.validator.evidence.node.gpu import Gpus
-from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.pci import ACCESS_REDIRECTIONS, PciDevices
+from speccheck.validator.evidence.node.host import ACCESS_REDIRECTIONS, Host, PciDevices
 from speccheck.validator.evidence.node.rdma import RdmaDevices
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Verdicts, fail, passed, rule

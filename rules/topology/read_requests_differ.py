@@ -22,8 +22,7 @@ Good::
 from collections import defaultdict
 
 from speccheck.rules.topology._links import by_address
-from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.pci import PciDevice, PciDevices
+from speccheck.validator.evidence.node.host import Host, PciDevice, PciDevices
 from speccheck.validator.evidence.node.rdma import RdmaDevices
 from speccheck.validator.rule import Numbers, Verdicts, fail, passed, rule
 

@@ -22,8 +22,8 @@ Good::
 
 from collections.abc import Iterator, Sequence
 
+from speccheck.validator.evidence.node.fault_codes import PEER_OK
 from speccheck.validator.evidence.node.gpu import Gpu, Gpus
-from speccheck.validator.evidence.node.gpu_codes import PEER_OK
 from speccheck.validator.evidence.plan import Parallelism
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.rule import Verdicts, fail, passed, rule

@@ -10,11 +10,11 @@ CATALOGUES = os.path.join(_ROOT, "schemas", "catalogues")
 
 
 def compiled_path(name: str) -> str:
-    """The file that holds the compiled catalogue of that name."""
+    """Return the file that holds the compiled catalogue of that name."""
     return os.path.join(CATALOGUES, "compiled", f"{name}.json")
 
 
 def read_compiled(name: str) -> Any:  # noqa: ANN401 - JSON; each loader types its own
-    """The compiled catalogue of that name; raises FileNotFoundError."""
+    """Return the compiled catalogue of that name; raises FileNotFoundError."""
     with open(compiled_path(name), encoding="utf-8") as file:
         return json.load(file)

@@ -1,24 +1,79 @@
-"""Loads the key tables of the training frameworks."""
+"""Loads the key tables of the training frameworks, and what others call a key."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
 from speccheck.validator.catalogue.files import read_compiled
-from speccheck.validator.evidence.framework_keys import FrameworkKeys
-from speccheck.validator.evidence.framework_version import (
-    FrameworkVersion,
-    parse_version,
-)
-from speccheck.validator.evidence.key_rows import (
+from speccheck.validator.evidence.framework_keys import (
     Demand,
     ExclusiveKeys,
+    FrameworkKeys,
+    FrameworkVersion,
     KeyRow,
     KeyTest,
     MultipleOf,
     Policy,
+    parse_version,
 )
 from speccheck.validator.evidence.record import Record
+
+COMPILED = "synonyms"
+# A shorter last part (`seed`, `tp`, `steps`) means different things here and there.
+_SHORTEST = 7
+
+
+def compile_synonyms(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The key of each field of the plan by framework, from the tables' `plan_mapping`.
+
+    Fields that several keys state together, and sections of launchers, are left out.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for name, table in tables.items():
+        keys: dict[str, str] = {}
+        for field, rows in (table.get("plan_mapping") or {}).items():
+            row = rows[0] if isinstance(rows, list) else rows
+            key = row.get("key") or ""
+            if key and "," not in key and ":" not in key:
+                keys[field] = key
+        found[name] = keys
+    return found
+
+
+def name_elsewhere(framework: str, path: str) -> tuple[str, str] | None:
+    """The framework that has this key, and what `framework` calls the same thing.
+
+    None when no other framework has it, when it means several things, or when there is
+    no name for it here.
+    """
+    last = _last(path)
+    if len(last) < _SHORTEST:
+        return None
+    own = _tables().get(framework, {})
+    found = {
+        (field, name)
+        for name, keys in _tables().items()
+        if name != framework
+        for field, key in keys.items()
+        if _last(key) == last
+    }
+    here = {own[field] for field, _ in found if field in own}
+    if len(here) != 1:
+        return None
+    (key,) = here
+    others = sorted(name for field, name in found if own.get(field) == key)
+    return (" and ".join(others[:2]), key) if _last(key) != last else None
+
+
+@cache
+def _tables() -> Mapping[str, Mapping[str, str]]:
+    tables: Mapping[str, Mapping[str, str]] = read_compiled(COMPILED)
+    return tables
+
+
+def _last(key: str) -> str:
+    return key.rpartition(".")[2].strip("-").replace("-", "_").lower()
+
 
 __all__ = [
     "FRAMEWORK_OF_FORMAT",
@@ -115,8 +170,6 @@ def _tests(rows: Sequence[Mapping[str, Any]]) -> tuple[KeyTest, ...]:
 
 
 def _elsewhere(name: str, path: str) -> tuple[str, str] | None:
-    from speccheck.validator.catalogue.synonyms import name_elsewhere  # noqa: PLC0415 - rare
-
     return name_elsewhere(name, path)
 
 

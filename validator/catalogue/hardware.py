@@ -1,4 +1,7 @@
-"""Accelerators, instance types and fabrics by the names that users write."""
+"""Accelerators, instance types and fabrics by the names that users write.
+
+Also the bandwidth that collectives were measured to reach on them.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -6,6 +9,12 @@ from typing import Any, TypeVar
 
 from speccheck.validator.catalogue.files import read_compiled
 from speccheck.validator.catalogue.names import UnknownName, folded, resembling
+from speccheck.validator.evidence.measurement.bandwidth import (
+    BandwidthTables,
+    GpuReadings,
+    PublishedBandwidth,
+    PublishedCurve,
+)
 from speccheck.validator.evidence.record import Record
 
 T = TypeVar("T")
@@ -118,7 +127,7 @@ def resolve_accelerator(text: str) -> Accelerator:
 
 
 def resolve_instance(text: str) -> Instance:
-    """The machine type that `text` names; raises UnknownName."""
+    """Return the machine type that `text` names; raises UnknownName."""
     catalogue = _catalogue()
     name = folded(text).removeprefix("standard-").removeprefix("ml.")
     if name not in catalogue.instance_names:
@@ -131,7 +140,7 @@ def resolve_instance(text: str) -> Instance:
 
 
 def resolve_fabric(text: str) -> str:
-    """The profile id of the fabric that `text` names; raises UnknownName."""
+    """Return the profile id of the fabric that `text` names; raises UnknownName."""
     fabrics = _catalogue().fabrics
     name = folded(text).removeprefix("fabric/")
     if name not in fabrics:
@@ -171,7 +180,7 @@ def _fitting_rows(text: str, words: list[str]) -> list[str]:
 
 
 def _take_model(words: list[str]) -> tuple[str | None, list[str]]:
-    """The model that most of the words spell, and the words that are left."""
+    """Return the model that most of the words spell, and the words that are left."""
     models = _catalogue().models
     for length in range(len(words), 0, -1):
         for start in range(len(words) - length + 1):
@@ -197,7 +206,7 @@ def _gigabytes(word: str) -> int | None:
 def _narrowed(
     text: str, rows: dict[str, Mapping[str, Any]], field: str, value: object
 ) -> dict[str, Mapping[str, Any]]:
-    """The rows with that value; a name that leaves none is unknown."""
+    """Return the rows with that value; a name that leaves none is unknown."""
     kept = {
         row_id: row
         for row_id, row in rows.items()
@@ -209,7 +218,7 @@ def _narrowed(
 
 
 def _common(row_ids: Sequence[str]) -> Accelerator:
-    """What all rows have in common; None in the other fields."""
+    """Return what all rows have in common; None in the other fields."""
     rows = [_catalogue().accelerators[row_id] for row_id in row_ids]
 
     def shared(field: str) -> Any:  # noqa: ANN401 - a field of any type
@@ -248,6 +257,65 @@ def _common(row_ids: Sequence[str]) -> Accelerator:
 
 
 def _same(values: Iterable[T]) -> T | None:
-    """The value, if all are equal."""
+    """Return the value, if all are equal."""
     first, *others = values
     return first if all(other == first for other in others) else None
+
+
+@cache
+def published_bandwidth() -> PublishedBandwidth:
+    """Return the catalogue, the same one each time."""
+    return PublishedBandwidth(_tables)
+
+
+def _tables() -> BandwidthTables:
+    curves = _bandwidth_catalogue()["curves"]
+    return BandwidthTables(readings_of, tuple(_curve(*one) for one in curves.items()))
+
+
+def _curve(name: str, row: Any) -> PublishedCurve:  # noqa: ANN401 - JSON
+    return PublishedCurve(
+        id=name,
+        domain=row["domain"],
+        collective=row["collective"],
+        domains=row["domains"],
+        ranks=row["ranks"],
+        algorithm=row["algorithm"],
+        source=row["source"],
+        points=tuple((size, rate) for size, rate in row["points"]),
+    )
+
+
+@cache
+def readings_of(name: str) -> GpuReadings | None:
+    """Return the readings of a GPU; None for a name that does not tell which it is."""
+    try:
+        found = resolve_accelerator(name)
+    except UnknownName:
+        return None
+    rows = [_row(one) for one in found.candidates or (found.id or "",)]
+    # Boards of different memory have the same links.
+    return rows[0] if all(one == rows[0] for one in rows) else None
+
+
+def _row(gpu: str) -> GpuReadings:
+    catalogue = _bandwidth_catalogue()
+    links = catalogue["link_bytes"].get(gpu)
+    row = catalogue["gpus"].get(gpu)
+    if row is None:
+        return GpuReadings(link_bytes=links)
+    return GpuReadings(
+        id=row["id"],
+        gpus=row["gpus"],
+        link_bytes=links,
+        cap=row.get("all_reduce_cap"),
+        ring=row.get("ring_reference"),
+        nvls=row.get("nvls_reference"),
+        shares={int(size): share for size, share in row["shares"]},
+        source=row["source"],
+    )
+
+
+@cache
+def _bandwidth_catalogue() -> Any:  # noqa: ANN401 - JSON
+    return read_compiled("bandwidth")

@@ -40,7 +40,7 @@ def resembling(name: str, known: Iterable[str]) -> tuple[str, ...]:
 
     Best first; empty for an empty name.
     """
-    from speccheck.validator.evidence.nearest import distance  # noqa: PLC0415 - rare
+    from speccheck.validator.evidence.spelling import distance  # noqa: PLC0415 - rare
 
     near: list[tuple[bool, int, str]] = []
     one = name.lower()

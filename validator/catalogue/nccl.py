@@ -4,8 +4,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from speccheck.validator.catalogue.files import read_compiled
-from speccheck.validator.evidence.nccl_text import release
-from speccheck.validator.evidence.nccl_variables import NcclVariables, Platform
+from speccheck.validator.evidence.nccl_variables import NcclVariables, Platform, release
 
 if TYPE_CHECKING:
     from speccheck.validator.evidence.variable_relations import Relations
@@ -36,7 +35,7 @@ class _Unread(NcclVariables):
 
 @cache
 def nccl_relations() -> "Relations":
-    """The rows of relations.yaml, the same ones each time."""
+    """Return the rows of relations.yaml, the same ones each time."""
     from speccheck.validator.evidence.variable_relations import (  # noqa: PLC0415
         Relation,
         Relations,
@@ -47,5 +46,5 @@ def nccl_relations() -> "Relations":
 
 @cache
 def nccl_variables() -> NcclVariables:
-    """The catalogue, the same one each time."""
+    """Return the catalogue, the same one each time."""
     return _Unread()

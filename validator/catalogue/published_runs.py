@@ -36,7 +36,7 @@ def published_runs(instance: str) -> tuple[PublishedRun, ...]:
 
 
 def published_types() -> tuple[str, ...]:
-    """The types of which something was published, by id."""
+    """Return the types of which something was published, by id."""
     return tuple(sorted(_catalogue()))
 
 

@@ -40,10 +40,9 @@ from speccheck.validator.editions.edition import (
     load_edition,
 )
 from speccheck.validator.engine.tailoring.told import tailored
-from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.evidence.finding import Finding, Waiver
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.evidence.waiver import Waiver
 from speccheck.validator.rule.clause_outcome import by_clause
 from speccheck.validator.signing.envelope import Statement
 

@@ -53,7 +53,7 @@ def parse(arguments: list[str], options: tuple[Option, ...] = OPTIONS) -> Parsed
 
 
 def _unknown(flag: str, known: dict[str, Option]) -> str:
-    from speccheck.validator.evidence.nearest import nearest  # noqa: PLC0415 - rare
+    from speccheck.validator.evidence.spelling import nearest  # noqa: PLC0415 - rare
 
     close = nearest(flag, known)
     hint = f"did you mean {close}?" if close else "see speccheck --help"

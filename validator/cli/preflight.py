@@ -27,7 +27,7 @@ from speccheck.validator.cli.write_reports import refuse
 from speccheck.validator.engine.assemble import assemble
 from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.measurement.cost import BUDGET_SECONDS, TIERS
-from speccheck.validator.evidence.node.job_path import local_path
+from speccheck.validator.evidence.node.host import local_path
 from speccheck.validator.node.result import KeptSnapshot
 from speccheck.validator.report.write import write
 from speccheck.validator.run.plan_judges import settled

@@ -14,7 +14,7 @@ from speccheck.validator.editions.edition import UnknownEdition, load_edition
 from speccheck.validator.engine.policy import Policy, TailoringFault, WaiverFault
 from speccheck.validator.engine.request import Excluded, Judging, Request
 from speccheck.validator.engine.selection import Selection, UnknownSelection, told
-from speccheck.validator.evidence.framework_version import parse_version
+from speccheck.validator.evidence.framework_keys import parse_version
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.write import WriteError

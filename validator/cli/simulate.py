@@ -7,7 +7,7 @@ from speccheck.validator.cli.option_table import Kind, Option
 from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.request import list_of
 from speccheck.validator.cli.simulated_files import Order, write_fleet
-from speccheck.validator.evidence.nearest import nearest
+from speccheck.validator.evidence.spelling import nearest
 from speccheck.validator.report.style import counted, printable, wrap
 from speccheck.validator.report.write import WriteError, write
 from speccheck.validator.simulation.faults import AREAS

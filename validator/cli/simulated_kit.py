@@ -5,8 +5,8 @@ import os
 
 from speccheck.validator.cli.options import UsageError
 from speccheck.validator.cli.simulated_files import MANIFEST
-from speccheck.validator.evidence.nearest import nearest
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.spelling import nearest
 from speccheck.validator.report.write import write_bytes
 from speccheck.validator.simulation.fleet import BY, Fleet
 from speccheck.validator.simulation.fleet_files import SCHEMA

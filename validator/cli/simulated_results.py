@@ -8,7 +8,7 @@ from typing import Any
 from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.evidence.node.launch import read_launch
+from speccheck.validator.evidence.node.node import read_launch
 from speccheck.validator.fleet.node_judge import NodeJudge
 from speccheck.validator.fleet.shared_values import told_facts
 from speccheck.validator.node.result import (

@@ -11,7 +11,7 @@ from speccheck.validator.cli.node_files import node_file
 from speccheck.validator.cli.option_table import Option
 from speccheck.validator.cli.options import Parsed, UsageError, parse
 from speccheck.validator.cli.request import BUG, bug_message, passes_on
-from speccheck.validator.evidence.node.launch import Launch
+from speccheck.validator.evidence.node.node import Launch
 from speccheck.validator.node.launcher import launch_of, name_of
 from speccheck.validator.report.write import WriteError, write
 

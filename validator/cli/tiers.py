@@ -22,7 +22,7 @@ from speccheck.validator.evidence.measurement.cost import (
     MEASUREMENTS,
     Measurement,
 )
-from speccheck.validator.evidence.node.launch import Launch
+from speccheck.validator.evidence.node.node import Launch
 from speccheck.validator.evidence.record import Record
 
 Content = dict[str, Any]

@@ -7,7 +7,7 @@ kernel module, another CUDA and other firmware, and it is still one thing to men
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
-from speccheck.validator.evidence.fleet.fleet import Fleet, Group, Shared
+from speccheck.validator.evidence.fleet import Fleet, Group, Shared
 from speccheck.validator.evidence.record import Record
 
 MOST_KINDS = 8  # of odd nodes that are told apart; the rest is told as one

@@ -6,8 +6,7 @@ What is odd about a node is one finding, however many of its parts and numbers a
 from collections.abc import Container, Iterable, Iterator, Mapping
 from statistics import median
 
-from speccheck.validator.evidence.fleet.fleet import Fleet, Samples
-from speccheck.validator.evidence.fleet.leaves import RATES
+from speccheck.validator.evidence.fleet import RATES, Fleet, Samples
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.models.peers import Distance, distance_of
 

@@ -13,7 +13,7 @@ from speccheck.validator.comparison.differences import (
 )
 from speccheck.validator.comparison.outliers import Far, Outliers
 from speccheck.validator.evidence.finding import Action
-from speccheck.validator.evidence.fleet.fleet import Fleet
+from speccheck.validator.evidence.fleet import Fleet
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.node.host_names import fold, natural

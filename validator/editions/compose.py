@@ -198,7 +198,7 @@ def _hint(name: str, known: Sequence[Profile], kind: str | None) -> str:
     bare = [_bare(profile.id) for profile in known]
     if kind in {"use", "size"}:
         return f"must be one of {', '.join(bare)}"
-    from speccheck.validator.evidence.nearest import nearest  # noqa: PLC0415 - rare
+    from speccheck.validator.evidence.spelling import nearest  # noqa: PLC0415 - rare
 
     close = nearest(name, [*(profile.id for profile in known), *bare])
     return f"did you mean {close}?" if close else f"kinds are {', '.join(KINDS)}"

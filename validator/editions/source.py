@@ -30,8 +30,8 @@ from speccheck.validator.editions.edition_models import (
     ProvenanceSource,
     RaiseSource,
 )
+from speccheck.validator.evidence.plan import leaf_names
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.training_plan import leaf_names
 
 FROZEN = "FROZEN.yaml"
 SCHEMAS = os.path.dirname(speccheck.schemas.__file__)

@@ -7,8 +7,8 @@ from typing import Any
 from speccheck.validator.editions.compose import ComposedEdition, size_class
 from speccheck.validator.editions.edition import Condition
 from speccheck.validator.evidence.environment import Environment
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import Value
 
 EvidenceByType = Mapping[type, object]

@@ -4,29 +4,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from speccheck.validator.catalogue.nccl import nccl_relations, nccl_variables
-from speccheck.validator.evidence.doubt import plan_evidence
 from speccheck.validator.evidence.environment import Environment, Variable
 from speccheck.validator.evidence.nccl_variables import NcclVariables
-from speccheck.validator.evidence.plan import Cluster
+from speccheck.validator.evidence.plan import Cluster, TrainingPlan, plan_evidence
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import Conflicts, KeyedFile, StatedKeys
-from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.rule import OF_FILES, Scope
-from speccheck.validator.sources.composing.gaps import with_reasons
 from speccheck.validator.sources.context import Context, context_facts
-from speccheck.validator.sources.facts import Fact
-from speccheck.validator.sources.files import ReadFile
-from speccheck.validator.sources.joining.derive import Leaves, derive
-from speccheck.validator.sources.joining.merge import merge
-from speccheck.validator.sources.reader import Reading
-from speccheck.validator.sources.versions.package_versions import (
+from speccheck.validator.sources.files import ReadFile, with_reasons
+from speccheck.validator.sources.joining.merge import Leaves, derive, merge
+from speccheck.validator.sources.package_versions import (
     NCCL,
     Versions,
     is_named,
     stated_versions,
     with_version,
 )
+from speccheck.validator.sources.reader import Fact, Reading
 
 if TYPE_CHECKING:
     from speccheck.validator.evidence.node.node import Node
@@ -109,19 +104,17 @@ def _add_node(
     nodes = [one.node for file in files for one in file.readings if one.node]
     if not nodes:
         return OF_FILES, ()
-    from speccheck.validator.catalogue.node_profiles import (  # noqa: PLC0415 - seldom
+    from speccheck.validator.catalogue.nodes import (  # noqa: PLC0415 - seldom  # noqa: PLC0415 - seldom
         gpu_profiles,
         instance_profile,
-    )
-    from speccheck.validator.catalogue.xids import (  # noqa: PLC0415 - seldom
         xid_catalogue,
+    )
+    from speccheck.validator.evidence.node.fault_codes import (  # noqa: PLC0415 - seldom
+        XidCatalogue,
     )
     from speccheck.validator.evidence.node.profile import (  # noqa: PLC0415 - seldom
         GpuProfiles,
         InstanceProfile,
-    )
-    from speccheck.validator.evidence.node.xids import (  # noqa: PLC0415 - seldom
-        XidCatalogue,
     )
     from speccheck.validator.sources.joining.one_node import (  # noqa: PLC0415
         joined,
@@ -145,14 +138,14 @@ def _add_node(
 
 def _add_dictionary(by_type: dict[type, object], *, has_series: bool) -> None:
     """What metrics mean: only logs of runs have some."""
-    from speccheck.validator.catalogue.metric_dictionary import (  # noqa: PLC0415
+    from speccheck.validator.catalogue.metrics import (  # noqa: PLC0415
         metric_dictionary,
     )
-    from speccheck.validator.evidence.logs_at_hand import (  # noqa: PLC0415 - seldom
-        LogsAtHand,
-    )
-    from speccheck.validator.evidence.measurement.metric_dictionary import (  # noqa: PLC0415
+    from speccheck.validator.evidence.measurement.telemetry import (  # noqa: PLC0415
         MetricDictionary,
+    )
+    from speccheck.validator.evidence.plan import (  # noqa: PLC0415 - seldom
+        LogsAtHand,
     )
 
     by_type[MetricDictionary] = metric_dictionary()
@@ -162,10 +155,10 @@ def _add_dictionary(by_type: dict[type, object], *, has_series: bool) -> None:
 
 def add_conditions(by_type: dict[type, Any], node: "Node") -> None:
     """Add what is known of the machines that something was measured on."""
-    from speccheck.validator.catalogue.bandwidth import (  # noqa: PLC0415
+    from speccheck.validator.catalogue.hardware import (  # noqa: PLC0415
         published_bandwidth,
     )
-    from speccheck.validator.evidence.measurement.communicator import (  # noqa: PLC0415
+    from speccheck.validator.evidence.measurement.collective import (  # noqa: PLC0415
         Communicators,
         VariablesInForce,
     )
@@ -282,7 +275,7 @@ def _set_where_taken(files: Sequence[ReadFile]) -> set[str]:
     nodes = [one.node for file in files for one in file.readings if one.node]
     if not nodes:
         return set()
-    from speccheck.validator.evidence.node.settings import (  # noqa: PLC0415 - seldom
+    from speccheck.validator.evidence.node.host import (  # noqa: PLC0415 - seldom
         NodeVariables,
     )
 

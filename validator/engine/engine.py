@@ -14,8 +14,8 @@ from speccheck.validator.engine.applicability import (
 from speccheck.validator.engine.rule_judge import RuleJudge, Under, finding_of
 from speccheck.validator.evidence.environment import Environment
 from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.rule import ListedRule, Verdict
 
 _NO_RULE = Verdict("unknown", "no rule judges this clause yet")

@@ -10,11 +10,10 @@ from speccheck.validator.evidence.value import Place
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.reading import read_text
 from speccheck.validator.sources.files import ReadFile
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 if TYPE_CHECKING:
-    from speccheck.validator.evidence.fix import PlacedEdit
-    from speccheck.validator.evidence.proposal import Proposal
+    from speccheck.validator.evidence.finding import PlacedEdit, Proposal
 
 
 class Location(Record):

@@ -8,8 +8,8 @@ from speccheck.validator.editions.compose import ComposedEdition, JudgedClause
 from speccheck.validator.editions.edition import Clause
 from speccheck.validator.engine.applicability import EvidenceByType, lacking
 from speccheck.validator.engine.severity import weight_of
-from speccheck.validator.evidence.doubt import Doubts
 from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.evidence.plan import Doubts
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import MissingEvidence, Value
 from speccheck.validator.rule import Confidence, ListedRule, Numbers, Rule, Verdict

@@ -188,7 +188,7 @@ def _no_such(name: str, known: Mapping[str, str], edition: Edition) -> str:
     tombstone = edition.withdrawn.get(name.upper())
     if tombstone is not None:
         return tombstone.text
-    from speccheck.validator.evidence.nearest import nearest  # noqa: PLC0415 - rare
+    from speccheck.validator.evidence.spelling import nearest  # noqa: PLC0415 - rare
 
     close = nearest(name.lower(), known)
     hint = f"did you mean {known[close]}?" if close else "see speccheck rules"

@@ -61,7 +61,7 @@ class KnownNames(Record):
             return f"{name} is an area: name its rules or clauses one by one"
         if small in self.withdrawn:
             return f"{name} is {self.withdrawn[small]}"
-        from speccheck.validator.evidence.nearest import (  # noqa: PLC0415 - rare
+        from speccheck.validator.evidence.spelling import (  # noqa: PLC0415 - rare
             nearest,
         )
 
@@ -114,7 +114,7 @@ def kept(text: str) -> str:
 
 
 def _misspelt(word: str, listed: str | None, rest: str) -> Written | None:
-    from speccheck.validator.evidence.nearest import nearest  # noqa: PLC0415 - rare
+    from speccheck.validator.evidence.spelling import nearest  # noqa: PLC0415 - rare
 
     meant = nearest(word.lower(), (LINE, FILE), share=0.5)
     if meant is None and word.lower() in _OTHER_WORDS:
@@ -159,7 +159,7 @@ def _fields(text: str) -> tuple[dict[str, str], str, list[str]]:
 def _field(name: str) -> str | None:
     if name in _FIELDS:
         return name
-    from speccheck.validator.evidence.nearest import nearest  # noqa: PLC0415 - rare
+    from speccheck.validator.evidence.spelling import nearest  # noqa: PLC0415 - rare
 
     return nearest(name[:20], _FIELDS)
 

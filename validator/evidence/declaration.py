@@ -40,7 +40,7 @@ class Declaration(Declared):
     """The same as rules ask for it.
 
     kind: what messages call it where there is none. scope: a judgement for a
-    certificate asks the rules on measurements, whatever is at hand.
+    certificate runs the rules on measurements, with or without any at hand.
     """
 
     __slots__ = ()

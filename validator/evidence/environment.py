@@ -43,7 +43,7 @@ class Environment(Record):
         return self.find(name) is not None
 
     def find(self, name: str) -> Variable | None:
-        """The variable of that name, or None when no file sets it."""
+        """Return the variable of that name, or None when no file sets it."""
         for variable in self.variables:
             if variable.name == name:
                 return variable

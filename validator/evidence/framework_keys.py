@@ -1,27 +1,235 @@
 """The keys that a training framework knows, and what it does with any other key."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, TypeAlias
 
-from speccheck.validator.evidence.framework_version import (
-    FrameworkVersion,
-    parse_version,
-)
-from speccheck.validator.evidence.key_rows import (
-    Demand,
-    ExclusiveKeys,
-    KeyRow,
-    KeyValue,
-    KnownDefault,
-    MultipleOf,
-    Policy,
-    UnknownKeyPolicy,
-    policy_at,
-)
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.suggestion import Suggestion
-from speccheck.validator.evidence.value import KeyPath
+from speccheck.validator.evidence.value import KeyPath, Place
+
+# Releases named by year (Megatron-LM 23.04, torchtitan 2024-07) came before the
+# numbered ones of the same framework; no framework here has a major number this high.
+FIRST_CALENDAR_NUMBER = 20
+
+_VERSION = lazy_pattern(
+    r"\s*(?P<framework>.*?)(?P<between>[\s_@:=<>~!^-]*)(?:(?<![a-z])[vr])?"
+    r"(?P<number>\d+(?:[.-]\d+)*)(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_NEWEST = ("head", "main", "master", "nightly", "last-toml")
+_FAMILIES = {
+    "core": "megatron-lm",
+    "mcore": "megatron-lm",
+    "megatron": "megatron-lm",
+    "megatron-core": "megatron-lm",
+    "megatron-lm-core": "megatron-lm",
+    "hf": "transformers",
+    "hf-trainer": "transformers",
+    "hf-training-arguments": "transformers",
+    "huggingface-transformers": "transformers",
+}
+
+
+class FrameworkVersion(Record):
+    """A version as a user or a table states it; no number means the newest state."""
+
+    framework: str | None
+    number: tuple[int, ...]
+    or_newer: bool = False
+
+    def at_least(self, other: "FrameworkVersion") -> bool:
+        """Return whether this is surely `other` or a later version."""
+        return _order(self.number) >= _order(other.number)
+
+    def surely_before(self, other: "FrameworkVersion") -> bool:
+        """Whether this is surely earlier: 4.57 may be 4.57.1, so not before it."""
+        if self.or_newer or self.number == other.number[: len(self.number)]:
+            return False
+        return _order(self.number) < _order(other.number)
+
+
+class StatedVersion(Record):
+    """The release of a package, as a file beside the configuration names it.
+
+    package: in lower case with dashes, as PyPI writes it (`transformers`).
+    text: the release, without operators (`4.57.1`).
+    """
+
+    package: str
+    text: str
+    place: Place
+
+
+def _order(number: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+    if not number:
+        return 2, number
+    return int(number[0] < FIRST_CALENDAR_NUMBER), number
+
+
+@lru_cache(maxsize=256)  # the same few versions of a table, for key after key
+def parse_version(text: str) -> FrameworkVersion:
+    """Read `4.57.1`, `transformers 4.57.1`, `core_v0.12.3`, `Megatron-LM core 0.14+`.
+
+    Pre-release and local parts (`rc1`, `+cu121`) are dropped. Raises ValueError when
+    the text names neither a number nor the newest state (`HEAD`, `main`, `nightly`).
+    """
+    match = _VERSION.fullmatch(text)
+    if match is None:
+        *framework, last = text.lower().split() or [""]
+        if last not in _NEWEST:
+            message = f"no version number in {text!r}"
+            raise ValueError(message)
+        return FrameworkVersion(_family(" ".join(framework)), (), or_newer=False)
+    rest = match["rest"].strip().lower()
+    return FrameworkVersion(
+        _family(match["framework"]),
+        tuple(int(part) for part in re.split("[.-]", match["number"])),
+        ">" in match["between"] or rest == "+" or rest.startswith(("+ ", "or ")),
+    )
+
+
+def _family(text: str) -> str | None:
+    name = "-".join(text.lower().split()).strip("-_=<>~!^ ")
+    return _FAMILIES.get(name, name) or None
+
+
+def is_in_range(version: FrameworkVersion | None, text: str) -> bool | None:
+    """Return whether `version` lies in `<=0.16`, `>=0.2` or `0.1`; None when it may."""
+    if version is None:
+        return None
+    bound = tuple(int(part) for part in text.lstrip("<>=").split("."))
+    number = version.number[: len(bound)]
+    if version.number and len(number) < len(bound):
+        return None
+    order, limit = _order(number), _order(bound)
+    if text.startswith(">="):
+        return True if order >= limit else (None if version.or_newer else False)
+    inside = order <= limit if text.startswith("<=") else order == limit
+    return (None if order <= limit else False) if version.or_newer else inside
+
+
+UnknownKeyPolicy = Literal["reject", "ignore", "warn"]
+KeyValue: TypeAlias = (
+    "bool | int | float | str | Sequence[KeyValue] | Mapping[str, KeyValue] | None"
+)
+MILDEST_FIRST: tuple[UnknownKeyPolicy, ...] = ("ignore", "warn", "reject")
+
+
+class KeyRow(Record):
+    """One tabulated key.
+
+    renamed: what takes its place is the same key under another name.
+    defaults: (tabulated version from which it holds, value), oldest first; a pair
+    without value where the framework computes it; empty where it is not known.
+    """
+
+    path: str
+    type: str = "any"
+    choices: Sequence[KeyValue] = ()
+    range: str = ""
+    since: str = ""
+    removed_in: str = ""
+    deprecated: bool = False
+    deprecated_by: Sequence[str] = ()
+    renamed: bool = False
+    aliases: Sequence[str] = ()
+    required: bool = False
+    defaults: Sequence[Sequence[KeyValue]] = ()
+    defaults_by_group: Mapping[str, KeyValue] | None = None
+
+
+class Policy(Record):
+    """What happens to an unknown key below `section`, in `versions` or in all."""
+
+    section: str
+    policy: UnknownKeyPolicy
+    versions: str = ""
+
+
+def policy_at(
+    rows: Sequence[Policy], version: FrameworkVersion | None
+) -> UnknownKeyPolicy:
+    """Return the policy of a section in `version`; the mildest of those it may be."""
+    fit = [(row, is_in_range(version, row.versions)) for row in rows if row.versions]
+    for row, inside in fit:
+        if inside:
+            return row.policy
+    possible = {row.policy for row, inside in fit if inside is None}
+    possible |= {row.policy for row in rows if not row.versions}
+    possible = possible or {row.policy for row in rows}
+    return next(policy for policy in MILDEST_FIRST if policy in possible)
+
+
+class ExclusiveKeys(Record):
+    """Keys of which only one may be set: not null, not false, a number above `above`.
+
+    `refused` with an error, `warned`, or silently `overridden` by one of them; keys
+    that `must_agree` may both be set. loses: the one that has no effect beside the
+    other, where that is always the same one.
+    """
+
+    keys: tuple[str, ...]
+    effect: Literal["refused", "warned", "overridden", "must_agree"] = "refused"
+    above: int = 0
+    note: str = ""
+    loses: str = ""
+
+
+class KeyTest(Record):
+    """What is asked of one key: that it is set, or off, or that its value lies within.
+
+    one_of: its values; at_least, at_most, below: bounds of a number. Without any of
+    them `is_set` alone counts. is_stated: a default is not enough.
+    """
+
+    key: str
+    is_set: bool = True
+    is_stated: bool = False
+    one_of: tuple[KeyValue, ...] = ()
+    at_least: float | None = None
+    at_most: float | None = None
+    below: float | None = None
+
+
+class Demand(Record):
+    """Where all of `when` hold, one of `needs` must, else the framework refuses.
+
+    since: the first release that asks for it; empty: each that has the keys.
+    """
+
+    when: tuple[KeyTest, ...]
+    needs: tuple[KeyTest, ...]
+    since: str = ""
+    note: str = ""
+
+
+class MultipleOf(Record):
+    """A number that must be a multiple of another one."""
+
+    key: str
+    of: str
+
+
+class KnownDefault(Record):
+    """A default that the table knows; the value may be None (null)."""
+
+    value: KeyValue
+
+
+class Suggestion(Record):
+    """What an unknown key was probably meant to be.
+
+    `spelling`: a sibling with a slip of the keyboard. `word`: a sibling with another
+    word in it. `level`: the same name at another place of the file. `foreign`: what
+    `framework` calls by the name that was written.
+    """
+
+    path: str
+    kind: Literal["spelling", "word", "level", "foreign"]
+    framework: str = ""
+
 
 _OLDEST = "<="  # begins `since` of a key that the oldest tabulated version has
 MINOR = 2  # parts of a number that name a minor release
@@ -94,7 +302,7 @@ class FrameworkKeys(Record):
         return _row(self, dotted(path))
 
     def is_known(self, path: KeyPath) -> bool:
-        """Whether the framework knew the key in any tabulated version."""
+        """Return whether the framework knew the key in any tabulated version."""
         return _tabulated(self, dotted(path)) is not None
 
     def covers(self, version: FrameworkVersion | None) -> bool:
@@ -126,7 +334,7 @@ class FrameworkKeys(Record):
     def policy(
         self, path: KeyPath, version: FrameworkVersion | None
     ) -> UnknownKeyPolicy:
-        """What the framework does with an unknown key at `path`.
+        """Return what the framework does with an unknown key at `path`.
 
         Where that changed and the version does not decide it, the mildest of the
         policies: what is not known never makes an error.
@@ -135,7 +343,7 @@ class FrameworkKeys(Record):
         return policy_at(found, self._own(version)) if found else self.default_policy
 
     def is_open(self, path: KeyPath) -> bool:
-        """Whether a training script may define a key of its own at `path`.
+        """Return whether a training script may define a key of its own at `path`.
 
         An unknown key is a fault there only when it is a known one misspelt
         (a suggestion of the kind `spelling`).
@@ -143,7 +351,7 @@ class FrameworkKeys(Record):
         return self.open_at_top and not self._policies_for(path)
 
     def suggest(self, path: KeyPath) -> Suggestion | None:
-        """What an unknown key was probably meant to be, or None."""
+        """Return what an unknown key was probably meant to be, or None."""
         from speccheck.validator.evidence import spelling  # noqa: PLC0415 - rare
 
         above, _, leaf = dotted(path).removesuffix("[]").rpartition(".")
@@ -188,7 +396,7 @@ class FrameworkKeys(Record):
         return self._version_before(gone) is None and self._same_family(None, gone)
 
     def too_new(self, path: KeyPath, version: FrameworkVersion | None) -> bool:
-        """Whether the key surely came after `version`."""
+        """Return whether the key surely came after `version`."""
         row, version = self.lookup(path), self._own(version)
         if row is None or not row.since or version is None:
             return False
@@ -201,7 +409,7 @@ class FrameworkKeys(Record):
         )
 
     def deprecated(self, path: KeyPath, version: FrameworkVersion | None) -> bool:
-        """Whether the key is surely deprecated.
+        """Return whether the key is surely deprecated.
 
         It is not yet deprecated in a version that lacks each of its successors. Where
         the version is not known, only a key counts whose successor every tabulated
@@ -221,7 +429,7 @@ class FrameworkKeys(Record):
     def default(
         self, path: KeyPath, version: FrameworkVersion | None, group: str = ""
     ) -> KnownDefault | None:
-        """The default in `version`, or None when the table does not settle it.
+        """Return the default in `version`, or None when the table does not settle it.
 
         Args:
             path: of the key.
@@ -256,7 +464,7 @@ class FrameworkKeys(Record):
         return _known(row.defaults[step])
 
     def _policies_for(self, path: KeyPath) -> list[Policy]:
-        """The policies of the innermost section around `path`."""
+        """Return the policies of the innermost section around `path`."""
         parents = dotted(path).split(".")[:-1]
         for length in range(len(parents), -1, -1):
             section = ".".join(parents[:length])
@@ -280,7 +488,7 @@ class FrameworkKeys(Record):
         return names.get(first, first) == names.get(other.framework, other.framework)
 
     def _version_before(self, version: FrameworkVersion) -> FrameworkVersion | None:
-        """The last tabulated version of the same family before `version`."""
+        """Return the last tabulated version of the same family before `version`."""
         tabulated = (parse_version(text) for text in self.versions)
         same = [one for one in tabulated if self._same_family(one, version)]
         return next((one for one in same[::-1] if not one.at_least(version)), None)
@@ -288,7 +496,7 @@ class FrameworkKeys(Record):
     def _is_whole_minor(
         self, version: FrameworkVersion, gone: FrameworkVersion
     ) -> bool:
-        """Whether `version` names the minor release in which a key went away."""
+        """Return whether `version` names the minor release in which a key went away."""
         before = self._version_before(gone)
         return (
             before is not None
@@ -303,7 +511,7 @@ def _row(table: FrameworkKeys, text: str) -> KeyRow | None:
 
 @lru_cache(maxsize=_KEPT)
 def _tabulated(table: FrameworkKeys, text: str) -> str | None:
-    """The tabulated name that `text` stands for, or None."""
+    """Return the tabulated name that `text` stands for, or None."""
     if text in table.rows or text in table.blocks:
         return text
     if text.endswith("[]"):
@@ -370,7 +578,7 @@ def _fits(pattern: Sequence[str], segments: Sequence[str]) -> bool:
 
 
 def _known(default: Sequence[KeyValue]) -> KnownDefault | None:
-    """The value of a step; None for a step that the framework computes."""
+    """Return the value of a step; None for a step that the framework computes."""
     return KnownDefault(default[1]) if len(default) > 1 else None
 
 

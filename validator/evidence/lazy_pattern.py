@@ -29,7 +29,7 @@ class _LazyPattern:
 
 
 def lazy_pattern(text: str, flags: int = 0) -> re.Pattern[str]:
-    """What `re.compile` gives, for all that its methods can do.
+    """Return what `re.compile` gives, for all that its methods can do.
 
     Not for functions that ask for a pattern: `re.sub(pattern, ...)`.
     """

@@ -8,7 +8,7 @@ key counts in the leaf's unit, and another value may stand in its place.
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from speccheck.validator.evidence.fix import (
+from speccheck.validator.evidence.finding import (
     Change,
     Fix,
     Scalar,
@@ -21,7 +21,7 @@ from speccheck.validator.evidence.value import Place, Value
 
 if TYPE_CHECKING:
     from speccheck.validator.evidence.environment import Variable
-    from speccheck.validator.evidence.key_rows import KeyRow
+    from speccheck.validator.evidence.framework_keys import KeyRow
     from speccheck.validator.evidence.stated_keys import (
         KeyedFile,
         LoadedAs,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def place_of(leaf: Value[Any], *keys: str) -> Place | None:
-    """The one place that states a leaf, if its key ends with one of `keys`.
+    """Return the one place that states a leaf, if its key ends with one of `keys`.
 
     For launch options and keys whose unit the rule knows.
     """
@@ -83,7 +83,7 @@ def without_keys(keys: "Iterable[StatedKey]", *, is_safe: bool) -> Fix | None:
 
 
 def without_variables(variables: "Iterable[Variable]", *, is_safe: bool) -> Fix:
-    """The variables are not set any more, in no pod of a job."""
+    """Remove the variables from every pod of a job."""
     gone = tuple(variables)
     names = ", ".join(one.name for one in gone)
     changes = tuple(to_remove(place) for one in gone for place in one.written_at)
@@ -91,19 +91,19 @@ def without_variables(variables: "Iterable[Variable]", *, is_safe: bool) -> Fix:
 
 
 def variable_set(variable: "Variable", value: str, *, is_safe: bool) -> Fix:
-    """A variable takes another value, in each pod of a job that sets it."""
+    """Set a variable to another value in each pod of a job that sets it."""
     changes = tuple(to_set(place, value) for place in variable.written_at)
     return Fix(f"set {variable.name}={value}", changes, is_safe)
 
 
 def variable_renamed(variable: "Variable", name: str, *, is_safe: bool) -> Fix:
-    """A variable takes another name, in each pod of a job that sets it."""
+    """Rename a variable in each pod of a job that sets it."""
     changes = tuple(to_rename(place, name) for place in variable.written_at)
     return Fix(f"rename {variable.name} to {name}", changes, is_safe)
 
 
 def the_flag(stated: "StatedKeys", name: str) -> "StatedKey | None":
-    """The flag of a command line, where it is surely given, and once."""
+    """Return the flag of a command line, where it is surely given, and once."""
     found = [key for file in stated.files for key in file.keys if key.path == (name,)]
     return found[0] if len(found) == 1 and found[0].is_sure else None
 
@@ -114,14 +114,14 @@ def combined(says: str, changes: Iterable[Change], *, is_safe: bool = False) -> 
 
 
 def shown(value: Scalar) -> str:
-    """A value as a message shows it."""
+    """Return a value as a message shows it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _stated_key(leaf: Value[Any], stated: "StatedKeys") -> "StatedKey | None":
-    """The only key that states a leaf."""
+    """Return the only key that states a leaf."""
     if leaf.status != "stated" or len(leaf.places) != 1:
         return None
     place = leaf.places[0]
@@ -171,7 +171,7 @@ def renamed_key(
 
 
 def flag_set(key: "StatedKey", value: int, *, is_safe: bool) -> Fix | None:
-    """A flag that is surely given takes another number."""
+    """Give another number to a flag that is surely given."""
     if not key.is_sure:
         return None
     says = f"set {key.place.key} to {value}"
@@ -179,7 +179,7 @@ def flag_set(key: "StatedKey", value: int, *, is_safe: bool) -> Fix | None:
 
 
 def typed(one: "LoadedAs", *, is_safe: bool) -> Fix | None:
-    """What is written, so that it loads as what its writer means.
+    """Write a text so that it loads as what its writer means.
 
     Never safe for a text that means false: as a text it has counted as true.
     """
@@ -211,5 +211,5 @@ def _meant(text: str, expected: str) -> Scalar:
 
 
 def flag_added(beside: Place, name: str, *, is_safe: bool = False) -> Fix:
-    """A flag without argument behind another one of the same command."""
+    """Add a flag without argument behind another one of the same command."""
     return Fix(f"add {name}", (to_add(beside, name, None),), is_safe)

@@ -4,13 +4,68 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from speccheck.validator.evidence.environment import Environment, Variable
-from speccheck.validator.evidence.nccl_text import (
-    C_INTEGER,
-    Release,
-    integer_seen,
-    release,
-)
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
+
+Release = tuple[int, ...]
+
+# strtoll with base 0 takes the number at the start and drops the rest.
+C_INTEGER = lazy_pattern(r"\s*([+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9]\d*))")
+_RELEASE = lazy_pattern(r"\d+(?:\.\d+)*")
+
+
+def release(text: str | int) -> Release:
+    """`2.18.3` or `NCCL 2.18.3+cuda12.1` as numbers; empty for a text without one."""
+    match = _RELEASE.search(str(text))
+    return tuple(int(part) for part in match[0].split(".")) if match else ()
+
+
+def integer_seen(text: str) -> int | None:
+    """Return the number that NCCL sees in a text, or None where it sees none."""
+    match = C_INTEGER.match(text)
+    if match is None:
+        return None
+    digits = match[1]
+    is_octal = digits.lstrip("+-").startswith("0") and "x" not in digits.lower()
+    return int(digits, 8) if is_octal else int(digits, 0)
+
+
+class NameList:
+    """A list of interfaces or adapters, as NCCL reads it: `^=mlx5_0:1,mlx5_3`.
+
+    Operators count at the start alone: ^ takes all but these, = takes whole names;
+    without it a name is the beginning of names. A port may follow an adapter
+    (NVIDIA/nccl src/misc/utils.cc, parseStringList and matchIfList).
+    """
+
+    __slots__ = ("entries", "is_exact", "is_excluding")
+
+    def __init__(self, text: str) -> None:
+        """Take the list apart."""
+        text = text.strip()
+        self.is_excluding = text.startswith("^")
+        text = text.removeprefix("^")
+        self.is_exact = text.startswith("=")
+        parts = (one.partition(":") for one in text.removeprefix("=").split(","))
+        self.entries = tuple(
+            (name, int(port) if port.isdecimal() else None)
+            for name, _, port in parts
+            if name
+        )
+
+    def matches(self, entry: tuple[str, int | None], name: str, port: int) -> bool:
+        """Return whether one entry of the list means that port."""
+        wanted, number = entry
+        is_named = name == wanted if self.is_exact else name.startswith(wanted)
+        return is_named and number in {None, port}
+
+    def takes(self, name: str, port: int = -1) -> bool:
+        """Return whether the list leaves that adapter or interface to NCCL."""
+        if not self.entries:
+            return True
+        is_listed = any(self.matches(one, name, port) for one in self.entries)
+        return is_listed != self.is_excluding
+
 
 ReadAs = Literal["integer", "level", "debug level", "text"]
 AcrossNodes = Literal["", "alike", "free"]
@@ -74,7 +129,7 @@ class VariableRow(Record):
         return self.read_as == "integer" and bool(bounded or self.choices)
 
     def is_costly(self, value: str) -> bool:
-        """Whether this value should not stay set in a run."""
+        """Return whether this value should not stay set in a run."""
         if ANY in self.costly:
             return bool(value)
         return value.strip().upper() in {text.upper() for text in self.costly}
@@ -102,12 +157,12 @@ class Platform(Record):
     status: str = "vendor-published"
 
     def is_marked(self, names: Iterable[str]) -> bool:
-        """Whether a name is set that exists on this platform only."""
+        """Return whether a name is set that exists on this platform only."""
         mark = self.marked_by
         return bool(mark) and any(name.startswith(mark) for name in names)
 
     def publishes(self, name: str, value: str) -> bool:
-        """Whether this value of the variable is the provider's own."""
+        """Return whether this value of the variable is the provider's own."""
         published = self.variables.get(name)
         if published is None:
             return False
@@ -150,17 +205,17 @@ class NcclVariables:
         self.left_to_the_job = frozenset(left_to_the_job)
 
     def lookup(self, name: str) -> VariableRow | None:
-        """The row of a variable, or None."""
+        """Return the row of a variable, or None."""
         fields = self._rows.get(name)
         return None if fields is None else VariableRow(name, **fields)
 
     def names(self) -> Iterable[str]:
-        """All tabulated names."""
+        """Return all tabulated names."""
         return self._rows.keys()
 
     def resembles(self, name: str) -> str | None:
-        """The tabulated name that an unknown one is a slip of, or None."""
-        from speccheck.validator.evidence.nearest import (  # noqa: PLC0415 - rare
+        """Return the tabulated name that an unknown one is a slip of, or None."""
+        from speccheck.validator.evidence.spelling import (  # noqa: PLC0415 - rare
             distance,
         )
 
@@ -259,7 +314,7 @@ def _leaves_out(name: str, known: str) -> bool:
 
 
 def out_of_range(row: VariableRow, text: str) -> str | None:
-    """The range in words where a number lies outside of it, or None."""
+    """Return the range in words where a number lies outside of it, or None."""
     number = integer_seen(text)
     if row.read_as != "integer" or number is None:
         return None

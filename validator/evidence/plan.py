@@ -3,10 +3,31 @@
 A field is a `Value`; its name is `section.field`. Units are in the names. The type in
 `Value[...]` is what a reader must deliver; tests/test_plan.py holds readers to it.
 Batches count samples, sizes of groups count ranks (one rank is one GPU).
+
+Sections are plain frozen classes whose class attributes are the unknown fields: sixteen
+slots dataclasses of this size cost as much start-up time as the interpreter itself.
+
+A rule may take a field without a value for one that nobody states: then the default of
+the framework holds. What a template still fills in, or two files contradict each other
+about, has no value either, and is stated: Doubts notes who judges by such a field.
 """
 
-from speccheck.validator.evidence.section import Section
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from speccheck.validator.evidence.record import Frozen
 from speccheck.validator.evidence.value import Value
+
+
+class Section(Frozen):
+    """Holds the leaves that are known; the others are those of the class."""
+
+    def __init__(self, **known: Value[Any]) -> None:
+        """Take leaves by field name; raises AttributeError for another name."""
+        if not known.keys() <= self.__annotations__.keys():
+            for name in known:
+                getattr(type(self), name)
+        self.__dict__.update(known)
 
 
 class Cluster(Section):
@@ -383,3 +404,106 @@ SECTIONS: dict[str, type[Section]] = {
         Security,
     )
 }
+
+
+class TrainingPlan:
+    """All sections of one plan; frozen."""
+
+    __slots__ = ("_sections",)
+
+    def __init__(self, leaves: dict[str, Value[Any]]) -> None:
+        """Make a plan of leaves keyed by `section.field`.
+
+        Raises AttributeError for a name that is no leaf of the plan.
+        """
+        known: dict[str, dict[str, Value[Any]]] = {name: {} for name in SECTIONS}
+        for leaf in leaves.values():
+            section, _, field = leaf.name.partition(".")
+            known[section][field] = leaf
+        self._sections = {
+            section: SECTIONS[section](**fields) for section, fields in known.items()
+        }
+
+    def section(self, name: str) -> Section:
+        """Return the section of that name."""
+        return self._sections[name]
+
+    def sections(self) -> tuple[Section, ...]:
+        """Return all sections, in the order of SECTIONS."""
+        return tuple(self._sections.values())
+
+    def told(self) -> Iterator[Value[Any]]:
+        """Yield the leaves that some source told of, known or not."""
+        for section in self._sections.values():
+            yield from vars(section).values()
+
+    def value(self, name: str) -> Value[Any]:
+        """The leaf called `section.field`; raises AttributeError for another name."""
+        section, _, field = name.partition(".")
+        leaf: Value[Any] = getattr(self._sections[section], field)
+        return leaf
+
+
+def leaf_names() -> tuple[str, ...]:
+    """Return the names of all leaves, `section.field`."""
+    return tuple(
+        f"{section}.{field}"
+        for section, kind in SECTIONS.items()
+        for field in kind.__annotations__
+    )
+
+
+class Doubts:
+    """The leaves of one plan that were looked at in vain since `forget`."""
+
+    __slots__ = ("seen",)
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self.seen: dict[str, Value[Any]] = {}
+
+    def forget(self) -> None:
+        """Start anew: for another rule."""
+        self.seen.clear()
+
+
+class DoubtfulValue(Value[Any]):
+    """A leaf that is stated and has no value; tells when it is asked for it."""
+
+    doubts: Doubts
+
+    @property
+    def value(self) -> None:
+        """None, as of every leaf without a value."""
+        self.doubts.seen[self.name] = self
+
+
+def with_doubts(
+    leaves: Mapping[str, Value[Any]],
+) -> tuple[dict[str, Value[Any]], Doubts | None]:
+    """The leaves, and what tells who looks at one in doubt; None where none is."""
+    doubtful = [leaf for leaf in leaves.values() if leaf.value is None and leaf.places]
+    if not doubtful:
+        return dict(leaves), None
+    doubts = Doubts()
+    watched = dict(leaves)
+    for leaf in doubtful:
+        watched[leaf.name] = one = DoubtfulValue._make(leaf)
+        one.doubts = doubts
+    return watched, doubts
+
+
+def plan_evidence(
+    leaves: Mapping[str, Value[Any]],
+) -> tuple[TrainingPlan, dict[type, object]]:
+    """The plan of these leaves; it with its sections, and what tells of doubt."""
+    watched, doubts = with_doubts(leaves)
+    plan = TrainingPlan(watched)
+    sections: dict[type, object] = {type(part): part for part in plan.sections()}
+    return plan, {**sections, TrainingPlan: plan, Doubts: doubts}
+
+
+class LogsAtHand:
+    """Series of a run are at hand: they show themselves what its files leave open."""
+
+    __slots__ = ()

@@ -7,9 +7,21 @@ checkers see `NamedTuple`; what a record does is the same (tests/test_record.py)
 """
 
 import sys
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-__all__ = ["Record"]
+__all__ = ["Frozen", "Record"]
+
+
+class Frozen:
+    """An object whose attributes nobody sets once it is made."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        """Refuse: evidence is frozen."""
+        message = f"evidence is frozen: {type(self).__name__}.{name}"
+        raise AttributeError(message)
+
 
 if TYPE_CHECKING:
     from typing import NamedTuple as Record

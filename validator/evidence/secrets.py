@@ -53,7 +53,7 @@ def _shapes() -> re.Pattern[str]:
 
 
 def secret_kind(key: str, text: str) -> str | None:
-    """What kind of credential a text holds, or None.
+    """Return what kind of credential a text holds, or None.
 
     Args:
         key: the last part of the name that the text stands under.
@@ -73,7 +73,7 @@ def secret_kind(key: str, text: str) -> str | None:
 
 
 def hidden(text: str) -> str:
-    """A text with every credential in it replaced by stars, of the same length.
+    """Return a text with every credential in it replaced by stars, of the same length.
 
     Keyed shapes have no prefix to know them by: any run of that shape is starred, since
     a report loses nothing by a hash that it does not show.
@@ -103,7 +103,7 @@ def _bare_shapes() -> re.Pattern[str]:
 
 
 def masked(text: str) -> str:
-    """The first letters of a credential and its length."""
+    """Return the first letters of a credential and its length."""
     return f"{text[:SHOWN_LETTERS]}... ({len(text)} characters)"
 
 

@@ -1,10 +1,45 @@
-"""Which known name a misspelt one was most likely meant to be."""
+"""Which known name a misspelt one was most likely meant to be.
+
+`nearest` counts edits alone; `closest` knows how keys of frameworks are made of words.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Literal
 
-from speccheck.validator.evidence.nearest import distance
 from speccheck.validator.evidence.record import Record
+
+_MAXIMUM_EDITS = 3
+
+
+def nearest(word: str, known: Iterable[str], share: float = 0.34) -> str | None:
+    """The known name with the fewest edits, if those are few enough for its length.
+
+    At most three edits, and at most `share` of the longer word's length.
+    """
+    best: tuple[int, str] | None = None
+    for name in known:
+        limit = min(_MAXIMUM_EDITS, int(share * max(len(word), len(name))))
+        if abs(len(word) - len(name)) > limit:
+            continue
+        edits = distance(word, name)
+        if edits <= limit and (best is None or edits < best[0]):
+            best = (edits, name)
+    return best[1] if best else None
+
+
+def distance(left: str, right: str) -> int:
+    """Damerau-Levenshtein distance: insert, delete, replace, swap of neighbours."""
+    before: list[int] = []
+    row = list(range(len(right) + 1))
+    for i, a in enumerate(left, 1):
+        older, before = before, row
+        row = [i]
+        for j, b in enumerate(right, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (a != b))
+            swapped = i > 1 and j > 1 and a == right[j - 2] and left[i - 2] == b
+            row.append(min(cost, older[j - 2] + 1) if swapped else cost)
+    return row[-1]
+
 
 LETTERS_PER_EDIT = 7  # names longer than two edits' worth may differ by one more
 SHORT_NAME = 5  # up to so many letters one edit, above two or more
@@ -30,7 +65,7 @@ class Match(Record):
 def closest(
     written: str, known: Iterable[str], vocabulary: Callable[[], Collection[str]]
 ) -> Match | None:
-    """The known name that `written` most likely stands for, or None.
+    """Return the known name that `written` most likely stands for, or None.
 
     Args:
         written: the name that nobody knows.
@@ -58,7 +93,7 @@ def closest(
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a name: `--lr-warmup_iters` has lr, warmup and iters."""
+    """Return the words of a name: `--lr-warmup_iters` has lr, warmup and iters."""
     return name.lower().replace("-", "_").replace(".", "_").strip("_").split("_")
 
 
@@ -117,13 +152,13 @@ def _is_misspelt_word(written: str, word: str) -> bool:
 
 
 def _is_same_block(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether one is the other with a word like `config` behind it."""
+    """Return whether one is the other with a word like `config` behind it."""
     short, long = sorted((list(ours), list(theirs)), key=len)
     return long[:-1] == short and long[-1] in BLOCK_WORDS
 
 
 def _is_shortened(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether each word of one is the word of the other or its beginning."""
+    """Return whether each word of one is the word of the other or its beginning."""
     return len(ours) == len(theirs) > 1 and all(
         a == b
         or (
@@ -135,7 +170,7 @@ def _is_shortened(ours: Sequence[str], theirs: Sequence[str]) -> bool:
 
 
 def _shares_first_word(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether the first words are equal, and at least half of all."""
+    """Return whether the first words are equal, and at least half of all."""
     return (
         len(ours) == len(theirs) > 1
         and ours[0] == theirs[0]

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from speccheck.validator.evidence.framework_keys import FrameworkKeys
-from speccheck.validator.evidence.framework_version import FrameworkVersion
+from speccheck.validator.evidence.framework_keys import FrameworkKeys, FrameworkVersion
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath, Place, Value, dotted
 

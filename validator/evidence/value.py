@@ -49,7 +49,7 @@ class Place(Record):
 
 @lru_cache(maxsize=4096)  # the files of a run share most of their keys
 def dotted(path: KeyPath) -> str:
-    """A key path as people write it: `a.b[0].c`."""
+    """Return a key path as people write it: `a.b[0].c`."""
     text = ""
     for part in path:
         if isinstance(part, int):
@@ -89,7 +89,7 @@ class Value(Record, Generic[T_co]):
         return self.value is not None
 
     def need(self) -> T_co:
-        """The value; raises MissingEvidence when there is none.
+        """Return the value; raises MissingEvidence when there is none.
 
         The engine turns the exception into the verdict `unknown`, so that a rule
         reads like the requirement and never guesses.
@@ -99,11 +99,11 @@ class Value(Record, Generic[T_co]):
         return self.value
 
     def need_stated(self) -> T_co:
-        """The value, but not one that is only a framework's default."""
+        """Return the value, but not one that is only a framework's default."""
         if self.status == "default":
             raise MissingEvidence(self.name, "not stated; " + self.note)
         return self.need()
 
     def or_else(self, fallback: D) -> T_co | D:
-        """The value, or `fallback` for a value that is not there."""
+        """Return the value, or `fallback` for a value that is not there."""
         return fallback if self.value is None else self.value

@@ -3,16 +3,163 @@
 Rows of schemas/catalogues/nccl/relations.yaml, whose head explains the fields.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from speccheck.validator.evidence.environment import Environment, Variable
-from speccheck.validator.evidence.nccl_text import integer_seen, release
-from speccheck.validator.evidence.nccl_variables import NcclVariables
+from speccheck.validator.evidence.nccl_variables import (
+    NcclVariables,
+    integer_seen,
+    release,
+)
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import Value
-from speccheck.validator.evidence.value_forms import TESTS
+
+# NVIDIA/nccl docs, NCCL_DEBUG_SUBSYS.
+_SUBSYSTEMS = frozenset(
+    {
+        *("INIT", "COLL", "P2P", "SHM", "NET", "GRAPH", "TUNING", "ENV", "ALLOC"),
+        *("ALLOC_HOST", "CALL", "PROXY", "NVLS", "BOOTSTRAP", "REG", "PROFILE"),
+        *("RAS", "DESTROY", "ALL"),
+    }
+)
+_STREAMS = ("/dev/stdout", "/dev/stderr", "stdout", "stderr")
+_FEWEST_LETTERS = 2  # NVIDIA/nccl src/misc/socket.cc: one letter counts as not set
+
+
+def entries(text: str) -> list[str]:
+    """Return the entries of a list, without its operators and without blanks."""
+    listed = text.strip().removeprefix("^").removeprefix("=").split(",")
+    return [one.strip() for one in listed]
+
+
+def _distinct_entries(text: str) -> bool:
+    """As PyTorch reads devices: what is no number ends the list, MIG and GPU ids not.
+
+    Source: pytorch/pytorch torch/cuda/__init__.py (_parse_visible_devices).
+    """
+    found = entries(text)
+    if not found[0].startswith(("GPU-", "MIG-")):
+        ends = (at for at, one in enumerate(found) if not one.isdecimal())
+        found = found[: next(ends, len(found))]
+    return len(found) == len(set(found))
+
+
+def _exclusion_of_loopback(text: str) -> bool:
+    """Return whether a list that excludes something excludes the loopback as well."""
+    is_exact = text.strip().startswith("^=")
+    return not text.strip().startswith("^") or any(
+        one == "lo" or (one == "l" and not is_exact) for one in entries(text)
+    )
+
+
+def _one_file_a_process(text: str) -> bool:
+    return "%p" in text or text.strip().lower() in _STREAMS or "$" in text
+
+
+def _prefixes_that_differ(text: str) -> bool:
+    """No name without `=` is the beginning of others of the same kind: mlx5_1."""
+    if text.strip().lstrip("^").startswith("="):
+        return True
+    names = [one.partition(":")[0] for one in entries(text)]
+    return not any(one.endswith("_1") for one in names)
+
+
+def _power_of_two(text: str) -> bool:
+    number = integer_seen(text)
+    return number is None or number <= 0 or number & (number - 1) == 0
+
+
+def _address_range(text: str) -> bool:
+    address, slash, length = text.strip().partition("/")
+    plain = address.replace(":", "").replace(".", "")
+    is_address = bool(plain) and all(one in "0123456789abcdefABCDEF" for one in plain)
+    return bool(slash) and is_address and length.isdecimal()
+
+
+def _two_letters(text: str) -> bool:
+    return len(text) >= _FEWEST_LETTERS
+
+
+def _no_blanks(text: str) -> bool:
+    return not any(one.isspace() for one in text.strip())
+
+
+def _written_out_path(text: str) -> bool:
+    return not text.strip().startswith("~")
+
+
+def _subsystems(text: str) -> bool:
+    named = [one.removeprefix("^").upper() for one in entries(text)]
+    return all(one in _SUBSYSTEMS for one in named if one)
+
+
+def _address_and_port(text: str) -> bool:
+    head, _, port = text.strip().rpartition(":")
+    return bool(head) and port.isdecimal()
+
+
+FORMS: Mapping[str, Callable[[str], bool]] = {
+    "distinct_entries": _distinct_entries,
+    "exclusion_of_loopback": _exclusion_of_loopback,
+    "one_file_a_process": _one_file_a_process,
+    "prefixes_that_differ": _prefixes_that_differ,
+    "power_of_two": _power_of_two,
+    "address_range": _address_range,
+    "two_letters": _two_letters,
+    "no_blanks": _no_blanks,
+    "written_out_path": _written_out_path,
+    "subsystems": _subsystems,
+    "address_and_port": _address_and_port,
+}
+
+
+def _is(text: str, wanted: Sequence[str | int]) -> bool:
+    number = integer_seen(text) or 0  # no number at the start is read as 0
+    folded = text.strip().lower()
+    return any(
+        number == one if isinstance(one, int) else folded == one.lower()
+        for one in wanted
+    )
+
+
+def _contains(text: str, parts: Sequence[str]) -> bool:
+    folded = text.lower()
+    return any(part.lower() in folded for part in parts)
+
+
+def _above(text: str, limit: int) -> bool:
+    number = integer_seen(text)
+    return number is not None and number > limit
+
+
+def _below(text: str, limit: int) -> bool:
+    number = integer_seen(text)
+    return number is not None and number < limit
+
+
+def _lists(text: str, words: Sequence[str]) -> bool:
+    return any(one.upper() in words for one in entries(text))
+
+
+def _begins(text: str, starts: Sequence[str]) -> bool:
+    return text.strip().lower().startswith(tuple(one.lower() for one in starts))
+
+
+# Tests of one text by itself; those that look at other variables are the relation's.
+TESTS: Mapping[str, Callable[[str, Any], bool]] = {
+    "is": _is,
+    "is_not": lambda text, values: not _is(text, values),
+    "above": _above,
+    "below": _below,
+    "lists": _lists,
+    "begins": _begins,
+    "contains": _contains,
+    "is_without": lambda text, parts: not _contains(text, parts),
+    "malformed": lambda text, form: not FORMS[form](text),
+    "set": lambda _text, _is_set: True,
+}
 
 Operand = Any  # of JSON: texts, numbers, names; the compiler looks at each
 Test = tuple[str, Operand]  # its name, and what it compares with
@@ -122,7 +269,7 @@ class Relation(Record):
                 yield one
 
     def _release_tests(self, nccl: NcclVariables) -> Iterator[tuple[str, Test]]:
-        """The bounds that do not hold for all releases that are still in use."""
+        """Yield the bounds that do not hold for all releases that are still in use."""
         if self.since and release(self.since) > nccl.assumed:
             yield "run.nccl_version", ("from_release", self.since)
         if self.until:
@@ -146,7 +293,7 @@ class Relations:
                 rows_of.setdefault((row.kind, name.rstrip("*")), []).append(number)
 
     def rows(self) -> Sequence[Relation]:
-        """All of them."""
+        """Return all of them."""
         return self._rows
 
     def about(self, kind: str, environment: Environment) -> Iterator[Relation]:
@@ -180,7 +327,7 @@ def _held(name: str, test: Test, job: Job) -> Variable | str | None:
 
 
 def _first(name: str, environment: Environment) -> Variable | None:
-    """The variable of that name, or the first that begins so."""
+    """Return the variable of that name, or the first that begins so."""
     if not name.endswith("*"):
         return environment.find(name)
     found = (one for one in environment.variables if one.name.startswith(name[:-1]))
@@ -196,7 +343,7 @@ def _text_holds(word: str, operand: Operand, text: str, job: Job) -> bool:
 
 
 def _compares(word: str, operand: Operand, text: str, job: Job) -> bool:
-    """Whether a number is too large beside that of another variable."""
+    """Return whether a number is too large beside that of another variable."""
     name, limit = (operand, 0) if word == "above_variable" else operand
     other = job.environment.find(name)
     own = integer_seen(text)
@@ -226,7 +373,7 @@ def _begins_as(name: str, patterns: Sequence[str]) -> bool:
 
 
 def _are_published(variables: Sequence[Variable], job: Job) -> bool:
-    """Whether the provider of the machine publishes one of the values."""
+    """Return whether the provider of the machine publishes one of the values."""
     instance = job.plan.value("cluster.instance_type").value
     return any(
         job.nccl.is_published(one, job.environment, instance) for one in variables

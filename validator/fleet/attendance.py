@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from speccheck.validator.evidence.fleet.fleet import (
+from speccheck.validator.evidence.fleet import (
     Attendance,
     FleetNode,
     Repeated,

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from statistics import median
 
-from speccheck.validator.evidence.fleet.fleet import Shared
-from speccheck.validator.evidence.fleet.leaves import VARIABLES
+from speccheck.validator.evidence.fleet import VARIABLES, Shared
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.run import FleetRun
 from speccheck.validator.fleet.shard import EVENTS, CounterStore, is_grave

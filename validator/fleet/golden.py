@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.evidence.fleet.fleet import Group, Samples, Shared
-from speccheck.validator.evidence.fleet.leaves import VARIABLES
+from speccheck.validator.evidence.fleet import VARIABLES, Group, Samples, Shared
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.shared_values import (
     NOT_SET,

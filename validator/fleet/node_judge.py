@@ -27,15 +27,13 @@ from speccheck.validator.fleet.shared_values import (
 )
 from speccheck.validator.rule import OF_FILES
 from speccheck.validator.run.plan_judge import PlanJudge
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.files import FileStatus, ReadFile
 from speccheck.validator.sources.formats.snapshot import (
     FORMAT,
     node_of,
     node_reading,
 )
-from speccheck.validator.sources.reader import Reading
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import FactSheet, Reading, Source
 
 
 class NodeEvidence(dict[type, Any]):

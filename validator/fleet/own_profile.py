@@ -16,8 +16,13 @@ from pydantic import ValidationError
 
 from speccheck.validator import VERSION
 from speccheck.validator.evidence.finding import Action, Finding, Level
-from speccheck.validator.evidence.fleet.fleet import FleetNode, Samples, Shared
-from speccheck.validator.evidence.fleet.leaves import RATES, VARIABLES
+from speccheck.validator.evidence.fleet import (
+    RATES,
+    VARIABLES,
+    FleetNode,
+    Samples,
+    Shared,
+)
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.fleet.golden import Golden, Range

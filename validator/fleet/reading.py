@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any, BinaryIO
 
-from speccheck.validator.evidence.fleet.fleet import Unread
+from speccheck.validator.evidence.fleet import Unread
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.sources.documents.reading import MAXIMUM_BYTES
 

@@ -11,13 +11,13 @@ from speccheck.validator.engine.assemble import assemble
 from speccheck.validator.engine.request import Request
 from speccheck.validator.engine.scopes import OF_FLEETS
 from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.evidence.fleet.fleet import Fleet, FleetNode, Unread
+from speccheck.validator.evidence.fleet import Fleet, FleetNode, Unread
 from speccheck.validator.evidence.measurement.collective import (
     CollectiveRun,
     CollectiveRuns,
 )
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.fleet.attendance import Expected, attendance
 from speccheck.validator.fleet.node_judge import ANY_NODE, NodeJudge, without_secrets
 from speccheck.validator.fleet.own_profile import OwnResult, own_result

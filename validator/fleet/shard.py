@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.evidence.fleet.fleet import FleetNode, Samples, Unread
-from speccheck.validator.evidence.fleet.leaves import SAMPLED
+from speccheck.validator.evidence.fleet import SAMPLED, FleetNode, Samples, Unread
 from speccheck.validator.evidence.node.changes import COUNTERS
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.own_profile import OwnResult

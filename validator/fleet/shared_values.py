@@ -8,8 +8,13 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from speccheck.validator.evidence.fleet.fleet import Group, Shared
-from speccheck.validator.evidence.fleet.leaves import SHARED, VARIABLES, SharedLeaf
+from speccheck.validator.evidence.fleet import (
+    SHARED,
+    VARIABLES,
+    Group,
+    Shared,
+    SharedLeaf,
+)
 from speccheck.validator.evidence.node.part import NOT_IN_SNAPSHOT
 
 Content = Mapping[str, Any]

@@ -3,8 +3,8 @@
 Every function raises MissingEvidence where the plan does not tell.
 """
 
+from speccheck.validator.evidence.plan import TrainingPlan, leaf_names
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.training_plan import TrainingPlan, leaf_names
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast.plan_facts import degree, trains_adapter
 from speccheck.validator.models.estimate import Estimate, exactly, within

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast.quantity import Forecast, Quantity
 

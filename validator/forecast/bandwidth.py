@@ -9,8 +9,10 @@ from collections.abc import Iterable
 from typing import Any, get_args
 
 from speccheck.validator.evidence.measurement.bandwidth import GpuReadings
-from speccheck.validator.evidence.measurement.collective import CollectiveRun
-from speccheck.validator.evidence.measurement.communicator import Communicator
+from speccheck.validator.evidence.measurement.collective import (
+    CollectiveRun,
+    Communicator,
+)
 from speccheck.validator.evidence.measurement.conditions import Adapters, Conditions
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import MissingEvidence, Value

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast._job import (
     micro_batch_tokens,

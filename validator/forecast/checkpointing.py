@@ -1,6 +1,6 @@
 """What checkpoints and failures cost a plan: the share of the run that is lost."""
 
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast.quantity import Forecast, Quantity
 from speccheck.validator.forecast.recovery import recovery_forecast

@@ -3,7 +3,7 @@
 Hosts, network and cooling are not counted: advice, and no substitute for a meter.
 """
 
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast._job import of_sizes
 from speccheck.validator.forecast.quantity import Forecast, Quantity

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeVar
 
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast.plan_facts import degree, stage_of, trains_adapter
 from speccheck.validator.forecast.quantity import Forecast, Quantity

@@ -1,7 +1,6 @@
 """What forecasts and rules ask of a plan before any model is at hand."""
 
-from speccheck.validator.evidence.plan import Checkpoint, Run
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import Checkpoint, Run, TrainingPlan
 from speccheck.validator.models.units import hours_in, seconds_in
 
 

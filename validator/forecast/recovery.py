@@ -4,7 +4,7 @@ The value of a phase is what the plan grants to it; the bounds are the best case
 worst that the software in its default setting allows.
 """
 
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.forecast.quantity import Forecast, Quantity
 from speccheck.validator.forecast.saving import STATED, size
 from speccheck.validator.models.checkpointing import write_seconds

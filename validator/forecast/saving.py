@@ -2,8 +2,7 @@
 
 from typing import cast
 
-from speccheck.validator.evidence.plan import Checkpoint, Run
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import Checkpoint, Run, TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast.memory import dimensions_of
 from speccheck.validator.forecast.plan_facts import (

@@ -11,8 +11,8 @@ tokens_per_second; scaling_efficiency, throughput of a GPU over that of one repl
 
 from collections.abc import Callable
 
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.training_plan import TrainingPlan
 from speccheck.validator.evidence.value import MissingEvidence
 from speccheck.validator.forecast._job import (
     context_ranks,

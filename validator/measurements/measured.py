@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Literal
 from speccheck.validator.evidence.measurement.collective import (
     CollectiveRun,
     CollectiveRuns,
-)
-from speccheck.validator.evidence.measurement.communicator import (
     Communicator,
     Communicators,
+    path_of,
+    path_words,
+    uses_nccl,
 )
 from speccheck.validator.evidence.measurement.conditions import Conditions
-from speccheck.validator.evidence.measurement.copying import CopyTest, CopyTests
-from speccheck.validator.evidence.measurement.multiplication import MatrixProducts
-from speccheck.validator.evidence.measurement.path import path_of, path_words, uses_nccl
-from speccheck.validator.evidence.measurement.transfer import (
+from speccheck.validator.evidence.measurement.device import (
+    CopyTest,
+    CopyTests,
+    MatrixProducts,
     RdmaTransfer,
     RdmaTransfers,
 )

@@ -9,10 +9,10 @@ from itertools import pairwise
 from math import ceil
 from typing import Literal, cast
 
-from speccheck.validator.catalogue.metric_dictionary import metric_dictionary
-from speccheck.validator.evidence.measurement.metric_dictionary import MetricEntry
+from speccheck.validator.catalogue.metrics import metric_dictionary
 from speccheck.validator.evidence.measurement.telemetry import (
     Metric,
+    MetricEntry,
     Metrics,
     RunEvents,
     RunLog,

@@ -28,7 +28,7 @@ def is_host_name(text: str) -> bool:
 
 
 def unfold(text: str) -> tuple[str, ...]:
-    """The names of a list, in its order; raises HostNamesError."""
+    """Return the names of a list, in its order; raises HostNamesError."""
     names: list[str] = []
     position = 0
     for match in _PART.finditer(text):
@@ -93,7 +93,7 @@ def _numbers(text: str, part: str, most: int) -> list[str]:
 
 
 def fold(names: Iterable[str]) -> str:
-    """The names as one short list, each once, in the order of their numbers."""
+    """Return the names as one short list, each once, in the order of their numbers."""
     numbers: dict[tuple[str, str], list[str]] = {}
     for name in dict.fromkeys(names):
         before, number, after = _apart(name)
@@ -106,7 +106,7 @@ def fold(names: Iterable[str]) -> str:
 
 
 def _apart(name: str) -> tuple[str, str, str]:
-    """A name at its last number before the domain: `gpu`, `07`, `.cluster`."""
+    """Split a name at its last number before the domain: `gpu`, `07`, `.cluster`."""
     first, dot, domain = name.partition(".")
     matches = [*_DIGITS.finditer(first)]
     if not matches:
@@ -136,6 +136,6 @@ def _folded(before: str, numbers: list[str], after: str) -> Iterator[str]:
 
 
 def natural(name: str) -> tuple[tuple[str, int], ...]:
-    """The key that puts node2 before node10."""
+    """Return the key that puts node2 before node10."""
     found = re.findall(r"(\D*)(\d{0,18})", name)
     return tuple((text, int(number or -1)) for text, number in found)

@@ -22,7 +22,7 @@ API; Kubeflow training-operator (PET_NNODES); Ray src/ray/common/constants.h.
 
 from collections.abc import Iterable, Mapping
 
-from speccheck.validator.evidence.node.launch import MOST_NUMBER, NAME, Launch, wrong
+from speccheck.validator.evidence.node.node import MOST_NUMBER, NAME, Launch, wrong
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.node.host_names import HostNamesError, unfold
 
@@ -124,7 +124,7 @@ class _Told:
         return any(self.environ.get(one) for one in names)
 
     def first(self, names: Iterable[str]) -> tuple[str, str]:
-        """The first variable that is set, and its value; empty for none."""
+        """Return the first variable that is set, and its value; empty for none."""
         name = next((one for one in names if self.environ.get(one)), "")
         return name, self.environ[name] if name else ""
 
@@ -184,7 +184,7 @@ def name_of(launch: Launch, host: str) -> str:
 
 
 def _ranks(told: _Told) -> list[_Ranks]:
-    """What the launchers say that count: the innermost, and those beside it."""
+    """Return what the launchers say that count: the innermost, and those beside it."""
     found: list[_Ranks] = []
     for teller in _TELLERS:
         variable, _ = told.first(teller.rank)
@@ -226,7 +226,7 @@ def _counted(told: _Told, ranks: list[_Ranks]) -> tuple[int | None, int | None]:
 
 
 def _local(told: _Told, ranks: list[_Ranks]) -> tuple[int | None, int | None]:
-    """The rank on this node; not known where the rank itself is in doubt."""
+    """Return the rank on this node; not known where the rank itself is in doubt."""
     if not ranks:
         return None, None
     if "rank" in told.unknown:
@@ -250,7 +250,7 @@ def _local(told: _Told, ranks: list[_Ranks]) -> tuple[int | None, int | None]:
 
 
 def _node(told: _Told, engine: str, host: str) -> str | None:
-    """The name of the node, as its engine has it."""
+    """Return the name of the node, as its engine has it."""
     if told.has((HOST,)):
         return told.text("node", (HOST,))
     if engine == "slurm":
@@ -311,7 +311,7 @@ def _attempt(told: _Told, engine: str) -> int | None:
 def _nodes(
     told: _Told, engine: str, ranks: list[_Ranks]
 ) -> tuple[int | None, str | None]:
-    """How many nodes there are, and which.
+    """Return how many nodes there are, and which.
 
     The step of Slurm in which mpirun runs is that of its daemons: it lacks the first
     node, and the job counts.

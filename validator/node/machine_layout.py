@@ -9,14 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeVar
 
 from speccheck.validator.evidence.node.gpu import Gpu, Gpus
-from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.node import Node
-from speccheck.validator.evidence.node.pci import (
+from speccheck.validator.evidence.node.host import (
     NVIDIA_VENDOR,
     NVSWITCH_CLASS,
+    Host,
     PciDevice,
     PciDevices,
 )
+from speccheck.validator.evidence.node.node import Node
 from speccheck.validator.evidence.node.rdma import RdmaDevices, RdmaPort, RdmaPorts
 from speccheck.validator.evidence.record import Record
 
@@ -97,7 +97,7 @@ class MachineLayout(Record):
 
 
 def worst(marks: Iterable[Mark]) -> State:
-    """The worst of some marks; told where there are none."""
+    """Return the worst of some marks; `told` where there are none."""
     found: State = "told"
     for one in marks:
         if _RANKS[one.state] > _RANKS[found]:
@@ -106,12 +106,12 @@ def worst(marks: Iterable[Mark]) -> State:
 
 
 def layout_of_node(node: Node) -> MachineLayout | None:
-    """The layout of a snapshot; None where it tells of no GPU and no adapter."""
+    """Return the layout of a snapshot; None where it tells of no GPU and no adapter."""
     return machine_layout(dict(node.by_type()))
 
 
 def machine_layout(by_type: Mapping[type, object]) -> MachineLayout | None:
-    """The layout of the machine in the evidence; None where there is none."""
+    """Return the layout of the machine in the evidence; None where there is none."""
     gpus, ports = by_type.get(Gpus), by_type.get(RdmaPorts)
     devices, host = by_type.get(RdmaDevices), by_type.get(Host)
     if not isinstance(gpus, Gpus) or not isinstance(ports, RdmaPorts):
@@ -235,7 +235,7 @@ def _health(gpu: Gpu) -> Iterable[Mark]:
 
 
 def _pcie(gpu: Gpu) -> str:
-    """What the link can do: an idle link runs at a lower generation."""
+    """Return what the link can do: an idle link runs at a lower generation."""
     width, generation = gpu.pcie_width.value, gpu.pcie_generation_maximum.value
     if width is None or generation is None:
         return ""
@@ -282,7 +282,7 @@ def _link_marks(gpu: Gpu, links: Links, usual: int | None) -> Iterable[Mark]:
 
 
 def _usual(found: Sequence[T | None]) -> T | None:
-    """What most parts have, of those that tell it; None for too few of them."""
+    """Return what most parts have, of those that tell it; None for too few of them."""
     told = Counter(one for one in found if one is not None)
     if sum(told.values()) < _FEWEST_PEERS:
         return None

@@ -8,10 +8,12 @@ ASCII: no terminal escape of a hostile name is in it.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any, NoReturn
 
 from speccheck.validator import VERSION
+from speccheck.validator.evidence.node.node import ENGINES, MOST_NUMBER, NAME
 from speccheck.validator.evidence.record import Record
 
 SCHEMA = "speccheck-node-result/1"
@@ -164,7 +166,7 @@ def _fitting(
 
 
 def _head(result: NodeResult) -> dict[str, object]:
-    """All that is never left out, cut to its limits."""
+    """Return all that every line holds, cut to its limits."""
     edition, snapshot = result.edition, result.snapshot
     launch = {
         "job": result.job and _cut(result.job, _MOST["job"]),
@@ -211,7 +213,7 @@ def _made_up(synthetic: Mapping[str, Scalar]) -> dict[str, Scalar]:
 
 
 def _kept(snapshot: KeptSnapshot) -> dict[str, str]:
-    """A path that is too long gives way to the name of its file."""
+    """Give the name of the file in place of a path that is too long."""
     path = _whole(snapshot.path, _MOST["path"])
     path = path or _cut(snapshot.path.rpartition("/")[2], _MOST["path"])
     return {"path": path, "sha256": snapshot.sha256}
@@ -242,7 +244,7 @@ def _finding(one: ResultFinding, most: int) -> dict[str, object]:
 
 
 def _fact(value: Scalar) -> Scalar:
-    """A value that is too long is told apart from others by its digest."""
+    """Replace a value that is too long by its digest, which tells it from others."""
     if not isinstance(value, str):
         return value
     short = _whole(value, _MOST["value"])
@@ -253,7 +255,7 @@ def _fact(value: Scalar) -> Scalar:
 
 
 def _whole(text: str | None, most: int) -> str | None:
-    """The text as it is shown, or None where it would not be whole."""
+    """Return the text as it is shown, or None where it would not be whole."""
     if text is None:
         return None
     shown = shown_text(text)
@@ -271,7 +273,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def shown_text(text: str) -> str:
-    """The text without control characters and halves of characters."""
+    """Return the text without control characters and halves of characters."""
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else "?" for one in text)
@@ -283,3 +285,198 @@ def _size(text: str) -> int:
 
 def _text(content: object) -> str:
     return json.dumps(content, separators=(",", ":"), allow_nan=False)
+
+
+_FAMILY, _, _VERSION = SCHEMA.partition("/")
+_MOST_SHOWN = 60
+_MOST_SECONDS = 1e9
+
+
+class ResultLineError(ValueError):
+    """A line that is no result of a node; the message says why."""
+
+
+def read_result(line: str) -> NodeResult:
+    """Return the result that a line holds; raises ResultLineError."""
+    size = len(line) if line.isascii() else len(line.encode("utf-8", "replace"))
+    if size > MOST_BYTES:
+        _refuse(f"{size:,} bytes, more than the {MOST_BYTES:,} of a result line")
+    try:
+        data = json.loads(line, parse_constant=_no_number)
+    except RecursionError:
+        _refuse("no JSON: too deeply nested")
+    except ValueError as error:
+        is_cut = line.lstrip().startswith("{") and not line.rstrip().endswith("}")
+        _refuse("no JSON: " + ("it breaks off" if is_cut else _said(str(error))))
+    if not isinstance(data, dict):
+        _refuse("no result of a node: must be a JSON object")
+    _verify_schema(data.get("schema"))
+    return _Reading(data).result()
+
+
+def is_result(data: object) -> bool:
+    """Return whether an object says that it is one, of any version."""
+    told = data.get("schema") if isinstance(data, dict) else None
+    return isinstance(told, str) and told.startswith(f"{_FAMILY}/")
+
+
+def _verify_schema(told: object) -> None:
+    family, _, version = told.partition("/") if isinstance(told, str) else ("", "", "")
+    if family != _FAMILY or not version.isdecimal():
+        _refuse(f"no result of a node: schema is {_said(str(told))}, not {SCHEMA}")
+    if version != _VERSION:
+        _refuse(
+            f"a result of version {_said(version)}; this speccheck reads {_VERSION}"
+        )
+
+
+class _Reading:
+    """One object, read field by field."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self.data = data
+
+    def result(self) -> NodeResult:
+        verdict = self.one_of("verdict", CODES)
+        if self.data.get("exit_code") != CODES[verdict]:
+            _refuse(f"exit_code must be {CODES[verdict]} for the verdict {verdict}")
+        edition, snapshot = self.nested("edition"), self.nested("snapshot")
+        tool = self.nested("tool") or _Reading({})
+        return NodeResult(
+            node=self.node(),
+            verdict=verdict,
+            engine=self.one_of("engine", ENGINES),
+            job=self.text("job") if "job" in self.data else None,
+            rank=self.count("rank"),
+            ranks=self.count("ranks"),
+            nodes=self.count("nodes"),
+            node_list=self.text("node_list") if "node_list" in self.data else None,
+            attempt=self.count("attempt"),
+            taken=self.text("taken"),
+            seconds=self.seconds(),
+            tier=self.count("tier") or 0,
+            reason=self.text("reason", ""),
+            counts=self.counts(),
+            findings=tuple(map(_read_finding, self.listed("findings"))),
+            findings_left_out=self.count("findings_left_out") or 0,
+            missing=tuple(shown_text(str(one)) for one in self.listed("missing")),
+            facts=self.facts(),
+            facts_left_out=self.count("facts_left_out") or 0,
+            snapshot=KeptSnapshot(snapshot.text("path"), snapshot.text("sha256"))
+            if snapshot
+            else None,
+            edition=edition.edition() if edition else None,
+            tool=JudgedBy(tool.text("name", "speccheck"), tool.text("version", "")),
+            synthetic=self.synthetic(),
+        )
+
+    def edition(self) -> JudgedBy:
+        """The edition that was judged by, and how many numbers are not its own."""
+        tailored = self.count("tailored") or 0
+        return JudgedBy(self.text("version"), self.text("sha256"), tailored)
+
+    def node(self) -> str:
+        """Return the name: it ends up in commands that drain nodes."""
+        found = self.text("node")
+        if not NAME.fullmatch(found):
+            _refuse(f"node must be the name of a host, not {_said(found)}")
+        return found
+
+    def text(self, name: str, default: str | None = None) -> str:
+        found = self.data.get(name, default)
+        if not isinstance(found, str) or (not found and default is None):
+            _refuse(f"{name} must be a text")
+        return shown_text(found)
+
+    def one_of(self, name: str, known: Iterable[str]) -> str:
+        found = self.data.get(name)
+        if found not in [*known]:
+            _refuse(f"{name} must be one of {', '.join(known)}")
+        return str(found)
+
+    def count(self, name: str) -> int | None:
+        found = self.data.get(name)
+        if found is not None and (
+            type(found) is not int or not 0 <= found <= MOST_NUMBER
+        ):
+            _refuse(f"{name} must be a whole number from 0")
+        return found
+
+    def seconds(self) -> float:
+        found = self.data.get("seconds", 0.0)
+        if type(found) not in (int, float) or not 0 <= found < _MOST_SECONDS:
+            _refuse("seconds must be a number from 0")
+        return float(found)
+
+    def counts(self) -> dict[str, int]:
+        counts = self.nested("counts") or _Reading({})
+        return {name: counts.count(name) or 0 for name in COUNTED}
+
+    def facts(self) -> dict[str, Scalar]:
+        facts = self.nested("facts")
+        found = facts.data if facts else {}
+        for leaf, value in found.items():
+            if not isinstance(value, str | int | float):
+                _refuse(
+                    f"facts: {_said(leaf)} must be a text, a number or true or false"
+                )
+        return {
+            shown_text(leaf): shown_text(value) if isinstance(value, str) else value
+            for leaf, value in found.items()
+        }
+
+    def synthetic(self) -> dict[str, Scalar]:
+        """Return what the line says of having been made up."""
+        told = self.data.get("synthetic")
+        if told is None or told is False:
+            return {}
+        found = told if isinstance(told, dict) else {}
+        texts = {
+            name: shown_text(value) if isinstance(value, str) else value
+            for name, value in found.items()
+            if name in MADE_UP and isinstance(value, str | int)
+        }
+        return {"by": "unnamed", **texts}
+
+    def nested(self, name: str) -> "_Reading | None":
+        found = self.data.get(name)
+        if found is None:
+            return None
+        if not isinstance(found, dict):
+            _refuse(f"{name} must be an object")
+        return _Reading(found)
+
+    def listed(self, name: str) -> list[Any]:
+        found = self.data.get(name, [])
+        if not isinstance(found, list):
+            _refuse(f"{name} must be a list")
+        return found
+
+
+def _read_finding(data: object) -> ResultFinding:
+    if not isinstance(data, dict):
+        _refuse("findings must be objects")
+    one = _Reading(data)
+    action = data.get("action")
+    return ResultFinding(
+        one.text("clause"),
+        one.text("rule", ""),
+        one.one_of("level", LEVELS),
+        one.text("subject", ""),
+        one.text("message", ""),
+        None if action is None else one.text("action"),
+    )
+
+
+def _no_number(text: str) -> NoReturn:
+    message = f"{text} is no number of JSON"
+    raise ValueError(message)
+
+
+def _said(text: str) -> str:
+    short = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+    return shown_text(short)
+
+
+def _refuse(problem: str) -> NoReturn:
+    raise ResultLineError(problem)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from speccheck.validator.editions.edition import Clause, Edition
 from speccheck.validator.editions.show import clause_text, tombstone_text
 from speccheck.validator.evidence.measurement.cost import cost_of, cost_text
-from speccheck.validator.evidence.nearest import nearest
+from speccheck.validator.evidence.spelling import nearest
 from speccheck.validator.report.markdown_text import plain, prose, with_fences
 from speccheck.validator.report.style import wrap
 from speccheck.validator.rule import Rule

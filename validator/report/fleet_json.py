@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from speccheck.validator.evidence.finding import Action, ClauseLevel, Level, Outcome
-from speccheck.validator.evidence.fleet.fleet import Repeated, Unread
+from speccheck.validator.evidence.fleet import Repeated, Unread
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.fleet.days import Changed, Growth, Since

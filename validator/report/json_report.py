@@ -15,11 +15,12 @@ from speccheck.validator.evidence.finding import (
     Finding,
     Level,
     Outcome,
+    PlacedEdit,
+    Waiver,
+    WaiverKind,
 )
-from speccheck.validator.evidence.fix import PlacedEdit
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.evidence.waiver import Waiver, WaiverKind
 from speccheck.validator.report.edition_names import tailoring_of
 from speccheck.validator.report.serialise import (
     TOOL,

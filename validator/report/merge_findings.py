@@ -9,7 +9,7 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.run.plan_judge import JudgedPlan
 
 if TYPE_CHECKING:
-    from speccheck.validator.evidence.proposal import Proposal
+    from speccheck.validator.evidence.finding import Proposal
 
 
 class Shown(Record):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.evidence.node.launch import Launch
+from speccheck.validator.evidence.node.node import Launch
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.node.result import (
     COUNTED,

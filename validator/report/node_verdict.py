@@ -6,7 +6,7 @@ from functools import cache
 from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.engine.locate import LocatedFinding
 from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.report.summary import exit_of, summarize
 from speccheck.validator.run.job_scale import JobScale
 from speccheck.validator.run.plan_judge import JudgedPlan

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from speccheck.validator.engine.locate import LocatedFinding, Location
 from speccheck.validator.engine.repository import project_root
-from speccheck.validator.evidence.finding import Finding, Level
+from speccheck.validator.evidence.finding import Finding, Level, Waiver
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.evidence.waiver import Waiver
 from speccheck.validator.report.style import counted, printable
 from speccheck.validator.report.subjects import with_numbers
 from speccheck.validator.report.summary import is_bad_input
@@ -24,7 +23,7 @@ from speccheck.validator.sources.context import COMMAND_LINE
 from speccheck.validator.sources.files import FileStatus
 
 if TYPE_CHECKING:
-    from speccheck.validator.evidence.fix import PlacedEdit
+    from speccheck.validator.evidence.finding import PlacedEdit
 
 ORDER = {"error": 0, "warning": 1, "info": 2}
 _SNAPSHOT = "snapshot"

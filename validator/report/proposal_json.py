@@ -1,6 +1,6 @@
 """Proposals as part of `speccheck-report/1`."""
 
-from speccheck.validator.evidence.proposal import Proposal
+from speccheck.validator.evidence.finding import Proposal
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.report.proposal_text import proposal_text

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from speccheck.validator.evidence.proposal import Proposal, Setting
+from speccheck.validator.evidence.finding import Proposal, Setting
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.report.merge_findings import Shown
 from speccheck.validator.report.style import Style, printable, wrap

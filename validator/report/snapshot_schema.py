@@ -3,8 +3,7 @@
 import sys
 from typing import Any
 
-from speccheck.validator.evidence.node.launch import ENGINES
-from speccheck.validator.evidence.node.node import KINDS, SPECIMENS
+from speccheck.validator.evidence.node.node import ENGINES, KINDS, SPECIMENS
 from speccheck.validator.evidence.node.part import Part
 from speccheck.validator.report.leaf_comments import leaf_comments
 from speccheck.validator.sources.formats.snapshot import SCHEMA

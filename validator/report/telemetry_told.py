@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from speccheck.validator.catalogue.metric_dictionary import metric_dictionary
-from speccheck.validator.catalogue.metric_names import metric_names
+from speccheck.validator.catalogue.metrics import metric_dictionary, metric_names
 from speccheck.validator.editions.edition import Edition
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.measurements.telemetry import MeasuredTelemetry

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+from speccheck.validator.evidence.finding import Waiver
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.evidence.waiver import Waiver
 from speccheck.validator.report.merge_findings import Shown, waived_findings
 from speccheck.validator.report.style import Style, printable, wrap
 from speccheck.validator.report.subjects import folded_subjects

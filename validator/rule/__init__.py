@@ -10,8 +10,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, Protocol
 
-from speccheck.validator.evidence.finding import Action
-from speccheck.validator.evidence.fix import Fix
+from speccheck.validator.evidence.finding import Action, Fix
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place, Value
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.value import Value
 
 _OF_SCALE = tuple(

@@ -7,14 +7,14 @@ from speccheck.validator.engine.assemble import PlanEvidence
 from speccheck.validator.engine.locate import Location, locate, sources_of
 from speccheck.validator.evidence.environment import Environment, Variable
 from speccheck.validator.evidence.nccl_variables import NcclVariables
+from speccheck.validator.evidence.plan import leaf_names
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.training_plan import leaf_names
 from speccheck.validator.evidence.value import Value
 from speccheck.validator.forecast.all import forecasts
 from speccheck.validator.forecast.quantity import Forecast
 from speccheck.validator.sources.files import FileStatus
 from speccheck.validator.sources.joining.grouping import PlanFiles
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 if TYPE_CHECKING:
     from speccheck.validator.node.machine_layout import MachineLayout

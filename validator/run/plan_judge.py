@@ -14,15 +14,14 @@ from speccheck.validator.engine.request import Request
 from speccheck.validator.engine.rule_index import RuleEntry, RulesByClause, rule_entries
 from speccheck.validator.engine.scopes import OF_WAIVERS, asked_of, at_hand_of
 from speccheck.validator.engine.severity import with_levels
-from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.evidence.finding import Finding, may_hold_waivers
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.training_plan import TrainingPlan
-from speccheck.validator.evidence.waiver import may_hold_waivers
 from speccheck.validator.rule import OF_FILES, Scope
 from speccheck.validator.run.job_scale import JobScale
 from speccheck.validator.sources.files import FileStatus, ReadFile
 from speccheck.validator.sources.joining.grouping import PlanFiles
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 if TYPE_CHECKING:
     from speccheck.validator.measurements.measured import Measured

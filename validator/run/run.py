@@ -16,8 +16,12 @@ from speccheck.validator.sources.files import (
     find_files,
     read_file,
 )
-from speccheck.validator.sources.joining.follow import followed
-from speccheck.validator.sources.joining.grouping import PlanFiles, each_alone, group
+from speccheck.validator.sources.joining.grouping import (
+    PlanFiles,
+    each_alone,
+    followed,
+    group,
+)
 from speccheck.validator.sources.registry import Readers
 
 

@@ -6,7 +6,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal
 
-from speccheck.validator.catalogue.xids import xid_catalogue
+from speccheck.validator.catalogue.nodes import xid_catalogue
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.simulation.healthy import healthy_node
 from speccheck.validator.simulation.measurements import measure

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from speccheck.validator.evidence.nearest import nearest
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.spelling import nearest
 from speccheck.validator.evidence.value import KeyPath, dotted
 from speccheck.validator.node.host_names import HostNamesError, unfold
 from speccheck.validator.simulation.fault import Fault, Values

@@ -1,14 +1,30 @@
-"""What a tool printed of a machine, put down leaf by leaf in the form of a snapshot.
+"""What a tool printed of a machine, put down field by field in the form of a snapshot.
 
 What a capture does not show is not put down, so that it is absent and never judged as
-if it had been seen. Each leaf knows the line that it stands on.
+if it had been seen. Each field knows the line that it stands on. A file of measurements
+says little of the job that ran: `measurement_reading` takes only what it saw.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 
+from speccheck.validator.catalogue.names import UnknownName
+from speccheck.validator.evidence.measurement.collective import (
+    CollectiveRuns,
+    Communicators,
+)
+from speccheck.validator.evidence.measurement.device import CopyTests, MatrixProducts
 from speccheck.validator.evidence.node.node import Node
 from speccheck.validator.evidence.node.part import SnapshotFile
-from speccheck.validator.evidence.value import KeyPath, Place, Span, Status, dotted
+from speccheck.validator.evidence.value import (
+    KeyPath,
+    Place,
+    Span,
+    Status,
+    Value,
+    dotted,
+)
+from speccheck.validator.sources.context import gpu_facts
+from speccheck.validator.sources.reader import FactSheet, Reading
 
 Scalar = str | int | float | bool
 # A value, or why there is none: {"status": "not_supported"}.
@@ -57,7 +73,7 @@ class Capture:
             self._sources.setdefault(f"{kind}.{leaf}", f"{self.command} {source}")
 
     def add(self, kind: str, span: Where) -> int:
-        """Another part of a kind; returns its number, from 0."""
+        """Add another part of a kind; return its number, from 0."""
         parts = self._listed(kind, span)
         parts.append({})
         return len(parts) - 1
@@ -85,7 +101,7 @@ class Capture:
         self._partial[kind] = reason
 
     def node(self, taken: str = "") -> Node:
-        """The node that it shows."""
+        """Return the node that the capture shows."""
         file = SnapshotFile(self.name, self._sources, self._partial, self._places)
         lists = {"partly_listed": sorted(self._partial)}
         return Node({**self._data, **lists}, file, taken)
@@ -106,7 +122,7 @@ class Capture:
 
 
 def absence_of(text: str) -> Mapping[str, str] | None:
-    """Why a tool prints no value, where it says so."""
+    """Return why a tool prints no value, where it says so."""
     status = _ABSENCES.get(text.strip().lower())
     if status is None:
         return None
@@ -126,7 +142,7 @@ def told(text: str, convert: Convert) -> Found:
 
 
 def word(table: Mapping[str, Scalar]) -> Convert:
-    """A conversion by a table of lower-case words."""
+    """Return a conversion by a table of lower-case words."""
 
     def convert(text: str) -> Found:
         found = table.get(text.strip().lower())
@@ -138,12 +154,12 @@ def word(table: Mapping[str, Scalar]) -> Convert:
 
 
 def whole(text: str) -> Found:
-    """A whole number, with or without a unit behind it."""
+    """Return a whole number, with or without a unit behind it."""
     return int(text.split(maxsplit=1)[0])
 
 
 def number(text: str) -> Found:
-    """A number, with or without a unit behind it."""
+    """Return a number, with or without a unit behind it."""
     return float(text.split(maxsplit=1)[0])
 
 
@@ -175,7 +191,36 @@ def first_words(lines: Iterable[str]) -> Iterable[tuple[int, str, str]]:
 
 
 def line_span(line_number: int, line: str) -> Span:
-    """Where the text of a line stands."""
+    """Return where the text of a line stands."""
     text = line.strip()
     column = len(line) - len(line.lstrip()) + 1
     return Span(line_number, column, max(1, len(text)))
+
+
+def measurement_reading(node: Node, sheet: FactSheet) -> Reading:
+    """Measurements, the GPU they were taken on and the release of NCCL.
+
+    The nodes of a test are not those of the job: nothing is said of them.
+    """
+    gpus = (
+        one.gpu
+        for several in (CollectiveRuns, CopyTests, MatrixProducts)
+        for one in node.several(several).shown
+    )
+    gpu = _shared(gpus)
+    if gpu is not None:
+        try:
+            gpu_facts(sheet, str(gpu.value), gpu.places[0])
+        except UnknownName as error:
+            sheet.unusable("cluster.accelerator", str(error), gpu.places[0])
+    version = _shared(one.nccl_version for one in node.several(Communicators).shown)
+    if version is not None:
+        note = f"{version.name} of the log"
+        sheet.derive("run.nccl_version", version.value, note, *version.places)
+    return Reading(sheet, node=node)
+
+
+def _shared(values: Iterable[Value[str]]) -> Value[str] | None:
+    """Return the first of these, where all that are known say the same."""
+    known = [one for one in values if one.is_known]
+    return known[0] if len({one.value for one in known}) == 1 else None

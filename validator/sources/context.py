@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from speccheck.validator.evidence.framework_version import parse_version
+from speccheck.validator.evidence.framework_keys import parse_version
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.reader import FactSheet
 
 # The hardware catalogue is imported where a name is looked up: few runs give one.
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _hardware_facts(
 
 
 def _place(name: str, places: Mapping[str, Place]) -> Place:
-    """Where a leaf is stated: in settings, or by its option."""
+    """Return where a leaf is stated: in settings, or by its option."""
     flag = FLAGS[name]
     field = flag.removeprefix("--").replace("-", "_")
     return places.get(field) or Place(COMMAND_LINE, flag)

@@ -3,22 +3,57 @@
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Literal
+from typing import Any, Literal
 
+from speccheck.validator.evidence.plan import leaf_names
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.sources.composing.gaps import without_defaults
+from speccheck.validator.evidence.value import Value
 from speccheck.validator.sources.documents.document import Document, ReadError
 from speccheck.validator.sources.documents.reading import read_stream, read_text
 from speccheck.validator.sources.reader import (
     CaptureReader,
+    Fact,
     Gap,
     Reader,
     Reading,
     Role,
     ScriptReader,
+    Source,
 )
-from speccheck.validator.sources.registry import Detection, Readers
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.registry import Detection, Readers, template_format
+
+# What no setting changes: the framework is the same whatever a parent says.
+_CERTAIN = frozenset({"run.framework", "run.uses_torch"})
+
+
+def without_defaults(reading: Reading, gaps: tuple[Gap, ...]) -> Reading:
+    """The reading with the framework's defaults unknown: the missing file may differ.
+
+    Changes the fact sheet, which is the reading's own.
+    """
+    gap = gaps[0]
+    reading.facts.facts[:] = [
+        Fact(fact.name, None, "unknown", (gap.place,), gap.reason)
+        if fact.status == "default" and fact.name not in _CERTAIN
+        else fact
+        for fact in reading.facts.facts
+    ]
+    return reading
+
+
+def with_reasons(
+    leaves: dict[str, Value[Any]], gaps: Iterable[Gap]
+) -> dict[str, Value[Any]]:
+    """The leaves, and for each that nothing speaks of the gap that it may lie in."""
+    gap = next(iter(gaps), None)
+    if gap is None:
+        return leaves
+    reasons = {
+        name: Value[Any](name, places=(gap.place,), note=gap.reason)
+        for name in leaf_names()
+    }
+    return {**reasons, **leaves}
+
 
 FileState = Literal["judged", "unrecognised", "template", "unreadable", "excluded"]
 Excludes = Callable[[str], object]  # whether a file or folder is not searched
@@ -40,7 +75,7 @@ _PRINTED_SUFFIXES = (".txt", ".log", ".out", ".err")
 _SKIPPED_FOLDERS = frozenset(
     {"node_modules", "__pycache__", "site-packages", "venv", "build", "dist"}
 )
-# Requirements, which requirement_files.py reads: no configuration of training.
+# Requirements, which pinned_versions.py reads: no configuration of training.
 _SKIPPED_FILES = frozenset(
     {
         "conda.yaml",
@@ -86,7 +121,7 @@ class ReadFile(Record):
 
 
 class _Found(Record):
-    """What one document or script was taken for, and what came of it."""
+    """What one document or script was taken for, and its readings."""
 
     detection: Detection
     role: Role
@@ -103,7 +138,7 @@ class UnknownFormat(Exception):  # noqa: N818 - a usage error with its own messa
 def find_files(
     arguments: Iterable[str], excludes: Excludes | None = None
 ) -> Iterator[tuple[str, bool]]:
-    """Each file to read, and whether the user named it; folders are searched.
+    """Yield each file to read, and whether the user named it; folders are searched.
 
     What is excluded is not searched; a file that is named is there all the same.
 
@@ -141,7 +176,7 @@ def _search(folder: str, excludes: Excludes | None) -> Iterator[tuple[str, bool]
 
 
 def is_searched(name: str) -> bool:
-    """Whether a file of that name is read where its folder is given."""
+    """Return whether a file of that name is read where its folder is given."""
     is_shown = not name.startswith(".") or name.startswith(".env")
     return name.endswith(SEARCHED_SUFFIXES) and is_shown and name not in _SKIPPED_FILES
 
@@ -210,13 +245,9 @@ def _failed(name: str, error: ReadError, *, named: bool) -> FileStatus:
 
 
 def _unread(source: Source | None, readers: Readers, status: FileStatus) -> FileStatus:
-    """A template says what it will be; anything else could not be read."""
+    """Add to the status of a template what it will be once it is rendered."""
     if status.state != "template" or source is None:
         return status
-    from speccheck.validator.sources.template_format import (  # noqa: PLC0415 - rare
-        template_format,
-    )
-
     found = template_format(source, readers)
     if found is None:
         return status
@@ -224,7 +255,7 @@ def _unread(source: Source | None, readers: Readers, status: FileStatus) -> File
 
 
 def excluded_file(name: str, by: str) -> FileStatus:
-    """A named file that settings leave out."""
+    """Return the status of a named file that settings exclude."""
     message = f"{name}: not judged: excluded by {by}"
     return FileStatus(name, state="excluded", message=message)
 
@@ -282,7 +313,7 @@ def _read_document(
     parents: tuple[Source, ...] = ()
     gaps: tuple[Gap, ...] = ()
     if reader.parents is not None or (reader.interpolates and "${" in document.text):
-        from speccheck.validator.sources.composing.composition import (  # noqa: PLC0415 - dear
+        from speccheck.validator.sources.composition import (  # noqa: PLC0415 - dear
             compose,
         )
 
@@ -298,7 +329,7 @@ def _read_document(
 
 
 def _script_readings(source: Source, readers: Readers) -> tuple[Reading, ...]:
-    """A script is read by every reader that finds something of its own in it."""
+    """Read a script by every reader that finds something of its own in it."""
     return tuple(
         reader.read(source)
         for reader in readers.of_scripts(source)

@@ -1,19 +1,203 @@
-"""What a reader is, and what it gives."""
+"""What a reader takes, what it is, and what it gives.
+
+A reader takes a `Source` (a file with its documents or its script) and gives a
+`Reading`: facts on fields of the plan, the keys of the file, variables, a node.
+"""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from speccheck.validator.evidence.environment import Variable
-from speccheck.validator.evidence.framework_version import StatedVersion
+from speccheck.validator.evidence.framework_keys import FrameworkKeys, StatedVersion
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.stated_keys import KeyedFile
-from speccheck.validator.evidence.value import KeyPath, Place
-from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.source import Source
+from speccheck.validator.evidence.stated_keys import (
+    InDocument,
+    KeyedFile,
+    LoadedAs,
+    StatedKey,
+    TwiceStatedKey,
+)
+from speccheck.validator.evidence.value import KeyPath, Place, Span, Status, dotted
+from speccheck.validator.sources.documents.document import (
+    Document,
+    Resolution,
+    path_step,
+)
+from speccheck.validator.sources.documents.reading import (
+    guess_language as guess_document_language,
+)
+from speccheck.validator.sources.documents.reading import load_documents
 
 if TYPE_CHECKING:
     from speccheck.validator.evidence.node.node import Node
+    from speccheck.validator.sources.shell.script import Script
+
+
+Language = Literal["yaml", "json", "toml", "shell"]
+_SHELL_SUFFIXES = (".sh", ".bash", ".sbatch", ".slurm", ".env", ".conf")
+_SHELL_LINE = lazy_pattern(r"(export\s+)?[A-Z_][A-Z0-9_]*=")
+
+
+class Source:
+    """One file; documents and script are made when first asked for."""
+
+    __slots__ = ("_documents", "_lines", "_script", "language", "name", "text")
+
+    def __init__(self, name: str, text: str, language: Language | None = None) -> None:
+        """Take the text of a file; its language is guessed unless it is given."""
+        self.name = name
+        self.text = text
+        self.language: Language = language or guess_language(name, text)
+        self._documents: list[Document] | None = None
+        self._script: Script | None = None
+        self._lines: list[str] | None = None
+
+    @property
+    def own_text(self) -> str:
+        """The text; of a script in a document, the script alone."""
+        return self.text
+
+    def lines_in_file(self, lines: tuple[int, ...]) -> tuple[int, ...]:
+        """On which lines of the file lines of the own text stand."""
+        return lines
+
+    def line(self, number: int) -> str:
+        """A line by its number, from 1, without its end; empty behind the last."""
+        if self._lines is None:
+            self._lines = self.text.split("\n")
+        if number > len(self._lines):
+            return ""
+        return self._lines[number - 1].rstrip("\r")
+
+    @property
+    def documents(self) -> list[Document]:
+        """The documents of a YAML, JSON or TOML file; raises ReadError."""
+        if self._documents is None:
+            language = None if self.language == "shell" else self.language
+            self._documents = load_documents(self.name, self.text, language)
+        return self._documents
+
+    @property
+    def script(self) -> "Script":
+        """The file as a shell script or an environment file."""
+        if self._script is None:
+            # The reader of shell scripts costs 12 ms at start-up.
+            from speccheck.validator.sources.shell.script import (  # noqa: PLC0415
+                parse_script,
+            )
+
+            script = parse_script(self.text)
+            known = allocation_variables(script)
+            self._script = parse_script(self.text, known) if known else script
+        return self._script
+
+
+def guess_language(name: str, text: str) -> Language:
+    """Return the language of a file by its suffix, else by how its text begins."""
+    base = name.rpartition("/")[2].lower()
+    if base.endswith(_SHELL_SUFFIXES) or base.startswith(".env"):
+        return "shell"
+    if "." not in base and _is_shell(text):
+        return "shell"
+    return guess_document_language(name, text)
+
+
+def _is_shell(text: str) -> bool:
+    """By a shebang, a directive of Slurm, or a first line that assigns a variable."""
+    start = text.lstrip()[:4000]
+    if start.startswith("#!") or "\n#SBATCH" in start:
+        return True
+    lines = (line.strip() for line in start.splitlines())
+    first = next((line for line in lines if line and not line.startswith("#")), "")
+    return _SHELL_LINE.match(first) is not None
+
+
+def allocation_variables(script: "Script") -> dict[str, str]:
+    """Return what Slurm sets in the job by the script's own directives."""
+    known: dict[str, str] = {}
+    for directive in script.directives:
+        value = directive.value.strip("\"'")
+        if directive.name in {"-N", "--nodes"} and value.isdecimal():
+            for name in ("SLURM_NNODES", "SLURM_JOB_NUM_NODES", "SLURM_JOB_NODES"):
+                known[name] = value
+        elif directive.name in {"--gpus-per-node", "--gres"}:
+            count = value.rpartition(":")[2]
+            if count.isdecimal():
+                known["SLURM_GPUS_ON_NODE"] = known["SLURM_GPUS_PER_NODE"] = count
+        elif directive.name == "--ntasks-per-node" and value.isdecimal():
+            known["SLURM_NTASKS_PER_NODE"] = value
+    return known
+
+
+class Fact(Record):
+    """One statement on one leaf; `value` is None when its reader could not use it."""
+
+    name: str
+    value: Any
+    status: Status
+    places: tuple[Place, ...]
+    note: str = ""
+
+
+class FactSheet:
+    """Collects the facts of one document; the only thing that readers write to."""
+
+    __slots__ = ("document", "facts", "file")
+
+    def __init__(self, file: str, document: Document | None = None) -> None:
+        """Start an empty sheet for a document of a file, or for a file without any."""
+        self.file = file
+        self.document = document
+        self.facts: list[Fact] = []
+
+    @classmethod
+    def of(cls, document: Document) -> "FactSheet":
+        """Return an empty sheet for a document."""
+        return cls(document.name, document)
+
+    def place(self, path: KeyPath) -> Place:
+        """Return the place of a key path in this document."""
+        if self.document is None:
+            return Place(self.file, dotted(path), path)
+        return self.document.place(path)
+
+    def state(self, name: str, value: object, at: KeyPath | Place) -> None:
+        """The file states the value of a leaf: there, at another key, by arithmetic."""
+        place, resolution = self._where(at)
+        if resolution is None:
+            self.facts.append(Fact(name, value, "stated", (place,)))
+            return
+        places = tuple(dict.fromkeys((place, *resolution.places)))
+        status: Status = "derived" if resolution.is_computed else "stated"
+        self.facts.append(Fact(name, value, status, places, resolution.note))
+
+    def derive(self, name: str, value: object, note: str, *at: KeyPath | Place) -> None:
+        """The file states something from which the value of a leaf follows."""
+        places = tuple(self._where(one)[0] for one in at)
+        self.facts.append(Fact(name, value, "derived", places, note))
+
+    def default(self, name: str, value: object, note: str) -> None:
+        """Nothing is stated and the framework's own default holds; `note` says whose.
+
+        Loses against any statement or derivation of another source.
+        """
+        self.facts.append(Fact(name, value, "default", (), note))
+
+    def unusable(self, name: str, reason: str, at: KeyPath | Place) -> None:
+        """Something is stated that cannot be worked out from the files alone."""
+        place, resolution = self._where(at)
+        if resolution is not None and not resolution.is_known:
+            reason = resolution.note
+        self.facts.append(Fact(name, None, "unknown", (place,), reason))
+
+    def _where(self, at: KeyPath | Place) -> tuple[Place, Resolution | None]:
+        if isinstance(at, Place):
+            return at, None
+        if self.document is None:
+            return self.place(at), None
+        return self.document.place(at), self.document.resolution(at)
+
 
 # engine: a file that another one names for its training engine (DeepSpeed JSON).
 # node: a snapshot or a capture of a machine. measurement: what was measured under load,
@@ -132,3 +316,60 @@ AnyReader = Reader | ScriptReader | CaptureReader
 
 class PluginFault(Exception):  # noqa: N818 - the fault is the plugin's
     """An entry point that gives neither a reader nor a package of rules."""
+
+
+def keyed_file(
+    document: Document,
+    format_id: str,
+    catalogue: FrameworkKeys | None,
+    *,
+    loaded_as: tuple[LoadedAs, ...] = (),
+    refuses_duplicates: bool = False,
+) -> KeyedFile:
+    """Return every key of a document with its value, and the keys that stand twice."""
+    keys: list[StatedKey] = []
+    at = InDocument(document.name, document.index, document.prefix)
+    _walk(at, document.own_data, (), keys)
+    return KeyedFile(
+        document.name,
+        format_id,
+        tuple(keys),
+        catalogue,
+        twice=tuple(_twice(document)),
+        loaded_as=loaded_as,
+        refuses_duplicates=refuses_duplicates,
+    )
+
+
+def _walk(at: InDocument, value: object, path: KeyPath, keys: list[StatedKey]) -> None:
+    if isinstance(value, dict):
+        items = [(path_step(key), child) for key, child in value.items()]
+    elif isinstance(value, list):
+        items = list(enumerate(value))
+    else:
+        return
+    for name, child in items:
+        below = (*path, name)
+        is_block = isinstance(child, dict | list)
+        if not isinstance(name, int):
+            keys.append(StatedKey(below, child, at, is_block))
+        if is_block:
+            _walk(at, child, below, keys)
+
+
+def _twice(document: Document) -> list[TwiceStatedKey]:
+    found: list[TwiceStatedKey] = []
+    lines = document.text.splitlines() if document.duplicates else []
+    for one in document.duplicates:
+        key = dotted(one.path)
+        first = Place(document.name, key, one.path, document.index, span=one.first)
+        again = Place(document.name, key, one.path, document.index, span=one.again)
+        is_equal = _one_line(lines, one.first) == _one_line(lines, one.again) != ""
+        found.append(TwiceStatedKey(key, first, again, is_equal))
+    return found
+
+
+def _one_line(lines: list[str], span: Span) -> str:
+    """Key and value where they stand on one line, else nothing to compare by."""
+    text = lines[span.line - 1].strip().rstrip(",") if span.line <= len(lines) else ""
+    return "" if text.endswith((":", "{", "[", "|", ">")) else text

@@ -13,17 +13,21 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from typing import TypeVar
 
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.sources.documents.document import Document
+from speccheck.validator.sources.documents.document import Document, ReadError
+from speccheck.validator.sources.documents.reading import load_documents
 from speccheck.validator.sources.reader import (
     AnyReader,
     CaptureReader,
     Reader,
     ScriptReader,
+    Source,
 )
-from speccheck.validator.sources.source import Source
 
+R = TypeVar("R", ScriptReader, CaptureReader)
 THRESHOLD = 0.5
 _FOLDER = os.path.join(os.path.dirname(__file__), "formats")
 INDEX = os.path.join(_FOLDER, "index.json")
@@ -39,11 +43,19 @@ class Detection(Record):
 
 
 class _Index(Record):
-    """The modules of readers: by format, with their words or marks, by key."""
+    """The modules of readers.
+
+    Attributes:
+        formats: by the format that they read.
+        scripts: with the words, captures with the marks, without which a text is none.
+        keys: those that may know a document, by keys at its top.
+        captures: see `scripts`.
+
+    """
 
     formats: dict[str, str]
     scripts: dict[str, list[str]]
-    by_key: dict[str, list[str]]
+    keys: dict[str, list[str]]
     captures: dict[str, list[str]]
 
 
@@ -55,12 +67,12 @@ class Readers:
         self._plugins = (*plugins,)
 
     def formats(self) -> tuple[str, ...]:
-        """All format ids, sorted."""
+        """Return all format ids, sorted."""
         plugins = (one.format for one in self._plugins)
         return tuple(sorted({*_index().formats, *plugins}))
 
     def find(self, format_id: str) -> AnyReader | None:
-        """The reader of a format; None when there is none."""
+        """Return the reader of a format; None when there is none."""
         for one in self._plugins:
             if one.format == format_id:
                 return one
@@ -69,9 +81,9 @@ class Readers:
         return next((one for one in found if one.format == format_id), None)
 
     def of_documents(self, data: Mapping[object, object]) -> Iterator[Reader]:
-        """The readers that may know a document with these keys at its top."""
+        """Yield the readers that may know a document with these keys at its top."""
         modules: dict[str, None] = {}
-        by_key = _index().by_key
+        by_key = _index().keys
         for key in data:
             if isinstance(key, str) and key in by_key:
                 modules.update(dict.fromkeys(by_key[key]))
@@ -84,30 +96,23 @@ class Readers:
                 yield one
 
     def of_scripts(self, source: Source) -> Iterator[ScriptReader]:
-        """The readers that may find something in a script or environment file."""
-        text = source.text
-        for module, words in _index().scripts.items():
-            if not words or any(word in text for word in words):
-                for reader in _readers(module):
-                    if isinstance(reader, ScriptReader):
-                        yield reader
-        for one in self._plugins:
-            if isinstance(one, ScriptReader):
-                yield one
+        """Return the readers that may find something in a script or env file."""
+        return self._of_text(ScriptReader, _index().scripts, source.text)
 
     def of_captures(self, text: str) -> Iterator[CaptureReader]:
-        """The readers that may know what a tool has printed."""
-        for module, marks in _index().captures.items():
-            if any(mark in text for mark in marks):
-                for reader in _readers(module):
-                    if isinstance(reader, CaptureReader):
-                        yield reader
-        for one in self._plugins:
-            if isinstance(one, CaptureReader):
-                yield one
+        """Return the readers that may know what a tool has printed."""
+        return self._of_text(CaptureReader, _index().captures, text)
+
+    def _of_text(
+        self, kind: type[R], words_of: Mapping[str, list[str]], text: str
+    ) -> Iterator[R]:
+        for module, words in words_of.items():
+            if not words or any(word in text for word in words):
+                yield from (one for one in _readers(module) if isinstance(one, kind))
+        yield from (one for one in self._plugins if isinstance(one, kind))
 
     def detect_document(self, document: Document) -> Detection | None:
-        """The format of a document, or None when no reader is sure enough."""
+        """Return the format of a document, or None when no reader is sure enough."""
         data = document.data
         if not isinstance(data, dict):
             return None
@@ -120,13 +125,13 @@ class Readers:
         return best([(reader.detect(source), reader.format) for reader in readers])
 
     def detect_capture(self, source: Source) -> Detection | None:
-        """The format of what a tool has printed, or None."""
+        """Return the format of what a tool has printed, or None."""
         readers = self.of_captures(source.text)
         return best([(reader.detect(source), reader.format) for reader in readers])
 
 
 def best(scores: list[tuple[float, str]]) -> Detection | None:
-    """The highest score at or above the threshold."""
+    """Return the highest score at or above the threshold."""
     ranked = sorted(scores, key=lambda score: (-score[0], score[1]))
     if not ranked or ranked[0][0] < THRESHOLD:
         return None
@@ -136,20 +141,14 @@ def best(scores: list[tuple[float, str]]) -> Detection | None:
 
 
 def built_in_readers() -> list[AnyReader]:
-    """All readers that come with speccheck, imported."""
+    """Return all readers that come with speccheck, imported."""
     return [reader for module in _modules() for reader in _readers(module)]
 
 
 def index_text() -> str:
-    """What `formats/index.json` must hold."""
-    index = _asked(_modules())
-    content = {
-        "captures": index.captures,
-        "formats": index.formats,
-        "keys": index.by_key,
-        "scripts": index.scripts,
-    }
-    return json.dumps(content, indent=1, sort_keys=True) + "\n"
+    """Return what `formats/index.json` must hold."""
+    index = _indexed(_modules())._asdict()
+    return json.dumps(index, indent=1, sort_keys=True) + "\n"
 
 
 @cache
@@ -158,32 +157,26 @@ def _index() -> _Index:
         with open(INDEX, encoding="utf-8") as file:
             content = json.load(file)
     except FileNotFoundError:
-        return _asked(_modules())
-    known = _Index(
-        content["formats"],
-        content["scripts"],
-        content["keys"],
-        content["captures"],
-    )
+        return _indexed(_modules())
+    known = _Index(**content)
     new = set(_modules()).difference(known.formats.values())
     if not new:
         return known
-    added = _asked(new)
-    by_key = {
-        key: [*known.by_key.get(key, ()), *added.by_key.get(key, ())]
-        for key in {*known.by_key, *added.by_key}
+    added = _indexed(new)
+    keys = {
+        key: [*known.keys.get(key, ()), *added.keys.get(key, ())]
+        for key in {*known.keys, *added.keys}
     }
-    formats = {**known.formats, **added.formats}
     return _Index(
-        formats,
+        {**known.formats, **added.formats},
         {**known.scripts, **added.scripts},
-        by_key,
+        keys,
         {**known.captures, **added.captures},
     )
 
 
-def _asked(modules: Iterable[str]) -> _Index:
-    """The index of these modules, imported to be asked."""
+def _indexed(modules: Iterable[str]) -> _Index:
+    """Return the index of these modules, imported to be asked."""
     formats: dict[str, str] = {}
     scripts: dict[str, list[str]] = {}
     by_key: dict[str, list[str]] = {}
@@ -215,3 +208,34 @@ def _readers(module: str) -> tuple[AnyReader, ...]:
     found = import_module(f"{__package__}.formats.{module}")
     readers: tuple[AnyReader, ...] | None = getattr(found, "READERS", None)
     return readers if readers is not None else (found.READER,)
+
+
+# What a template will be once it is rendered is told by its keys, never judged.
+_STATEMENT_LINE = lazy_pattern(
+    r"^\s*(\{%.*%\}|\{\{-?\s*(if|else|end|range|with)\b.*)\s*$"
+)
+_EXPRESSION = lazy_pattern(r"\{\{.*?\}\}|\$\{[^}\n]*\}")
+# A value of JSON that is neither quoted nor a literal: a word left for `sed`.
+_BARE_WORD = lazy_pattern(
+    r"(?<=[:\[,])(\s*)(?!(?:true|false|null)\b)[A-Za-z_$][\w.$-]*"
+)
+_STAND_IN = "rendered"
+_LESS_SURE = 0.8
+
+
+def template_format(source: Source, readers: Readers) -> Detection | None:
+    """The format of a template with every open place filled by a word, or None."""
+    kept = [row for row in source.text.splitlines() if not _STATEMENT_LINE.match(row)]
+    text = _EXPRESSION.sub(_STAND_IN, "\n".join(kept))
+    if source.language == "json":
+        text = _BARE_WORD.sub(rf'\1"{_STAND_IN}"', text)
+    language = None if source.language == "shell" else source.language
+    try:
+        documents = load_documents(source.name, text, language)
+    except ReadError:
+        return None
+    for document in documents:
+        found = readers.detect_document(document)
+        if found is not None:
+            return found._replace(confidence=found.confidence * _LESS_SURE)
+    return None

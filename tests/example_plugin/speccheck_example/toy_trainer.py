@@ -1,10 +1,8 @@
 """The YAML file of an imagined framework, `toy_trainer`."""
 
-from speccheck.validator.sources.convert import integer
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.mapping import Fields, apply, section
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.mapping import Fields, apply, integer, section
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading
 
 FIELDS: Fields = {
     "toy_trainer": {

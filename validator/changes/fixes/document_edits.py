@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from speccheck.validator.changes.fixes.edit import CannotEdit, Edits, edited
 from speccheck.validator.changes.fixes.step import Step, after, is_same
 from speccheck.validator.sources.documents.document import Document, ReadError
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 
 def document_edits(document: Document, step: Step) -> Edits:

@@ -20,9 +20,9 @@ from speccheck.validator.changes.fixes.line_edits import (
     line_edits,
 )
 from speccheck.validator.changes.fixes.step import Step, after, step_of
-from speccheck.validator.evidence.fix import Change, Fix
+from speccheck.validator.evidence.finding import Change, Fix
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 FileEdits = dict[str, Edits]
 """The edits of each file, by its name."""

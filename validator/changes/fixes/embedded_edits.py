@@ -14,7 +14,7 @@ from speccheck.validator.changes.fixes.shell_edits import offset_of, script_edit
 from speccheck.validator.changes.fixes.shell_quotes import shell_text
 from speccheck.validator.changes.fixes.shell_target import Extent
 from speccheck.validator.changes.fixes.step import Step, at_path
-from speccheck.validator.evidence.fix import Change
+from speccheck.validator.evidence.finding import Change
 from speccheck.validator.evidence.value import KeyPath, Span
 from speccheck.validator.sources.documents.document import (
     Document,
@@ -22,7 +22,7 @@ from speccheck.validator.sources.documents.document import (
     SourceNode,
     path_step,
 )
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 
 def embedded_edits(source: Source, span: Span, change: Change) -> Edits:

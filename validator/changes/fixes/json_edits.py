@@ -7,7 +7,7 @@ from speccheck.validator.changes.fixes.edit import CannotEdit, Edit, Edits
 from speccheck.validator.changes.fixes.listed import Extent, Listed
 from speccheck.validator.changes.fixes.step import Step
 from speccheck.validator.changes.fixes.yaml_scalar import yaml_float
-from speccheck.validator.evidence.fix import Scalar
+from speccheck.validator.evidence.finding import Scalar
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.sources.documents.document import (
     Document,

@@ -16,7 +16,7 @@ from speccheck.validator.changes.fixes.shell_quotes import (
     shell_text,
     shell_word,
 )
-from speccheck.validator.evidence.fix import Change
+from speccheck.validator.evidence.finding import Change
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.value import Span
 

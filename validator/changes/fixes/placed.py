@@ -4,11 +4,10 @@ from collections.abc import Mapping
 
 from speccheck.validator.changes.fixes.edit import CannotEdit
 from speccheck.validator.changes.fixes.edits import edits_of
-from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.evidence.fix import PlacedEdit
+from speccheck.validator.evidence.finding import Finding, PlacedEdit
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.sources.documents.document import LineTable
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 
 def placed_edits(

@@ -1,7 +1,6 @@
 """Settings that were tried and found to mend a failure, as a fix of the files."""
 
-from speccheck.validator.evidence.fix import Change, Fix
-from speccheck.validator.evidence.proposal import Proposal, Setting
+from speccheck.validator.evidence.finding import Change, Fix, Proposal, Setting
 
 
 def proposed_fix(proposal: Proposal) -> Fix | None:

@@ -23,7 +23,7 @@ from speccheck.validator.changes.fixes.shell_target import (
     target_at,
     texts_of,
 )
-from speccheck.validator.evidence.fix import Change
+from speccheck.validator.evidence.finding import Change
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.value import Span
 

@@ -1,7 +1,7 @@
 """Words as a shell reads them back, in the quotes of those that they replace."""
 
 from speccheck.validator.changes.fixes.edit import CannotEdit
-from speccheck.validator.evidence.fix import Scalar
+from speccheck.validator.evidence.finding import Scalar
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 
 # What no shell, and no reader of environment files, takes for anything but text.

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from speccheck.validator.changes.fixes.edit import CannotEdit
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.sources.scripts.static_shell.parser import Parser
-from speccheck.validator.sources.scripts.static_shell.syntax import (
+from speccheck.validator.sources.shell.parser import Parser
+from speccheck.validator.sources.shell.syntax import (
     AndOr,
     Block,
     Case,

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from speccheck.validator.changes.fixes.edit import CannotEdit
-from speccheck.validator.evidence.fix import Change, Scalar
+from speccheck.validator.evidence.finding import Change, Scalar
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.documents.document import path_step

@@ -14,7 +14,7 @@ from speccheck.validator.changes.fixes.edit import (
 from speccheck.validator.changes.fixes.json_edits import found_at
 from speccheck.validator.changes.fixes.listed import Extent, Listed
 from speccheck.validator.changes.fixes.step import Step
-from speccheck.validator.evidence.fix import Scalar
+from speccheck.validator.evidence.finding import Scalar
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.sources.documents.document import Document, TreeNode
 

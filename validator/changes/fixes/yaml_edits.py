@@ -20,8 +20,12 @@ from speccheck.validator.changes.fixes.yaml_scalar import yaml_scalar
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.sources.documents.document import path_step
-from speccheck.validator.sources.documents.yaml_document import plain_scalar
-from speccheck.validator.sources.documents.yaml_nodes import PLAIN, compose, is_merge
+from speccheck.validator.sources.documents.yaml_document import (
+    PLAIN,
+    compose,
+    is_merge,
+    plain_scalar,
+)
 
 _COMMENT = lazy_pattern(r"#[^\r\n]*")
 _PROPERTY = lazy_pattern(r"&[^\s\[\]{},]+[ \t]*")

@@ -4,7 +4,7 @@ import json
 import math
 
 from speccheck.validator.changes.fixes.edit import CannotEdit
-from speccheck.validator.evidence.fix import Scalar
+from speccheck.validator.evidence.finding import Scalar
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.sources.documents.yaml_document import plain_scalar
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.changes.what_if.names import WhatIfError, leaf_of
-from speccheck.validator.evidence.framework_version import parse_version
+from speccheck.validator.evidence.framework_keys import parse_version
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.sources.context import (
@@ -13,8 +13,8 @@ from speccheck.validator.sources.context import (
     gpu_facts,
     instance_facts,
 )
-from speccheck.validator.sources.facts import Fact, FactSheet
 from speccheck.validator.sources.formats.native import Refused, value_of_text
+from speccheck.validator.sources.reader import Fact, FactSheet
 
 FLAG = "--what-if"
 _HARDWARE = {

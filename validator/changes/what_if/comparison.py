@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.evidence.plan import TrainingPlan, leaf_names
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.training_plan import TrainingPlan, leaf_names
 from speccheck.validator.evidence.value import Value
 
 ChangeKind = Literal["appears", "vanishes", "level", "stays", "outcome"]

@@ -4,7 +4,7 @@ from typing import Any
 
 from speccheck.validator.evidence.value import Place, Value
 from speccheck.validator.sources.context import COMMAND_LINE
-from speccheck.validator.sources.joining.derive import Leaves, derive
+from speccheck.validator.sources.joining.merge import Leaves, derive
 
 
 class Draft:

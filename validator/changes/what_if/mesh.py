@@ -3,7 +3,7 @@
 from math import gcd, prod
 
 from speccheck.validator.changes.what_if.draft import Draft
-from speccheck.validator.sources.joining.derive import (
+from speccheck.validator.sources.joining.merge import (
     MODEL_PARALLEL,
     model_parallel_ranks,
 )

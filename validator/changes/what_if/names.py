@@ -1,6 +1,6 @@
 """The short names of `--what-if`, and what each of them sets."""
 
-from speccheck.validator.evidence.training_plan import leaf_names
+from speccheck.validator.evidence.plan import leaf_names
 
 # In the order of --help; docs/what-if.md shows the same table, and a test holds it.
 SHORT_NAMES: dict[str, str] = {
@@ -69,7 +69,7 @@ def leaf_of(written: str) -> str:
 
 
 def _nearest(name: str, leaves: tuple[str, ...]) -> str | None:
-    from speccheck.validator.evidence.nearest import nearest  # noqa: PLC0415 - rare
+    from speccheck.validator.evidence.spelling import nearest  # noqa: PLC0415 - rare
 
     short = nearest(name, SHORT_NAMES)
     if short is not None:

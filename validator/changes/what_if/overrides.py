@@ -17,9 +17,8 @@ from speccheck.validator.changes.what_if.mesh import (
     rederive_world,
 )
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.sources.facts import Fact
-from speccheck.validator.sources.joining.derive import Leaves
-from speccheck.validator.sources.joining.merge import merge
+from speccheck.validator.sources.joining.merge import Leaves, merge
+from speccheck.validator.sources.reader import Fact
 
 _GPU, _INSTANCE = "cluster.accelerator", "cluster.instance_type"
 _DOMAIN = "cluster.nvlink_domain_size"

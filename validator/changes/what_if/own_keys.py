@@ -10,7 +10,7 @@ from typing import Any
 from speccheck.validator.evidence.stated_keys import StatedKeys
 from speccheck.validator.evidence.value import Place, Value
 from speccheck.validator.sources.context import COMMAND_LINE
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 _NOT_SET = " is not set: "
 _AFTER_KEY = "= \t\"'"

@@ -28,16 +28,14 @@ from speccheck.validator.changes.what_if.search import (
 from speccheck.validator.engine.assemble import PlanEvidence, evidence_of, merged_leaves
 from speccheck.validator.engine.engine import Judge
 from speccheck.validator.engine.locate import sources_of
-from speccheck.validator.evidence.doubt import plan_evidence
-from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.evidence.proposal import Proposal, Setting
+from speccheck.validator.evidence.finding import Finding, Proposal, Setting
+from speccheck.validator.evidence.plan import TrainingPlan, leaf_names, plan_evidence
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import StatedKeys
-from speccheck.validator.evidence.training_plan import TrainingPlan, leaf_names
 from speccheck.validator.evidence.value import Place, Value
 from speccheck.validator.sources.context import Context
-from speccheck.validator.sources.joining.derive import Leaves, derive
 from speccheck.validator.sources.joining.grouping import PlanFiles
+from speccheck.validator.sources.joining.merge import Leaves, derive
 
 _DATA = "parallelism.data_parallel_size"
 

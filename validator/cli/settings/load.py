@@ -214,7 +214,7 @@ class _Values:
     def _unknown(
         self, path: tuple[str, ...], known: tuple[str, ...], noun: str
     ) -> SettingsError:
-        from speccheck.validator.evidence.nearest import nearest  # noqa: PLC0415 - rare
+        from speccheck.validator.evidence.spelling import nearest  # noqa: PLC0415 - rare
 
         close = nearest(path[-1].replace("_", "-"), known)
         hint = f"did you mean {close}?" if close else f"known are {', '.join(known)}"

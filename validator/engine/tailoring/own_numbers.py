@@ -28,7 +28,7 @@ from speccheck.validator.editions.edition import (
 from speccheck.validator.engine.dates import days_left, today
 from speccheck.validator.engine.policy import TailoringFault
 from speccheck.validator.engine.waiver_text import date_fault, kept
-from speccheck.validator.evidence.nearest import nearest
+from speccheck.validator.evidence.spelling import nearest
 from speccheck.validator.evidence.value import KeyPath, Place, dotted
 from speccheck.validator.sources.documents.document import Document, ReadError
 from speccheck.validator.sources.documents.reading import load_documents, read_text

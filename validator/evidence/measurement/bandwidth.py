@@ -1,6 +1,7 @@
 """What collectives were measured to reach elsewhere, as far as it was published."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 
 from speccheck.validator.evidence.record import Record
 
@@ -56,25 +57,21 @@ class BandwidthTables(Record):
 class PublishedBandwidth:
     """The catalogue, read when a rule first asks."""
 
-    __slots__ = ("_read", "_tables")
-
     def __init__(self, read: Callable[[], BandwidthTables]) -> None:
         """Take what reads it."""
         self._read = read
-        self._tables: BandwidthTables | None = None
 
-    def _all(self) -> BandwidthTables:
-        if self._tables is None:
-            self._tables = self._read()
-        return self._tables
+    @cached_property
+    def _tables(self) -> BandwidthTables:
+        return self._read()
 
     def of_gpu(self, name: str) -> GpuReadings | None:
         """The readings of a GPU by id or name; bare ones where nobody measured it.
 
         None for a name that nobody knows, or that stands for GPUs that differ.
         """
-        return self._all().of_gpu(name)
+        return self._tables.of_gpu(name)
 
     def curves(self, domain: str) -> tuple[PublishedCurve, ...]:
-        """The published runs of a type of GPU."""
-        return tuple(one for one in self._all().curves if one.domain == domain)
+        """Return the published runs of a type of GPU."""
+        return tuple(one for one in self._tables.curves if one.domain == domain)

@@ -5,8 +5,61 @@ Names and units are those of the metric dictionary (schemas/catalogues/metrics);
 name as it stands in the log is kept beside. Times are seconds since 1970, UTC.
 """
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Literal
+
 from speccheck.validator.evidence.node.part import Part, Parts
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Value
+
+
+class MetricEntry(Record):
+    """One metric of the dictionary.
+
+    kind: gauge, counter or histogram. group: training, memory, accelerator, energy,
+    errors, network, checkpoint, node. interval_seconds, interval_steps: the longest
+    that it may be silent; None where the dictionary sets none. clauses: that ask for
+    it. proxy_for: the metric that it stands for, together with its other stand-ins.
+    """
+
+    id: str
+    unit: str
+    kind: str
+    group: str
+    level: Literal["must", "should", "may"]
+    interval_seconds: float | None = None
+    interval_steps: int | None = None
+    clauses: tuple[str, ...] = ()
+    proxy_for: str = ""
+
+
+class MetricDictionary:
+    """The dictionary, read when a rule first looks into it."""
+
+    kind = "metrics"  # what is missing where nobody gives a dictionary
+    scope = "measurement"
+
+    def __init__(self, read: Callable[[], Mapping[str, MetricEntry]]) -> None:
+        """Take what reads it."""
+        self._read = read
+
+    @cached_property
+    def entries(self) -> Mapping[str, MetricEntry]:
+        """All metrics by id."""
+        return self._read()
+
+    def entry(self, name: str | None) -> MetricEntry | None:
+        """The metric of that id; None for one that the dictionary does not have."""
+        return None if name is None else self.entries.get(name)
+
+    def of_clause(self, clause: str) -> tuple[MetricEntry, ...]:
+        """Return the metrics that a clause asks for."""
+        return tuple(one for one in self.entries.values() if clause in one.clauses)
+
+    def stand_ins(self, name: str) -> tuple[str, ...]:
+        """Return the metrics that together stand for one that nobody exports."""
+        return tuple(one.id for one in self.entries.values() if one.proxy_for == name)
 
 
 class RunLog(Part):
@@ -98,3 +151,103 @@ class RunLogs(Parts[RunLog]):
     __slots__ = ()
     part = RunLog
     scope = "measurement"
+
+
+# What opens a stretch, and what closes it.
+_STRETCHES = (
+    ({"run.eval_start"}, "run.eval_stop"),
+    ({"run.checkpoint_started"}, "run.checkpoint_saved"),
+    ({"run.failure_injected", "run.failure_detected"}, "run.resumed"),
+)
+_SAVED = "run.checkpoint_saved"
+
+
+class Sample(Record):
+    """One reading; value: None where it is no finite number."""
+
+    time: float | None
+    step: int | None
+    value: float | None
+
+
+def samples_of(metric: Metric) -> list[Sample]:
+    """All samples in the order of the log; raises MissingEvidence without any list."""
+    values = metric.values.need()
+    nothing = (None,) * len(values)
+    times = metric.times.or_else(nothing)
+    steps = metric.steps.or_else(nothing)
+    return [
+        Sample(*one)
+        for one in zip(
+            times or nothing, steps or nothing, values or nothing, strict=False
+        )
+    ]
+
+
+def finite_of(metric: Metric) -> list[float]:
+    """Its finite values in the order of the log."""
+    return [one for one in metric.values.or_else(()) if one is not None]
+
+
+def series_of(metrics: Metrics, names: Iterable[str]) -> list[Metric]:
+    """The series of these metrics; raises MissingEvidence where none were read."""
+    wanted = frozenset(names)
+    return [one for one in metrics.each() if one.metric.value in wanted]
+
+
+def names_in(metrics: Metrics) -> frozenset[str]:
+    """Return the metrics that have a finite value somewhere."""
+    found = (one.metric.value for one in metrics.each() if finite_of(one))
+    return frozenset(one for one in found if one is not None)
+
+
+def meanings_of(metric: Metric, dictionary: MetricDictionary) -> list[MetricEntry]:
+    """Return what a series may be: one metric, or all that its name may mean.
+
+    Raises MissingEvidence where neither is told.
+    """
+    told = metric.metric.value
+    names = metric.candidates.need() if told is None else (told,)
+    found = (dictionary.entry(name) for name in names)
+    return [one for one in found if one is not None]
+
+
+def title_of(metric: Metric) -> str:
+    """Return what messages call a series: `gpu.power of n1, GPU 3`."""
+    name = metric.metric.or_else("") or metric.written.or_else("a series")
+    labels = (
+        ("", metric.node.value),
+        ("", metric.device.value),
+        ("GPU ", metric.gpu.value),
+        ("rank ", metric.rank.value),
+    )
+    told = [f"{word}{label}" for word, label in labels if label is not None]
+    return f"{name} of {', '.join(told)}" if told else name
+
+
+def events_of(events: RunEvents, *names: str) -> list[RunEvent]:
+    """Return those of these kinds, in the order of the logs."""
+    return [one for one in events.shown if one.event.value in names]
+
+
+def windows_of(events: RunEvents) -> list[tuple[float, float]]:
+    """When a run did not train, as its events tell; a stretch without end is none."""
+    return sorted(_windows(events))
+
+
+def _windows(events: RunEvents) -> Iterator[tuple[float, float]]:
+    timed = sorted(
+        ((one.time.value, one) for one in events.shown if one.time.value is not None),
+        key=lambda pair: pair[0],
+    )
+    for opening, closing in _STRETCHES:
+        opened: float | None = None
+        for time, one in timed:
+            if one.event.value in opening:
+                opened = time if opened is None else opened
+            elif one.event.value == closing and opened is not None:
+                yield opened, time
+                opened = None
+    for time, one in timed:
+        if one.event.value == _SAVED and one.seconds.value is not None:
+            yield time - one.seconds.value, time

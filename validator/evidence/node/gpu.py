@@ -4,11 +4,10 @@ Memory and PCIe counts are those of the management library, in its own meaning;
 components-level traps stand beside the leaves that have them.
 """
 
-from speccheck.validator.evidence.node.part import Part, Parts
+from speccheck.validator.evidence.node.part import Part, Parts, Texts
 from speccheck.validator.evidence.value import Value
 
 Numbers = tuple[int | None, ...]
-Texts = tuple[str | None, ...]
 Flags = tuple[bool | None, ...]
 
 

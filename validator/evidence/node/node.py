@@ -1,28 +1,36 @@
 """A node: all parts of one snapshot."""
 
+import re
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, TypeVar
 
-from speccheck.validator.evidence.measurement.collective import CollectiveRuns
-from speccheck.validator.evidence.measurement.communicator import (
+from speccheck.validator.evidence.measurement.collective import (
+    CollectiveRuns,
     Communicators,
     VariablesInForce,
 )
-from speccheck.validator.evidence.measurement.copying import CopyTests
-from speccheck.validator.evidence.measurement.diagnosis import DiagnosticResults
-from speccheck.validator.evidence.measurement.multiplication import MatrixProducts
+from speccheck.validator.evidence.measurement.device import (
+    CopyTests,
+    DiagnosticResults,
+    MatrixProducts,
+    RdmaTransfers,
+)
 from speccheck.validator.evidence.measurement.telemetry import (
     Metrics,
     RunEvents,
     RunLogs,
 )
-from speccheck.validator.evidence.measurement.transfer import RdmaTransfers
-from speccheck.validator.evidence.node.driver import Driver
 from speccheck.validator.evidence.node.gpu import Gpus
-from speccheck.validator.evidence.node.host import Host
-from speccheck.validator.evidence.node.job_path import JobPaths
-from speccheck.validator.evidence.node.kernel_log import KernelEvents, KernelLog
-from speccheck.validator.evidence.node.launch import Launch, read_launch
+from speccheck.validator.evidence.node.host import (
+    Driver,
+    Host,
+    JobPaths,
+    KernelEvents,
+    KernelLog,
+    NodeVariables,
+    PciDevices,
+)
 from speccheck.validator.evidence.node.part import (
     NOT_IN_SNAPSHOT,
     Part,
@@ -30,14 +38,122 @@ from speccheck.validator.evidence.node.part import (
     SnapshotFile,
     absence,
 )
-from speccheck.validator.evidence.node.pci import PciDevices
 from speccheck.validator.evidence.node.rdma import (
     NetworkInterfaces,
     RdmaDevices,
     RdmaPorts,
 )
-from speccheck.validator.evidence.node.settings import NodeVariables
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Value
+
+ENGINES = ("slurm", "mpi", "torchrun", "kubernetes", "ray", "none")
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,252}")
+MOST_NUMBER = 10**9
+MOST_JOB_CHARACTERS = 128
+MOST_LIST_CHARACTERS = 32_768  # some thousand nodes that no range folds
+_MOST_REASON_CHARACTERS = 300
+_NUMBERS = ("attempt", "rank", "ranks", "nodes", "local_rank", "local_ranks")
+
+
+class Launch(Record):
+    """How the process was started that took the snapshot, as far as it is known.
+
+    engine: whom the node belongs to, and who can take it out of service; where nobody
+        does, what started the process.
+    node: the name by which that engine knows the node.
+    attempt: how often the job was started before.
+    rank, ranks: of this process among all that were started with it.
+    nodes, node_list: of the job, or of the step of it that this process belongs to.
+    rank_from: the variable that told the rank.
+    unknown: by field, why it is not known though something told it.
+    """
+
+    engine: str = "none"
+    node: str | None = None
+    job: str | None = None
+    attempt: int | None = None
+    rank: int | None = None
+    ranks: int | None = None
+    nodes: int | None = None
+    node_list: str | None = None
+    local_rank: int | None = None
+    local_ranks: int | None = None
+    rank_from: str = ""
+    unknown: Mapping[str, str] = MappingProxyType({})
+
+    @property
+    def is_first_on_node(self) -> bool:
+        """Whether this process is the one that looks at the node.
+
+        Where the local rank is not known each does: twice is better than never.
+        """
+        return not self.local_rank
+
+    def content(self) -> dict[str, object]:
+        """As it stands in a snapshot: only what is known."""
+        found: dict[str, object] = {
+            name: value
+            for name, value in self._asdict().items()
+            if value is not None and value != "" and name != "unknown"
+        }
+        if self.unknown:
+            found["unknown"] = dict(self.unknown)
+        return found
+
+
+def read_launch(data: object) -> Launch:
+    """Return what a snapshot says under `launch`; nothing there makes it fail."""
+    if not isinstance(data, Mapping):
+        return Launch()
+    unknown = _reasons(data.get("unknown"))
+    values: dict[str, object] = {}
+    for name in Launch._fields:
+        found = data.get(name)
+        if name == "unknown" or found is None:
+            continue
+        problem = wrong(name, found)
+        if problem:
+            unknown[name] = problem
+        else:
+            values[name] = found
+    rank, ranks = values.get("rank"), values.get("ranks")
+    if isinstance(rank, int) and isinstance(ranks, int) and rank >= ranks:
+        unknown["rank"] = f"rank {rank} of {ranks} ranks: ranks count from 0"
+        del values["rank"], values["ranks"]
+    return Launch(**values, unknown=unknown)  # type: ignore[arg-type]
+
+
+def wrong(name: str, found: object) -> str:
+    """Return what is wrong with the value of a field; empty where nothing is."""
+    if name in _NUMBERS:
+        least = 1 if name in {"ranks", "nodes", "local_ranks"} else 0
+        if type(found) is not int or not least <= found <= MOST_NUMBER:
+            return f"must be a whole number from {least}"
+        return ""
+    return _wrong_text(name, found) if isinstance(found, str) else "must be a text"
+
+
+def _wrong_text(name: str, found: str) -> str:
+    if name == "engine" and found not in ENGINES:
+        return f"must be one of {', '.join(ENGINES)}"
+    if name == "node" and not NAME.fullmatch(found):
+        return "is no name of a host"
+    if not found.isprintable() or not found.strip():
+        return "must be a printable text"
+    most = MOST_LIST_CHARACTERS if name == "node_list" else MOST_JOB_CHARACTERS
+    is_long = len(found) > most and name != "node"
+    return f"is longer than {most:,} characters" if is_long else ""
+
+
+def _reasons(found: object) -> dict[str, str]:
+    if not isinstance(found, Mapping):
+        return {}
+    return {
+        name: reason[:_MOST_REASON_CHARACTERS]
+        for name, reason in found.items()
+        if name in Launch._fields and isinstance(reason, str)
+    }
+
 
 SINGLES: tuple[type[Part], ...] = (Host, Driver, KernelLog)
 SEVERAL: tuple[type[Parts[Part]], ...] = (
@@ -239,7 +355,7 @@ def _parts(
 
 
 def _synthetic(data: Mapping[str, object]) -> str:
-    """What says that it is made up counts, whatever else it says of that."""
+    """Return what made the snapshot up; empty for one of a real machine."""
     found = data.get("synthetic")
     if found is None or found is False:
         return ""
@@ -255,7 +371,7 @@ def _partly_listed(data: Mapping[str, object]) -> frozenset[str]:
 def _title(
     kind: str, index: int, leaves: Mapping[str, object], *, is_part: bool
 ) -> str:
-    """What people call a part: by its name where it has one."""
+    """Return what people call a part: by its name where it has one."""
 
     def told(leaf: str) -> str:
         found = leaves.get(leaf)  # a leaf without a value says why, in a mapping

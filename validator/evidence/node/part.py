@@ -9,9 +9,9 @@ needs it is undecided, and never passes.
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Generic, TypeVar
 
-from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.record import Frozen, Record
 from speccheck.validator.evidence.value import (
     KeyPath,
     MissingEvidence,
@@ -30,7 +30,7 @@ _WORDS = {"not_supported": "not supported", "not_permitted": "not permitted"}
 _NOTHING = object()
 NOT_IN_SNAPSHOT = "not in the snapshot"
 
-
+Texts = tuple[str | None, ...]
 Frame = tuple[str, tuple[Place, ...], str]
 
 
@@ -55,11 +55,11 @@ class SnapshotFile(Record):
     frames: dict[KeyPath, Frame] | None = None
 
     def place(self, path: KeyPath) -> Place:
-        """Where a leaf or a list stands."""
+        """Return where a leaf or a list stands."""
         return self.places.get(path) or Place(self.name, dotted(path), path)
 
 
-class Part:
+class Part(Frozen):
     """One GPU, port, device or log, or the one host; frozen.
 
     kind: the key of the snapshot under which such parts lie.
@@ -96,13 +96,8 @@ class Part:
         ):
             object.__setattr__(self, name, value)
 
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        """Refuse: evidence is frozen."""
-        message = f"evidence is frozen: {type(self).__name__}.{name}"
-        raise AttributeError(message)
-
     def __getattr__(self, field: str) -> Value[Any]:
-        """The leaf; raises AttributeError for what is no leaf of such a part."""
+        """Return the leaf; raises AttributeError for what is no leaf of such a part."""
         kind = _KINDS.get((type(self), field)) or _kind_of(type(self), field)
         leaf = self._leaf(field, kind)
         reads = self._file.reads
@@ -144,7 +139,7 @@ class Part:
         return self._file.sources.get(f"{self.kind}.{field}", "")
 
     def stated(self) -> Iterator[str]:
-        """The names of the leaves that the snapshot has, known or not."""
+        """Return the names of the leaves that the snapshot has, known or not."""
         known = type(self).__annotations__
         return (name for name in self._leaves if name in known)
 
@@ -199,7 +194,7 @@ class Parts(Generic[P_co]):
         return self._items
 
     def each(self) -> tuple[P_co, ...]:
-        """The parts; raises MissingEvidence when they could not be listed."""
+        """Return the parts; raises MissingEvidence when they could not be listed."""
         if not self.count.is_known:
             raise MissingEvidence(self._count.name, self._count.note)
         return self._items
@@ -223,7 +218,7 @@ def absence(
 
 
 def typed(found: object, kind: object) -> object:
-    """A leaf as its part declares it; raises TypeError for another type.
+    """Return a field as its part declares it; raises TypeError for another type.
 
     Lists become tuples; in a list of numbers, what could not be read is None.
     """

@@ -12,11 +12,12 @@ rule that takes a machine out of service asks for that.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from functools import cached_property
+from typing import Any
 
 from speccheck.validator.evidence.node.gpu import Gpu, Gpus
 from speccheck.validator.evidence.node.part import typed
-from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.record import Frozen, Record
 from speccheck.validator.evidence.value import Place, Status, Value
 
 Row = Mapping[str, Any]
@@ -42,8 +43,8 @@ class ProfileRow(Record):
     why: str
 
 
-class Profile:
-    """What is expected of one type of hardware; frozen."""
+class Profile(Frozen):
+    """What is expected of one type of hardware."""
 
     __slots__ = ("_find", "_places", "_row")
     is_single = True
@@ -57,11 +58,6 @@ class Profile:
         """Take how the row is found, when it is first asked for, and by what."""
         object.__setattr__(self, "_find", find)
         object.__setattr__(self, "_places", places)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        """Refuse: evidence is frozen."""
-        message = f"evidence is frozen: {type(self).__name__}.{name}"
-        raise AttributeError(message)
 
     @property
     def id(self) -> str:
@@ -179,24 +175,22 @@ class GpuRows(Record):
 class GpuProfiles:
     """The types of GPU that are known: asked for the profile of one of a node."""
 
-    __slots__ = ("_lookup", "_read")
     is_single = True
     scope = "node"
 
     def __init__(self, read: Callable[[], GpuRows]) -> None:
         """Take what reads the catalogue when the first profile is asked for."""
         self._read = read
-        self._lookup: _Lookup | None = None
 
     def of(self, gpu: Gpu) -> GpuProfile:
         """The profile of a GPU, by its name and by its PCI device where it is known."""
-        row = self._lookup_of_all().row(gpu)
+        row = self._lookup.row(gpu)
         return GpuProfile(lambda: row, gpu.name.places)
 
     def by_id(self, accelerator: Value[str]) -> GpuProfile:
-        """The profile of a row of the catalogue, as a plan names it."""
-        catalogue = self._lookup_of_all()
-        return GpuProfile(lambda: catalogue.by_id(accelerator), accelerator.places)
+        """Return the profile of a row of the catalogue, as a plan names it."""
+        lookup = self._lookup
+        return GpuProfile(lambda: lookup.by_id(accelerator), accelerator.places)
 
     def shared(self, gpus: Gpus) -> GpuProfile:
         """The profile of all GPUs of a node; raises MissingEvidence without a list."""
@@ -206,10 +200,9 @@ class GpuProfiles:
         why = "the GPUs of the node differ" if found else "the node has no GPU"
         return GpuProfile(lambda: _none(why), gpus.count.places)
 
-    def _lookup_of_all(self) -> "_Lookup":
-        if self._lookup is None:
-            self._lookup = _Lookup(self._read())
-        return self._lookup
+    @cached_property
+    def _lookup(self) -> "_Lookup":
+        return _Lookup(self._read())
 
 
 class _Lookup:
@@ -275,7 +268,7 @@ class _Lookup:
 
 
 def _device(text: str | None) -> int:
-    """The PCI device of `0x233010de`; -1 where it is not one of NVIDIA."""
+    """Return the PCI device of `0x233010de`; -1 where it is not one of NVIDIA."""
     try:
         number = int(text or "", 16)
     except ValueError:

@@ -1,9 +1,26 @@
 """RDMA devices, their ports, and network interfaces."""
 
-from speccheck.validator.evidence.node.part import Part, Parts
+import ipaddress
+
+from speccheck.validator.evidence.node.part import Part, Parts, Texts
 from speccheck.validator.evidence.value import Value
 
-Texts = tuple[str | None, ...]
+_INTERFACE = slice(8, 16)  # the lower half: all zero where the entry is not used
+
+
+def kind_of_gid(text: str) -> str:
+    """Return the kind of an entry of a port: unset, link_local, ipv4 or global."""
+    try:
+        address = ipaddress.IPv6Address(text)
+    except ValueError:
+        return "unset"
+    if not any(address.packed[_INTERFACE]):
+        return "unset"
+    if address.ipv4_mapped:
+        return "ipv4"
+    return "link_local" if address.is_link_local else "global"
+
+
 Numbers = tuple[int | None, ...]
 
 

@@ -8,8 +8,7 @@ from statistics import median
 
 from speccheck.validator import VERSION
 from speccheck.validator.engine.tailoring.told import own_number_text
-from speccheck.validator.evidence.fleet.fleet import Samples, Shared
-from speccheck.validator.evidence.fleet.leaves import RATES
+from speccheck.validator.evidence.fleet import RATES, Samples, Shared
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.fleet.run import FleetRun

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from speccheck.validator.evidence.fleet.leaves import VARIABLES
+from speccheck.validator.evidence.fleet import VARIABLES
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.history.database import HistoryError
 from speccheck.validator.fleet.shard import is_grave
@@ -108,7 +108,7 @@ class Window:
         query = f"SELECT id FROM {table} WHERE name = ?"  # noqa: S608 - our own
         row = self.connection.execute(query, (name,)).fetchone()
         if row is None:
-            from speccheck.validator.evidence.nearest import (  # noqa: PLC0415 - rare
+            from speccheck.validator.evidence.spelling import (  # noqa: PLC0415 - rare
                 nearest,
             )
 

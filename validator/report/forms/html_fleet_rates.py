@@ -5,7 +5,7 @@ from math import isfinite
 from statistics import median
 
 from speccheck.validator.comparison.outliers import Reading, rates_of
-from speccheck.validator.evidence.fleet.fleet import Samples
+from speccheck.validator.evidence.fleet import Samples
 from speccheck.validator.fleet.run import FleetRun
 from speccheck.validator.report.fleet_groups import fleet_groups
 from speccheck.validator.report.forms.html_text import code, escaped

@@ -24,9 +24,8 @@ from typing import TYPE_CHECKING
 from speccheck.validator import VERSION
 from speccheck.validator.engine.locate import Location
 from speccheck.validator.engine.repository import project_root
-from speccheck.validator.evidence.finding import Finding
+from speccheck.validator.evidence.finding import Finding, Waiver
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.waiver import Waiver
 from speccheck.validator.report.edition_names import edition_told, tailoring_of
 from speccheck.validator.report.forms.places import uri_of
 from speccheck.validator.report.forms.sarif_rules import LEVELS, descriptors
@@ -47,7 +46,7 @@ from speccheck.validator.report.told import Told
 from speccheck.validator.run.run import Run
 
 if TYPE_CHECKING:
-    from speccheck.validator.evidence.fix import PlacedEdit
+    from speccheck.validator.evidence.finding import PlacedEdit
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"

@@ -10,7 +10,7 @@ from speccheck.validator.changes.fixes.edit import CannotEdit, Edit, edited, ove
 from speccheck.validator.changes.fixes.edits import FileEdits, edits_of
 from speccheck.validator.engine.locate import LocatedFinding
 from speccheck.validator.engine.request import Request
-from speccheck.validator.evidence.fix import Change, Fix
+from speccheck.validator.evidence.finding import Change, Fix
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.run.fixing.comparison import (
     Owned,
@@ -21,7 +21,7 @@ from speccheck.validator.run.fixing.comparison import (
 from speccheck.validator.run.plan_judges import PlanJudges
 from speccheck.validator.run.run import Run, run
 from speccheck.validator.sources.documents.reading import keeping
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 MOST_PASSES = 10
 _ORDER = {"error": 0, "warning": 1, "info": 2}

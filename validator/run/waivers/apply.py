@@ -15,8 +15,8 @@ from speccheck.validator.engine.policy import FileIgnore, own_files
 from speccheck.validator.engine.request import Request
 from speccheck.validator.engine.rule_index import RuleEntry
 from speccheck.validator.engine.waiver_text import KnownNames, Written, read_comment
+from speccheck.validator.evidence.finding import Waiver, may_hold_waivers
 from speccheck.validator.evidence.value import Place, Span
-from speccheck.validator.evidence.waiver import Waiver, may_hold_waivers
 from speccheck.validator.run.waivers.comment import (
     Comment,
     comments_of,
@@ -25,7 +25,7 @@ from speccheck.validator.run.waivers.comment import (
 from speccheck.validator.run.waivers.entry import Entry, InFiles, InLines, PlanFacts
 from speccheck.validator.run.waivers.scan import MOST_COMMENTS
 from speccheck.validator.sources.files import ReadFile
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 if TYPE_CHECKING:
     from speccheck.validator.run.waivers.baseline import Baseline, Known

@@ -19,7 +19,7 @@ from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.reading import read_text
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 SCHEMA = "speccheck-baseline/1"
 MOST_ENTRIES = 200_000

@@ -11,7 +11,7 @@ from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.run.waivers.scan import MARK, Scan
 from speccheck.validator.sources.documents.document import LineTable
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 _FOREIGN_MARK = lazy_pattern(r"(?://|/\*|#)[ \t*]*speccheck:[ \t]*[A-Za-z]")
 _JSON_TOKEN = lazy_pattern(

@@ -3,8 +3,8 @@
 from speccheck.validator.engine.locate import LocatedFinding, Location
 from speccheck.validator.engine.path_pattern import matches
 from speccheck.validator.engine.repository import path_within
+from speccheck.validator.evidence.finding import Waiver
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.waiver import Waiver
 
 
 class PlanFacts(Record):

@@ -11,9 +11,9 @@ from speccheck.validator.engine.waiver_text import (
     date_fault,
     kept,
 )
-from speccheck.validator.evidence.nearest import nearest
+from speccheck.validator.evidence.finding import Waiver
+from speccheck.validator.evidence.spelling import nearest
 from speccheck.validator.evidence.value import KeyPath, Place, Span, dotted
-from speccheck.validator.evidence.waiver import Waiver
 from speccheck.validator.node.host_names import MOST_HOSTS, HostNamesError, unfold
 from speccheck.validator.run.waivers.entry import Entry, InFiles
 from speccheck.validator.sources.documents.document import Document, ReadError

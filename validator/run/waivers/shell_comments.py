@@ -10,11 +10,10 @@ from collections.abc import Mapping
 
 from speccheck.validator.run.waivers.scan import Lines, Scan, marked
 from speccheck.validator.sources.documents.document import Extent, LineTable
-from speccheck.validator.sources.scripts.shell import MAX_CHARACTERS, with_unix_lines
-from speccheck.validator.sources.scripts.static_shell.flow import Flow
-from speccheck.validator.sources.scripts.static_shell.parser import Parser
-from speccheck.validator.sources.scripts.static_shell.pieces import Origins
-from speccheck.validator.sources.scripts.static_shell.syntax import Simple
+from speccheck.validator.sources.shell.interpreter import Flow
+from speccheck.validator.sources.shell.parser import Parser
+from speccheck.validator.sources.shell.script import MAX_CHARACTERS, with_unix_lines
+from speccheck.validator.sources.shell.syntax import Origins, Simple
 
 _COMMENT = re.compile(r"#[^\n]*")
 _DIRECTIVE = "#SBATCH"

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from speccheck.validator.engine.locate import LocatedFinding, Location, locate
 from speccheck.validator.engine.rule_index import RuleEntry
 from speccheck.validator.engine.scopes import OF_WAIVERS
-from speccheck.validator.evidence.applied_waivers import (
+from speccheck.validator.evidence.finding import (
     AppliedBaseline,
     AppliedWaiver,
     AppliedWaivers,
+    Finding,
     Standing,
 )
-from speccheck.validator.evidence.finding import Finding
-from speccheck.validator.evidence.training_plan import TrainingPlan
+from speccheck.validator.evidence.plan import TrainingPlan
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.run.plan_judge import JudgedPlan, PlanJudge
 from speccheck.validator.run.plan_judges import Silenced

@@ -10,7 +10,7 @@ from speccheck.validator.sources.documents.document import (
     SourceNode,
     TreeNode,
 )
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
 
 # No possessive quantifier of a group: until Python 3.11.4 it loses what an alternative
 # gives back (CPython issue 106052). The alternatives begin with different characters.

@@ -6,7 +6,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from speccheck.validator.run.waivers.scan import MARK, MOST_COMMENTS, Lines, Scan
 from speccheck.validator.sources.documents.document import Extent, LineTable
-from speccheck.validator.sources.documents.yaml_nodes import compose
+from speccheck.validator.sources.documents.yaml_document import compose
 
 
 def scan_yaml(name: str, text: str) -> Scan:

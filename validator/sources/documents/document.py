@@ -1,5 +1,6 @@
 """A configuration file as data that remembers where each key and value stands."""
 
+import sys
 from bisect import bisect_right
 from collections.abc import Callable
 from functools import lru_cache
@@ -134,10 +135,10 @@ class SourceNode(Protocol):
         ...
 
     def child(self, step: str | int) -> "SourceNode | None":
-        """The node under a key or at an index; None when there is none."""
+        """Return the node under a key or at an index; None when there is none."""
 
     def raw(self, text: str) -> RawScalar | None:
-        """The scalar as written; None for a mapping or a list."""
+        """Return the scalar as written; None for a mapping or a list."""
 
 
 class TreeNode:
@@ -158,11 +159,11 @@ class TreeNode:
         return self.children is None
 
     def child(self, step: str | int) -> "TreeNode | None":
-        """The node under a key or at an index; None when there is none."""
+        """Return the node under a key or at an index; None when there is none."""
         return None if self.children is None else self.children.get(step)
 
     def raw(self, text: str) -> RawScalar | None:
-        """The scalar as written; None for a mapping or a list."""
+        """Return the scalar as written; None for a mapping or a list."""
         if self.children is not None:
             return None
         start, stop = self.value
@@ -187,16 +188,16 @@ class LineTable:
         return line, offset - self._starts[line - 1] + 1
 
     def offset(self, line: int) -> int:
-        """The offset at which a line begins; lines count from 1."""
+        """Return the offset at which a line begins; lines count from 1."""
         return self._starts[min(line, len(self._starts)) - 1]
 
     def line(self, line: int) -> str:
-        """The text of a line, with its line end."""
+        """Return the text of a line, with its line end."""
         stop = self._starts[line] if line < len(self._starts) else None
         return self._text[self._starts[line - 1] : stop]
 
     def span(self, extent: Extent) -> Span:
-        """The part of an extent that stands on its first line."""
+        """Return the part of an extent that stands on its first line."""
         start, stop = extent
         line, column = self.place(start)
         if line < len(self._starts):
@@ -268,7 +269,7 @@ class Document:
     def span(
         self, path: KeyPath, *, part: Literal["key", "value"] = "value"
     ) -> Span | None:
-        """Where a key or a value stands; None for a path that does not exist.
+        """Return where a key or a value stands; None for a path that does not exist.
 
         The value of a mapping, a list or nothing at all (`key:`) is marked at its key;
         an item of a list, which has no key, at the first line of the item. A value that
@@ -331,7 +332,186 @@ def _descend(root: SourceNode, path: KeyPath) -> SourceNode | None:
 
 
 def path_step(key: object) -> str | int:
-    """The step of a key path that names a key."""
+    """Return the step of a key path that names a key."""
     if isinstance(key, str) or (isinstance(key, int) and not isinstance(key, bool)):
         return key
     return str(key)
+
+
+# Of 588 published configurations the deepest, a Kubernetes training runtime, nests 16
+# levels. Every walk over a document may recurse to this depth.
+MAXIMUM_DEPTH = 100
+# Duplicates are shown one by one: nobody reads more of them.
+MAXIMUM_DUPLICATES = 1_000
+
+_STRING_OR_BRACKET = lazy_pattern(r"\"(?:[^\"\\\n]++|\\.)*+\"?|([\[{])|([\]}])")
+_LONG_INTEGER = lazy_pattern(r"\d[\d_]{4300}")
+
+
+def too_deep(name: str, at: tuple[int, int] | None = None) -> ReadError:
+    """Return the error for a text that nests deeper than the limit."""
+    return ReadError(
+        name,
+        "too_deep",
+        f"mappings and lists nest deeper than {MAXIMUM_DEPTH} levels",
+        "give a training configuration: 16 levels are the most seen in one",
+        at,
+    )
+
+
+def too_deep_in_brackets(name: str, text: str) -> ReadError:
+    """Return the same error for JSON and TOML, whose brackets show the place."""
+    depth = 0
+    for found in _STRING_OR_BRACKET.finditer(text):
+        depth += bool(found[1]) - bool(found[2])
+        if depth > MAXIMUM_DEPTH:
+            return too_deep(name, LineTable(text).place(found.start()))
+    return too_deep(name)
+
+
+def long_integer(name: str, text: str) -> ReadError:
+    """Return the error for an integer in a text that Python refuses to convert."""
+    found = _LONG_INTEGER.search(text)
+    return ReadError(
+        name,
+        "syntax",
+        f"an integer of more than {sys.get_int_max_str_digits():,} digits",
+        "correct the number",
+        LineTable(text).place(found.start()) if found else None,
+    )
+
+
+def demand_depth(name: str, text: str, data: object) -> None:
+    """Raise ReadError (too_deep) where the data of a text nest too deep."""
+    level = [data]
+    for _ in range(MAXIMUM_DEPTH):
+        level = [
+            child
+            for container in level
+            for child in _children(container)
+            if isinstance(child, dict | list)
+        ]
+        if not level:
+            return
+    raise too_deep_in_brackets(name, text)
+
+
+def _children(container: object) -> list[object]:
+    if isinstance(container, dict):
+        return list(container.values())
+    return container if isinstance(container, list) else []
+
+
+_REMEDY = "render it first (helm template, jinja, sed, envsubst) and pass the result"
+_SHOWN = 60  # characters of a placeholder in a message
+
+# Quoted texts and comments of YAML, JSON and TOML. Closing quotes may be missing, so
+# that no text makes the search start over.
+_QUOTED_OR_COMMENT = lazy_pattern(
+    r"\"(?:[^\"\\]|\\.)*+\"?|(?<!\w)'[^']*+'?|(?:^|(?<=\s))(?:#|//).*"
+)
+_MARKER = lazy_pattern(r"\{\{|\{%")
+# Where `{{` cannot be in the middle of a plain YAML scalar, which may hold it.
+_MARKER_AT_START = lazy_pattern(r"(?:^\s*|[:=]\s+|-\s+|[\[,]\s*)(?:\{\{|\{%)")
+_ENGINE_PLACEHOLDER = lazy_pattern(r"\{\{.*?\}\}|\{%.*?%\}|\{\{.*|\{%.*")
+_PLACEHOLDER = lazy_pattern(
+    r"\$\{[^}\n]*\}|\$\w+|%\(\w+\)\w?|<[A-Za-z]\w*>|@\w+@|__\w+__"
+)
+# DeepSpeed's examples leave ZERO_STAGE, CL_1st_MAX, QuantW_FORWARD for sed.
+_BARE_WORD = lazy_pattern(r"\w*[A-Z]\w*")
+
+
+def template_marker(text: str, lines: LineTable, line: int) -> int | None:
+    """Return the offset of the `{{` or `{%` that explains an error at `line`, or None.
+
+    It stands outside quotes and comments, on this line or the one before, or further up
+    at the start of a value, where no language reads it as text.
+    """
+    if "{{" not in text and "{%" not in text:
+        return None
+    for number in range(line, 0, -1):
+        row = lines.line(number)
+        plain = _QUOTED_OR_COMMENT.sub(lambda found: " " * len(found[0]), row)
+        pattern = _MARKER if number >= line - 1 else _MARKER_AT_START
+        found = pattern.search(plain)
+        if found is not None:
+            return lines.offset(number) + found.end() - 2
+    return None
+
+
+def placeholder(text: str, offset: int, *, bare_words: bool) -> str | None:
+    """The placeholder that begins at an offset, also a bare word such as ZERO_STAGE."""
+    found = _PLACEHOLDER.match(text, offset)
+    if found is None and bare_words:
+        found = _BARE_WORD.match(text, offset)
+    return found[0] if found else None
+
+
+def template_error(
+    name: str, text: str, offset: int, word: str | None = None
+) -> ReadError:
+    """Return the error for a template, shown by what it leaves open at an offset."""
+    if word is None:
+        found = _ENGINE_PLACEHOLDER.match(text, offset)
+        word = found[0] if found else text[offset : offset + 2]
+    return ReadError(
+        name,
+        "template",
+        f"a template, not a configuration yet: {word[:_SHOWN]} is not filled in",
+        _REMEDY,
+        LineTable(text).place(offset),
+    )
+
+
+class SectionDocument(Document):
+    """The mapping below a key path; see `Document`."""
+
+    __slots__ = ("_path", "_whole")
+
+    def __init__(self, whole: Document, path: KeyPath) -> None:
+        """Take the part of `whole` at `path`; empty when there is nothing."""
+        super().__init__(
+            name=whole.name,
+            language=whole.language,
+            text=whole.text,
+            data=_below(whole.data, path),
+            find_nodes=whole.nodes,
+            index=whole.index,
+            relaxed=whole.relaxed,
+        )
+        self._whole = whole
+        self._path = path
+
+    @property
+    def prefix(self) -> KeyPath:
+        """Where the part lies in its file."""
+        return (*self._whole.prefix, *self._path)
+
+    @property
+    def own_data(self) -> object:
+        """The part of `data` that stands in this file."""
+        return _below(self._whole.own_data, self._path)
+
+    def span(
+        self, path: KeyPath, *, part: Literal["key", "value"] = "value"
+    ) -> Span | None:
+        """Return where a key or a value stands; None for a path that does not exist."""
+        return self._whole.span((*self._path, *path), part=part)
+
+    def raw(self, path: KeyPath) -> RawScalar | None:
+        """A scalar as it is written; None for a mapping, a list, an unknown path."""
+        return self._whole.raw((*self._path, *path))
+
+    def place(self, path: KeyPath) -> Place:
+        """Return the place of a key path, as the whole file names it."""
+        return self._whole.place((*self._path, *path))
+
+    def resolution(self, path: KeyPath) -> Resolution | None:
+        """How the value at a path was worked out, or why not; None for plain ones."""
+        return self._whole.resolution((*self._path, *path))
+
+
+def _below(data: object, path: KeyPath) -> object:
+    for step in path:
+        data = data.get(step) if isinstance(data, dict) else None
+    return data

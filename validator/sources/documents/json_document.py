@@ -6,6 +6,8 @@ from re import Match
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.sources.documents.document import (
+    MAXIMUM_DEPTH,
+    MAXIMUM_DUPLICATES,
     Document,
     Duplicate,
     Extent,
@@ -13,18 +15,12 @@ from speccheck.validator.sources.documents.document import (
     LineTable,
     ReadError,
     TreeNode,
-)
-from speccheck.validator.sources.documents.limits import (
-    MAXIMUM_DEPTH,
-    MAXIMUM_DUPLICATES,
     demand_depth,
     long_integer,
-    too_deep_in_brackets,
-)
-from speccheck.validator.sources.documents.template import (
     placeholder,
     template_error,
     template_marker,
+    too_deep_in_brackets,
 )
 
 # A string that is never closed runs to the end of the text, and so does a comment, so
@@ -54,7 +50,7 @@ _REMEDIES = {
 
 
 def load_json(name: str, text: str) -> Document:
-    """The document of a JSON text; the last value of a duplicate key holds.
+    """Return the document of a JSON text; the last value of a duplicate key holds.
 
     Raises:
         ReadError: the text is not JSON, is a template, or nests too deep.
@@ -85,7 +81,7 @@ def load_json(name: str, text: str) -> Document:
 
 
 def _parse(name: str, text: str) -> tuple[object, bool]:
-    """The data, and whether any mapping gives a key twice."""
+    """Return the data, and whether any mapping gives a key twice."""
     has_duplicates = False
 
     def collect(pairs: list[tuple[str, object]]) -> dict[str, object]:

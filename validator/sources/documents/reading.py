@@ -1,4 +1,4 @@
-"""From a path to text, and from text to documents, whatever the file may hold."""
+"""From a path to text, and from text to documents, of any file at all."""
 
 import os
 import stat
@@ -70,7 +70,7 @@ def read_text(path: str) -> str:
 
 
 def read_file_text(path: str) -> str:
-    """The text of a regular file, UTF-8, without byte order mark.
+    """Return the text of a regular file, UTF-8, without byte order mark.
 
     Raises:
         ReadError: there is no such file, it may not be read, it is a directory, a pipe
@@ -101,7 +101,7 @@ def read_stream(name: str, stream: BinaryIO) -> str:
 
 
 def decode(name: str, content: bytes) -> str:
-    """The text of a file's bytes.
+    """Return the text of a file's bytes.
 
     Raises:
         ReadError: the bytes are too many, not UTF-8 text, or only white space.
@@ -133,7 +133,7 @@ def decode(name: str, content: bytes) -> str:
 
 
 def load_documents(name: str, text: str, language: str | None = None) -> list[Document]:
-    """The documents of a text; more than one only in YAML.
+    """Return the documents of a text; more than one only in YAML.
 
     Args:
         name: the file's name, for messages and, by its suffix, for the language.
@@ -154,7 +154,7 @@ def load_documents(name: str, text: str, language: str | None = None) -> list[Do
 
 @cache
 def _loader(language: str) -> Callable[[str, str], list[Document]]:
-    """The loader of a language, imported when a file first needs it.
+    """Return the loader of a language, imported when a file first needs it.
 
     PyYAML compiles for 5 ms, half of its import, patterns of which libyaml needs none;
     tomllib for 1 ms those of dates and numbers.

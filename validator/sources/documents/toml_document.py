@@ -5,23 +5,19 @@ from tomllib import TOMLDecodeError, loads
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.sources.documents.document import (
+    MAXIMUM_DEPTH,
     Document,
     Extent,
     LineTable,
     ReadError,
     TreeNode,
-)
-from speccheck.validator.sources.documents.limits import (
-    MAXIMUM_DEPTH,
     demand_depth,
     long_integer,
-    too_deep,
-    too_deep_in_brackets,
-)
-from speccheck.validator.sources.documents.template import (
     placeholder,
     template_error,
     template_marker,
+    too_deep,
+    too_deep_in_brackets,
 )
 
 _SINGLE_LINE_STRING = r"\"(?:[^\"\\\n]++|\\.)*+\"?|'[^'\n]*+'?"
@@ -52,7 +48,7 @@ _REMEDIES = {
 
 
 def load_toml(name: str, text: str) -> Document:
-    """The document of a TOML text.
+    """Return the document of a TOML text.
 
     Raises:
         ReadError: the text is not TOML, is a template, or nests too deep.
@@ -219,7 +215,7 @@ class _Scanner:
 
 
 def _enter(table: TreeNode, step: str | int, extent: Extent | None) -> TreeNode:
-    """The table under a step, made if it is not there yet."""
+    """Return the table under a step, made if it is not there yet."""
     known = table.child(step)
     if known is None:
         known = TreeNode(extent, extent or (0, 0))

@@ -9,8 +9,7 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from speccheck.validator.evidence.value import Span
-from speccheck.validator.sources.documents.document import ReadError
-from speccheck.validator.sources.documents.limits import MAXIMUM_DEPTH
+from speccheck.validator.sources.documents.document import MAXIMUM_DEPTH, ReadError
 
 # The capture of 8 GPUs has 4,300; that of a large topology 400.
 MAXIMUM_ELEMENTS = 1_000_000
@@ -41,11 +40,11 @@ class Element:
         self.children: list[Element] = []
 
     def each(self, tag: str) -> Iterator["Element"]:
-        """The children of that name."""
+        """Return the children of that name."""
         return (child for child in self.children if child.tag == tag)
 
     def find(self, path: str) -> "Element | None":
-        """The first element at a path of names such as `pci/pci_bus_id`."""
+        """Return the first element at a path of names such as `pci/pci_bus_id`."""
         found: Element | None = self
         for tag in path.split("/"):
             if found is None:
@@ -90,7 +89,7 @@ class _Builder:
             self.open[-1].text += text
 
     def refuse(self, *_: object) -> NoReturn:
-        """An entity of the file's own: none of the tools declares any."""
+        """Refuse an entity of the file's own: none of the tools declares any."""
         problem = "declares an entity, as no tool does"
         raise ReadError(self._name, "syntax", problem, _KNOWN, self._at())
 
@@ -100,7 +99,7 @@ class _Builder:
 
 
 def load_xml(name: str, text: str) -> Element:
-    """The root of an XML text.
+    """Return the root of an XML text.
 
     Raises:
         ReadError: it is no XML or ends early, declares entities, nests too deep or has

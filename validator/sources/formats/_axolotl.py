@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-from speccheck.validator.sources.convert import boolean, integer_text
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._deepspeed import state_deepspeed
 from speccheck.validator.sources.formats._huggingface import (
     FULL_SHARD,
@@ -14,10 +12,13 @@ from speccheck.validator.sources.formats._huggingface import (
 )
 from speccheck.validator.sources.mapping import (
     add_defaults,
+    boolean,
     fixed_defaults,
+    integer_text,
     items,
     section,
 )
+from speccheck.validator.sources.reader import FactSheet
 
 Settings = Mapping[str, object]
 

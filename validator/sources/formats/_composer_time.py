@@ -7,7 +7,7 @@ from typing import Literal, cast
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.sources.convert import Unusable, placeholder
+from speccheck.validator.sources.mapping import Unusable, placeholder
 
 Unit = Literal["ba", "ep", "tok", "sp", "dur", "sec", "iter"]
 

@@ -7,30 +7,28 @@ they do: deepspeed/runtime/{config,engine}.py and deepspeed/runtime/zero/ at 0.1
 from collections.abc import Mapping
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.mapping import (
+    Fields,
+    TabulatedDefault,
     Unusable,
+    add_defaults,
+    apply,
     boolean,
+    derive_switch,
+    fixed_defaults,
     integer,
     lower_text,
     number,
     one_of,
-    text,
-)
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.mapping import (
-    Fields,
-    TabulatedDefault,
-    add_defaults,
-    apply,
-    derive_switch,
-    fixed_defaults,
     put,
     put_numbers,
     section,
     tabulated_defaults,
+    text,
     weak_default,
     without_place,
 )
+from speccheck.validator.sources.reader import FactSheet
 
 DTYPES: dict[str, object] = {
     "fp32": "fp32",

@@ -8,29 +8,24 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from speccheck.validator.evidence.framework_keys import FrameworkKeys
-from speccheck.validator.evidence.key_rows import KeyRow
+from speccheck.validator.evidence.framework_keys import FrameworkKeys, KeyRow
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, StatedKey
 from speccheck.validator.evidence.value import KeyPath, Place
-from speccheck.validator.sources.convert import FALSE_TEXTS, TRUE_TEXTS, parse_number
 from speccheck.validator.sources.documents.document import Resolution
-from speccheck.validator.sources.facts import Fact
 from speccheck.validator.sources.formats._overrides import Override, OverrideDocument
-from speccheck.validator.sources.launching.launch_commands import (
-    launch_of,
-    python_program,
-)
-from speccheck.validator.sources.launching.script_options import (
+from speccheck.validator.sources.launching import (
     is_sure,
     last_options,
+    launch_of,
     may_hold_options,
+    python_program,
     unresolved,
     word_place,
 )
-from speccheck.validator.sources.reader import Reading
-from speccheck.validator.sources.scripts.shell import Command, Option, Word, options
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.mapping import FALSE_TEXTS, TRUE_TEXTS, parse_number
+from speccheck.validator.sources.reader import Fact, Reading, Source
+from speccheck.validator.sources.shell.script import Command, Option, Word, options
 
 PathOf = Callable[[str, FrameworkKeys], KeyPath | None]
 """The key of a table that a flag states; None for a flag of something else."""

@@ -7,32 +7,30 @@ megatron/model/transformer.py, megatron/training.py, megatron/checkpointing.py.
 from collections.abc import Mapping
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.mapping import (
+    Fields,
+    TabulatedDefault,
     Unusable,
+    add_defaults,
+    apply,
     boolean,
+    derive_switch,
+    fixed_defaults,
     integer,
+    items,
     lower_text,
     negation,
     number,
     one_of,
-    text,
-    texts,
-)
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.mapping import (
-    Fields,
-    TabulatedDefault,
-    add_defaults,
-    apply,
-    derive_switch,
-    fixed_defaults,
-    items,
     put,
     section,
     tabulated_defaults,
+    text,
+    texts,
     weak_default,
     without_place,
 )
+from speccheck.validator.sources.reader import FactSheet
 
 Arguments = Mapping[str, object]
 

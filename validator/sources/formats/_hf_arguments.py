@@ -3,15 +3,6 @@
 from collections.abc import Mapping
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
-    boolean,
-    integer_text,
-    negation,
-    number,
-    placeholder,
-    text,
-)
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._deepspeed import state_deepspeed
 from speccheck.validator.sources.formats._huggingface import (
     FULL_SHARD,
@@ -28,14 +19,21 @@ from speccheck.validator.sources.formats._huggingface import (
 from speccheck.validator.sources.mapping import (
     TabulatedDefault,
     add_defaults,
+    boolean,
     derive_switch,
     fixed_defaults,
+    integer_text,
     items,
+    negation,
+    number,
+    placeholder,
     put,
     section,
     tabulated_defaults,
+    text,
     without_place,
 )
+from speccheck.validator.sources.reader import FactSheet
 
 Arguments = Mapping[str, object]
 

@@ -8,25 +8,23 @@ from collections.abc import Mapping
 from math import ceil
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.mapping import (
+    Fields,
     Unusable,
+    apply,
     boolean,
+    derive_switch,
     integer_text,
+    items,
     lower_text,
     number,
     one_of,
     placeholder,
-)
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.mapping import (
-    Fields,
-    apply,
-    derive_switch,
-    items,
     put,
     section,
     weak_default,
 )
+from speccheck.validator.sources.reader import FactSheet
 
 FULL_SHARD = 3
 SHARD_GRAD_OP = 2

@@ -11,34 +11,29 @@ from collections.abc import Iterator, Mapping
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.environment import Variable
-from speccheck.validator.evidence.framework_version import StatedVersion
+from speccheck.validator.evidence.framework_keys import StatedVersion
 from speccheck.validator.evidence.value import KeyPath, Place
 from speccheck.validator.sources.context import instance_facts
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.documents.document import Document, SectionDocument
+from speccheck.validator.sources.formats._nemo1_run import state_cluster
+from speccheck.validator.sources.mapping import (
+    Fields,
+    add_defaults,
+    apply,
     boolean,
+    derive_switch,
+    fixed_defaults,
     integer_text,
     lower_text,
     number,
     one_of,
     placeholder,
-    text,
-)
-from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.documents.section_document import SectionDocument
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.formats._nemo1_run import state_cluster
-from speccheck.validator.sources.keyed import keyed_file
-from speccheck.validator.sources.mapping import (
-    Fields,
-    add_defaults,
-    apply,
-    derive_switch,
-    fixed_defaults,
     put_numbers,
     section,
+    text,
 )
-from speccheck.validator.sources.reader import Reading
-from speccheck.validator.sources.versions.container_image import versions_of_image
+from speccheck.validator.sources.pinned_versions import versions_of_image
+from speccheck.validator.sources.reader import FactSheet, Reading, keyed_file
 
 Settings = Mapping[str, object]
 

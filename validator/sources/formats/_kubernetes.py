@@ -8,14 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
-    Convert,
-    Unusable,
-    integer_text,
-    number,
-)
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import Fact, FactSheet
+from speccheck.validator.sources.embedded_script import embedded_script
 from speccheck.validator.sources.formats._kubernetes_hardware import state_hardware
 from speccheck.validator.sources.formats._kubernetes_keys import keyed
 from speccheck.validator.sources.formats._kubernetes_pods import (
@@ -30,11 +24,17 @@ from speccheck.validator.sources.formats._kubernetes_pods import (
     whole,
 )
 from speccheck.validator.sources.formats._kubernetes_resources import state_resources
-from speccheck.validator.sources.launching.embedded_script import embedded_script
-from speccheck.validator.sources.launching.launch_commands import launches
-from speccheck.validator.sources.mapping import derive_switch, put, weak_default
-from speccheck.validator.sources.reader import Reading
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.launching import launches
+from speccheck.validator.sources.mapping import (
+    Convert,
+    Unusable,
+    derive_switch,
+    integer_text,
+    number,
+    put,
+    weak_default,
+)
+from speccheck.validator.sources.reader import Fact, FactSheet, Reading, Source
 
 _NODES, _GPUS = "cluster.nodes", "cluster.gpus_per_node"
 _RESTARTS = "recovery.max_restarts"

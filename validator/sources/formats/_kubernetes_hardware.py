@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.context import accelerator_facts, instance_facts
-from speccheck.validator.sources.facts import Fact, FactSheet
+from speccheck.validator.sources.embedded_script import value_at
 from speccheck.validator.sources.formats._kubernetes_pods import Count, Pod
-from speccheck.validator.sources.launching.embedded_script import value_at
 from speccheck.validator.sources.mapping import items, section
+from speccheck.validator.sources.reader import Fact, FactSheet
 
 if TYPE_CHECKING:
     from speccheck.validator.catalogue.hardware import Accelerator

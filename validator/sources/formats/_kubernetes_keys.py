@@ -10,8 +10,8 @@ from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, Stated
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.formats._kubernetes_pods import Container
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import items, section
+from speccheck.validator.sources.reader import keyed_file
 
 
 def keyed(

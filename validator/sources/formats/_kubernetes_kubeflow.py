@@ -7,11 +7,10 @@ Sources: the kubeflow.org/v1 API with the defaults of kubeflow/training-operator
 from collections.abc import Iterator, Mapping
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import integer, lower_text
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.formats._kubernetes import Group, Job, count_at
 from speccheck.validator.sources.formats._kubernetes_pods import fields_at, pod_at
-from speccheck.validator.sources.mapping import items, section
+from speccheck.validator.sources.mapping import integer, items, lower_text, section
 from speccheck.validator.sources.reader import Reading
 
 

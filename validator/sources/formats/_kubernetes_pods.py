@@ -6,18 +6,17 @@ Source of the fields: the core/v1 PodSpec of Kubernetes.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from speccheck.validator.evidence.environment import Variable
-from speccheck.validator.evidence.framework_version import StatedVersion
+from speccheck.validator.evidence.framework_keys import StatedVersion
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import Unusable, integer_text
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.launching.embedded_script import (
+from speccheck.validator.sources.embedded_script import (
     embedded_command,
     value_at,
 )
-from speccheck.validator.sources.mapping import items, section
-from speccheck.validator.sources.source import Source
-from speccheck.validator.sources.versions.container_image import versions_of_image
+from speccheck.validator.sources.mapping import Unusable, integer_text, items, section
+from speccheck.validator.sources.pinned_versions import versions_of_image
+from speccheck.validator.sources.reader import Source
 
 # Extended resources of device plugins, and the family of the accelerator that they
 # hand out. Shares of a GPU (nvidia.com/mig-1g.10gb) are none.

@@ -7,10 +7,14 @@ and Docker mount /dev/shm with 64 MiB where the pod mounts nothing there.
 from collections.abc import Sequence
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import parse_number
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._kubernetes_pods import Container, Pod
-from speccheck.validator.sources.mapping import derive_switch, items, section
+from speccheck.validator.sources.mapping import (
+    derive_switch,
+    items,
+    parse_number,
+    section,
+)
+from speccheck.validator.sources.reader import FactSheet
 
 _SHARED = "/dev/shm"  # noqa: S108 - compared with, never opened
 _VOLUME, _BYTES = "cluster.shared_memory_volume", "cluster.shared_memory_bytes"

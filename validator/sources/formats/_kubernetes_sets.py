@@ -7,7 +7,6 @@ kubeflow/trainer v1alpha1.
 from collections.abc import Iterator, Mapping
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import integer
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.formats._kubernetes import (
     Group,
@@ -23,7 +22,7 @@ from speccheck.validator.sources.formats._kubernetes_pods import (
     fields_at,
     pod_at,
 )
-from speccheck.validator.sources.mapping import items, section
+from speccheck.validator.sources.mapping import integer, items, section
 from speccheck.validator.sources.reader import Reading
 
 _EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"

@@ -7,24 +7,22 @@ lora.py, litgpt/args.py.
 from collections.abc import Mapping
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
-    Unusable,
-    integer,
-    integer_text,
-    number,
-)
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._huggingface import resume
 from speccheck.validator.sources.mapping import (
     TabulatedDefault,
+    Unusable,
     add_defaults,
     derive_switch,
     fixed_defaults,
+    integer,
+    integer_text,
+    number,
     put,
     section,
     tabulated_defaults,
     weak_default,
 )
+from speccheck.validator.sources.reader import FactSheet
 
 Settings = Mapping[str, object]
 

@@ -8,12 +8,6 @@ distributed/fsdp2.py, accelerator/interface.py.
 from collections.abc import Mapping
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
-    boolean,
-    integer_text,
-    lower_text,
-)
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._hf_arguments import (
     state_arguments,
     state_defaults,
@@ -39,13 +33,17 @@ from speccheck.validator.sources.formats._llamafactory_fields import (
 from speccheck.validator.sources.mapping import (
     add_defaults,
     apply,
+    boolean,
     derive_switch,
     fixed_defaults,
+    integer_text,
+    lower_text,
     put,
     section,
     tabulated_defaults,
     weak_default,
 )
+from speccheck.validator.sources.reader import FactSheet
 
 Arguments = Mapping[str, object]
 

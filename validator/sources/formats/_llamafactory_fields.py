@@ -4,8 +4,12 @@ Sources: LLaMA-Factory 0.7.1 to 0.9.5, src/llamafactory/hparams/*.py; version 1:
 src/llamafactory/v1/config/*.py.
 """
 
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.formats._huggingface import sinks
+from speccheck.validator.sources.mapping import (
+    Fields,
+    TabulatedDefault,
     boolean,
+    fixed_defaults,
     integer_text,
     lower_text,
     mebibytes,
@@ -14,12 +18,6 @@ from speccheck.validator.sources.convert import (
     one_of,
     text,
     texts,
-)
-from speccheck.validator.sources.formats._huggingface import sinks
-from speccheck.validator.sources.mapping import (
-    Fields,
-    TabulatedDefault,
-    fixed_defaults,
 )
 
 _ATTENTION = one_of(

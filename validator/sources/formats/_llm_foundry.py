@@ -8,8 +8,6 @@ distributed, composer/callbacks/checkpoint_saver.py.
 from collections.abc import Mapping
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import Unusable, boolean, integer, number
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._composer_time import (
     ComposerTime,
     Step,
@@ -21,13 +19,18 @@ from speccheck.validator.sources.formats._llm_foundry_model import (
     state_model,
 )
 from speccheck.validator.sources.mapping import (
+    Unusable,
     add_defaults,
+    boolean,
     derive_switch,
     fixed_defaults,
+    integer,
+    number,
     put,
     section,
     weak_default,
 )
+from speccheck.validator.sources.reader import FactSheet
 
 Settings = Mapping[str, object]
 

@@ -6,15 +6,17 @@ Sources: as in `_llm_foundry`; llmfoundry/models/mpt/configuration_mpt.py.
 from collections.abc import Mapping
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import boolean, integer, number
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._huggingface import DTYPES, SHARDING_STAGES
 from speccheck.validator.sources.mapping import (
     add_defaults,
+    boolean,
     derive_switch,
     fixed_defaults,
+    integer,
+    number,
     section,
 )
+from speccheck.validator.sources.reader import FactSheet
 
 Settings = Mapping[str, object]
 

@@ -11,9 +11,15 @@ from collections.abc import Mapping
 from math import prod
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.sources.convert import Unusable, boolean, integer, number
-from speccheck.validator.sources.facts import Fact, FactSheet
-from speccheck.validator.sources.mapping import derive_switch, without_place
+from speccheck.validator.sources.mapping import (
+    Unusable,
+    boolean,
+    derive_switch,
+    integer,
+    number,
+    without_place,
+)
+from speccheck.validator.sources.reader import Fact, FactSheet
 
 Settings = Mapping[str, object]
 

@@ -3,7 +3,9 @@
 Sources: maxtext/configs/base.yml and types.py, 0.1.0 to 0.2.5.
 """
 
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.mapping import (
+    Fields,
+    TabulatedDefault,
     Unusable,
     boolean,
     integer,
@@ -13,7 +15,6 @@ from speccheck.validator.sources.convert import (
     one_of,
     text,
 )
-from speccheck.validator.sources.mapping import Fields, TabulatedDefault
 
 
 def _cpu(value: object) -> object:

@@ -4,8 +4,8 @@ Source: maxtext/configs/models/*.yml, the same from 0.1.0 to 0.2.5. A file besid
 recipe says more, and wins.
 """
 
-from speccheck.validator.sources.facts import Fact, FactSheet
 from speccheck.validator.sources.mapping import add_defaults
+from speccheck.validator.sources.reader import Fact, FactSheet
 
 _LLAMA2 = 32_000
 _LLAMA3 = 128_256

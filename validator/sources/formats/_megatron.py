@@ -8,7 +8,9 @@ megatron/arguments.py, and Megatron-LM 2.5 (activations-checkpoint, checkpoint).
 
 from collections.abc import Mapping
 
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.launching import Leaf
+from speccheck.validator.sources.mapping import (
+    TabulatedDefault,
     Unusable,
     integer_text,
     lower_text,
@@ -17,8 +19,6 @@ from speccheck.validator.sources.convert import (
     one_of,
     text,
 )
-from speccheck.validator.sources.launching.script_options import Leaf
-from speccheck.validator.sources.mapping import TabulatedDefault
 
 TIMEOUT = "--distributed-timeout-minutes"
 TIMEOUT_AFTER = "--distributed-timeout-seconds-after-init"

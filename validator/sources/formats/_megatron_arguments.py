@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from speccheck.validator.sources.facts import Fact, FactSheet
 from speccheck.validator.sources.formats._megatron import (
     ABSENT,
     ABSENT_ENGINE,
@@ -20,6 +19,7 @@ from speccheck.validator.sources.mapping import (
     fixed_defaults,
     tabulated_defaults,
 )
+from speccheck.validator.sources.reader import Fact, FactSheet
 
 _TABLE = "megatron-cli"
 # Full recomputation needs these beside its own flag: they may be among hidden ones.

@@ -8,18 +8,19 @@ from collections.abc import Mapping
 
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.models.parameters import megatron_feed_forward_size
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.formats._megatron import TIMEOUT, TIMEOUT_AFTER
+from speccheck.validator.sources.formats._megatron_flags import Given, state_flag
+from speccheck.validator.sources.launching import Leaf
+from speccheck.validator.sources.mapping import (
     integer_text,
     one_of,
     parse_number,
+    put,
     text,
     texts,
+    without_place,
 )
-from speccheck.validator.sources.facts import Fact, FactSheet
-from speccheck.validator.sources.formats._megatron import TIMEOUT, TIMEOUT_AFTER
-from speccheck.validator.sources.formats._megatron_flags import Given, state_flag
-from speccheck.validator.sources.launching.script_options import Leaf
-from speccheck.validator.sources.mapping import put, without_place
+from speccheck.validator.sources.reader import Fact, FactSheet
 
 _HYBRID = ("--hybrid-override-pattern", "--hybrid-layer-pattern", "--is-hybrid-model")
 _RECOMPUTE = (

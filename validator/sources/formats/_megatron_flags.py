@@ -10,16 +10,16 @@ from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import LoadedAs
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.sources.convert import Unusable
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.launching.script_options import (
+from speccheck.validator.sources.launching import (
     Leaf,
     is_sure,
     option_place,
     unresolved,
     word_place,
 )
-from speccheck.validator.sources.scripts.shell import Option
+from speccheck.validator.sources.mapping import Unusable
+from speccheck.validator.sources.reader import FactSheet
+from speccheck.validator.sources.shell.script import Option
 
 
 class Flag(Record):

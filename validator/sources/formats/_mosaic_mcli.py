@@ -7,21 +7,22 @@ from collections.abc import Iterator, Mapping
 
 from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.environment import Variable
-from speccheck.validator.evidence.framework_version import StatedVersion
+from speccheck.validator.evidence.framework_keys import StatedVersion
 from speccheck.validator.sources.context import gpu_facts, instance_facts
-from speccheck.validator.sources.convert import boolean, integer, number
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.launching.embedded_script import embedded_script
+from speccheck.validator.sources.embedded_script import embedded_script
 from speccheck.validator.sources.mapping import (
     Fields,
     apply,
+    boolean,
     derive_switch,
+    integer,
     items,
+    number,
     section,
 )
-from speccheck.validator.sources.reader import Reading
-from speccheck.validator.sources.versions.container_image import versions_of_image
+from speccheck.validator.sources.pinned_versions import versions_of_image
+from speccheck.validator.sources.reader import FactSheet, Reading
 
 Settings = Mapping[str, object]
 

@@ -8,18 +8,19 @@ from collections.abc import Mapping
 from math import gcd, prod
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import boolean, integer
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.mapping import (
     Fields,
     add_defaults,
     apply,
+    boolean,
     derive_switch,
     fixed_defaults,
+    integer,
     items,
     section,
     weak_default,
 )
+from speccheck.validator.sources.reader import FactSheet
 
 Settings = Mapping[str, object]
 

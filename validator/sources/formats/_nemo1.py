@@ -7,25 +7,23 @@ megatron_base_model.py and megatron_gpt_model.py, releases 1.17 to 2.0.
 from collections.abc import Mapping
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.mapping import (
+    Fields,
+    add_defaults,
+    apply,
     boolean,
+    derive_switch,
+    fixed_defaults,
     integer_text,
     lower_text,
     mebibytes,
     number,
     one_of,
-)
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.mapping import (
-    Fields,
-    add_defaults,
-    apply,
-    derive_switch,
-    fixed_defaults,
     put,
     put_numbers,
     section,
 )
+from speccheck.validator.sources.reader import FactSheet
 
 Settings = Mapping[str, object]
 

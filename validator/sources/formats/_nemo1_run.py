@@ -9,27 +9,25 @@ callbacks/model_checkpoint.py.
 import math
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.formats._nemo1 import Settings, is_megatron
+from speccheck.validator.sources.mapping import (
+    Fields,
     Unusable,
+    add_defaults,
+    apply,
     boolean,
+    derive_switch,
+    fixed_defaults,
     integer_text,
     lower_text,
     negation,
     number,
     placeholder,
-    text,
-)
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.formats._nemo1 import Settings, is_megatron
-from speccheck.validator.sources.mapping import (
-    Fields,
-    add_defaults,
-    apply,
-    derive_switch,
-    fixed_defaults,
     put,
     section,
+    text,
 )
+from speccheck.validator.sources.reader import FactSheet
 
 _CALLBACK = "checkpoint_callback_params"
 _SINKS = {

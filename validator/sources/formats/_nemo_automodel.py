@@ -7,15 +7,17 @@ distributed/{config,mesh_utils}.py and components/training/step_scheduler.py.
 from collections.abc import Mapping
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.formats._huggingface import FULL_SHARD, dtype
+from speccheck.validator.sources.mapping import (
     Unusable,
     boolean,
+    derive_switch,
     integer_text,
     lower_text,
+    put,
+    section,
 )
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.formats._huggingface import FULL_SHARD, dtype
-from speccheck.validator.sources.mapping import derive_switch, put, section
+from speccheck.validator.sources.reader import FactSheet
 
 Settings = Mapping[str, object]
 

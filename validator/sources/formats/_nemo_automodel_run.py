@@ -7,21 +7,19 @@ recipes/llm/train_ft.py and components/training/step_scheduler.py.
 from collections.abc import Mapping
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
-    Unusable,
-    boolean,
-    integer_text,
-    placeholder,
-)
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.mapping import (
     Fields,
+    Unusable,
     apply,
+    boolean,
     derive_switch,
+    integer_text,
+    placeholder,
     put,
     put_numbers,
     section,
 )
+from speccheck.validator.sources.reader import FactSheet
 
 Settings = Mapping[str, object]
 

@@ -7,15 +7,17 @@ checkpoint.py at 01e9028.
 from collections.abc import Mapping
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import boolean, integer_text, number
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.mapping import (
     Fields,
     apply,
+    boolean,
     derive_switch,
+    integer_text,
+    number,
     put,
     section,
 )
+from speccheck.validator.sources.reader import FactSheet
 
 Settings = Mapping[str, object]
 

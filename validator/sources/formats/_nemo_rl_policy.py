@@ -8,27 +8,25 @@ from collections.abc import Mapping
 
 from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.formats._huggingface import dtype
+from speccheck.validator.sources.mapping import (
+    Fields,
     Unusable,
+    add_defaults,
+    apply,
     boolean,
+    derive_switch,
+    fixed_defaults,
     integer_text,
     lower_text,
     number,
     one_of,
     placeholder,
-)
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.formats._huggingface import dtype
-from speccheck.validator.sources.mapping import (
-    Fields,
-    add_defaults,
-    apply,
-    derive_switch,
-    fixed_defaults,
     put,
     put_numbers,
     section,
 )
+from speccheck.validator.sources.reader import FactSheet
 
 Settings = Mapping[str, object]
 

@@ -10,7 +10,7 @@ testcases_sm.cpp, json_output.cpp.
 from collections.abc import Iterable, Sequence
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
-from speccheck.validator.evidence.measurement.copying import CopyTest
+from speccheck.validator.evidence.measurement.device import CopyTest
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.sources.capture import Capture, Found, Scalar, Where
 from speccheck.validator.sources.formats._collective_runs import GIGA, times

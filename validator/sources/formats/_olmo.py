@@ -8,23 +8,21 @@ from collections.abc import Mapping
 from math import ceil
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.mapping import (
     Unusable,
     boolean,
+    derive_switch,
     integer_text,
     lower_text,
     number,
     one_of,
     parse_number,
     placeholder,
-)
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.mapping import (
-    derive_switch,
     put,
     put_numbers,
     section,
 )
+from speccheck.validator.sources.reader import FactSheet
 
 Settings = Mapping[str, object]
 

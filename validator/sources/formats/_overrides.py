@@ -16,14 +16,18 @@ from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey
 from speccheck.validator.evidence.value import KeyPath, Place, Span, dotted
-from speccheck.validator.sources.convert import parse_number
 from speccheck.validator.sources.documents.document import Document, TreeNode
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.launching.script_options import word_place
-from speccheck.validator.sources.mapping import section
-from speccheck.validator.sources.reader import Parent, Reader, Reading, Reference
-from speccheck.validator.sources.scripts.shell import Word
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.launching import word_place
+from speccheck.validator.sources.mapping import parse_number, section
+from speccheck.validator.sources.reader import (
+    FactSheet,
+    Parent,
+    Reader,
+    Reading,
+    Reference,
+    Source,
+)
+from speccheck.validator.sources.shell.script import Word
 
 _OVERRIDE = lazy_pattern(r"(?s)(\+\+|\+|~)?([A-Za-z_][\w-]*(?:\.[\w-]+)*)(?:=(.*))?$")
 _INTEGER = lazy_pattern(r"[+-]?[0-9][0-9_]*$")
@@ -217,7 +221,7 @@ def read_over(
         config: the file that the command names; None where it names none, so that the
             document's own defaults list counts.
     """
-    from speccheck.validator.sources.composing.composition import (  # noqa: PLC0415 - dear
+    from speccheck.validator.sources.composition import (  # noqa: PLC0415 - dear
         compose,
     )
 
@@ -236,7 +240,7 @@ def read_over(
 
 def merged(document: OverrideDocument, config: Parent) -> Document:
     """The settings over the file that their command names, and nothing besides."""
-    from speccheck.validator.sources.composing.composition import (  # noqa: PLC0415 - dear
+    from speccheck.validator.sources.composition import (  # noqa: PLC0415 - dear
         compose,
     )
 

@@ -7,12 +7,9 @@ format, all of them read it, so that nothing in it is lost.
 from collections.abc import Callable
 from importlib import import_module
 
-from speccheck.validator.sources.capture import Capture
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.measured import measurement_reading
+from speccheck.validator.sources.capture import Capture, measurement_reading
 from speccheck.validator.sources.nccl_log import add_communicators, has_lines
-from speccheck.validator.sources.reader import CaptureReader, Reading
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading, Source
 
 # By module: a text without any of these holds nothing of that tool.
 MARKS: dict[str, tuple[str, ...]] = {

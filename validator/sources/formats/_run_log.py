@@ -9,13 +9,13 @@ point without a value, and is counted.
 from collections.abc import Iterable, Mapping
 from math import isfinite
 
-from speccheck.validator.catalogue.metric_names import (
+from speccheck.validator.catalogue.metrics import (
     Meaning,
     MetricNames,
     metric_names,
 )
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
-from speccheck.validator.evidence.measurement.metric_dictionary import MetricEntry
+from speccheck.validator.evidence.measurement.telemetry import MetricEntry
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.value import Place, Span

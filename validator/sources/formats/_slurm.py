@@ -9,15 +9,15 @@ from collections.abc import Iterator, Sequence
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place, Span
-from speccheck.validator.sources.launching.launch_commands import (
+from speccheck.validator.sources.launching import (
     base_name,
     launch_of,
     mentions_only,
     python_program,
+    word_place,
 )
-from speccheck.validator.sources.launching.script_options import word_place
-from speccheck.validator.sources.scripts.shell import Command, Word, options
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import Source
+from speccheck.validator.sources.shell.script import Command, Word, options
 
 _SHORT = {
     "-C": "--constraint",

@@ -7,15 +7,17 @@ pipeline_parallel.py, components/checkpoint.py, components/metrics.py, train.py.
 from collections.abc import Mapping
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import boolean, integer, number
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.mapping import (
     add_defaults,
+    boolean,
     derive_switch,
     fixed_defaults,
+    integer,
     items,
+    number,
     section,
 )
+from speccheck.validator.sources.reader import FactSheet
 
 Settings = Mapping[str, object]
 

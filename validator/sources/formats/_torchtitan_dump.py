@@ -10,16 +10,18 @@ null is off; and from f204eb6 on batches are counted in tokens.
 from collections.abc import Mapping
 
 from speccheck.validator.evidence.value import KeyPath, Place
-from speccheck.validator.sources.convert import integer, lower_text, number
 from speccheck.validator.sources.documents.document import Document, Resolution
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.mapping import (
     derive_switch,
+    integer,
     items,
+    lower_text,
+    number,
     put,
     put_numbers,
     section,
 )
+from speccheck.validator.sources.reader import FactSheet
 
 Settings = Mapping[str, object]
 

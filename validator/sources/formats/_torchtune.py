@@ -8,16 +8,18 @@ recipes/dev/grpo_full_finetune_distributed.py, torchtune/training/checkpointing.
 from collections.abc import Mapping
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import Unusable, boolean, integer
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._torchtune_models import state_builder
 from speccheck.validator.sources.mapping import (
+    Unusable,
     add_defaults,
+    boolean,
     derive_switch,
     fixed_defaults,
+    integer,
     put,
     section,
 )
+from speccheck.validator.sources.reader import FactSheet
 
 Settings = Mapping[str, object]
 

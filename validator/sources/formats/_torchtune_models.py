@@ -4,8 +4,8 @@ Source: torchtune/models/*/_model_builders.py at 0.6.1 and bd2a0fc7c. A builder 
 same name with `lora_` or `qlora_` in front has the same dimensions.
 """
 
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.mapping import derive_switch
+from speccheck.validator.sources.reader import FactSheet
 
 _AT = ("model", "_component_")
 _LLAMA2, _LLAMA3, _QWEN, _QWEN_LARGE, _GEMMA = (

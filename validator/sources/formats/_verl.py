@@ -7,14 +7,6 @@ verl/trainer/ppo/ray_trainer.py, verl/utils/checkpoint.
 from collections.abc import Mapping
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
-    Unusable,
-    boolean,
-    integer_text,
-    lower_text,
-    number,
-)
-from speccheck.validator.sources.facts import Fact, FactSheet
 from speccheck.validator.sources.formats._verl_fields import (
     ALWAYS,
     DEFAULTS,
@@ -31,16 +23,22 @@ from speccheck.validator.sources.formats._verl_fields import (
     kept,
 )
 from speccheck.validator.sources.mapping import (
+    Unusable,
     add_defaults,
     apply,
+    boolean,
     derive_switch,
     fixed_defaults,
+    integer_text,
     items,
+    lower_text,
+    number,
     put,
     put_numbers,
     section,
     tabulated_defaults,
 )
+from speccheck.validator.sources.reader import Fact, FactSheet
 
 Settings = Mapping[str, object]
 

@@ -4,22 +4,20 @@ Sources: verl 0.2 to 0.7, verl/trainer/config/*.yaml, verl/workers/fsdp_workers.
 megatron_workers.py.
 """
 
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.formats._huggingface import DTYPES, attention
+from speccheck.validator.sources.mapping import (
     Convert,
+    Fields,
+    TabulatedDefault,
     Unusable,
     boolean,
+    fixed_defaults,
     integer_text,
     lower_text,
     number,
     one_of,
     text,
     texts,
-)
-from speccheck.validator.sources.formats._huggingface import DTYPES, attention
-from speccheck.validator.sources.mapping import (
-    Fields,
-    TabulatedDefault,
-    fixed_defaults,
 )
 
 FSDP, MEGATRON = "fsdp", "megatron"

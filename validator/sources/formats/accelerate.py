@@ -9,35 +9,37 @@ from collections.abc import Mapping
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.sources.context import instance_facts
-from speccheck.validator.sources.convert import (
-    Unusable,
-    boolean,
-    integer_text,
-    lower_text,
-    number,
-    placeholder,
-    text,
-)
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._huggingface import (
     FULL_SHARD,
     fsdp_version,
     state_fsdp,
 )
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
+    Unusable,
     add_defaults,
     apply,
+    boolean,
     derive_switch,
     fixed_defaults,
+    integer_text,
+    lower_text,
+    number,
+    placeholder,
     put,
     section,
+    text,
     weak_default,
     words_loaded_as_false,
 )
-from speccheck.validator.sources.reader import Reader, Reading, Reference
+from speccheck.validator.sources.reader import (
+    FactSheet,
+    Reader,
+    Reading,
+    Reference,
+    keyed_file,
+)
 
 _FORMAT = "accelerate"
 _COMPANIONS = frozenset(

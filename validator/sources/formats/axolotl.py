@@ -8,18 +8,7 @@ from collections.abc import Mapping
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
-    Unusable,
-    boolean,
-    integer_text,
-    lower_text,
-    mebibytes,
-    negation,
-    number,
-    text,
-)
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._axolotl import state_run
 from speccheck.validator.sources.formats._huggingface import (
     attention,
@@ -30,20 +19,33 @@ from speccheck.validator.sources.formats._huggingface import (
     state_optimizer_kernel,
     state_recompute,
 )
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
     TabulatedDefault,
+    Unusable,
     add_defaults,
     apply,
+    boolean,
     derive_switch,
     fixed_defaults,
+    integer_text,
+    lower_text,
+    mebibytes,
+    negation,
+    number,
     put,
     section,
     tabulated_defaults,
+    text,
     without_place,
 )
-from speccheck.validator.sources.reader import Reader, Reading, Reference
+from speccheck.validator.sources.reader import (
+    FactSheet,
+    Reader,
+    Reading,
+    Reference,
+    keyed_file,
+)
 
 _FORMAT = "axolotl"
 _COMPANIONS = frozenset(

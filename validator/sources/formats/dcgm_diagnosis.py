@@ -7,14 +7,12 @@ dcgmi/Diag.cpp of both, testing/python3/dcgm_diag_schema.json.
 
 from collections.abc import Iterator, Mapping
 
-from speccheck.validator.evidence.measurement.diagnosis import DiagnosticResult
+from speccheck.validator.evidence.measurement.device import DiagnosticResult
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.capture import Capture, Found
+from speccheck.validator.sources.capture import Capture, Found, measurement_reading
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.measured import measurement_reading
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading
 
 FORMAT = "dcgm-diagnosis"
 _KIND = DiagnosticResult.kind

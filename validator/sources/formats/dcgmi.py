@@ -8,10 +8,8 @@ from speccheck.validator.sources.capture import (
     pci_address,
     told,
 )
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats.snapshot import node_reading
-from speccheck.validator.sources.reader import CaptureReader, Reading
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading, Source
 
 _COUNT = lazy_pattern(r"(\d{1,4}) GPUs? found\.$")
 _LEAVES: dict[str, tuple[str, Convert]] = {

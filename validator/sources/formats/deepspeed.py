@@ -3,11 +3,9 @@
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._deepspeed import state_deepspeed
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import section, texts_for_values
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _FORMAT = "deepspeed"
 # Each of these alone may be another framework's key; two together are DeepSpeed's.

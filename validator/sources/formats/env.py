@@ -6,18 +6,16 @@ from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.secrets import secret_kind
 from speccheck.validator.evidence.value import Place, Span
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats import nccl_conf
-from speccheck.validator.sources.launching.launch_commands import (
+from speccheck.validator.sources.launching import (
     base_name,
     launches,
     mentions_only,
     python_program,
     starts_tasks,
 )
-from speccheck.validator.sources.reader import Reading, ScriptReader
-from speccheck.validator.sources.scripts.shell import Assignment, Command
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import FactSheet, Reading, ScriptReader, Source
+from speccheck.validator.sources.shell.script import Assignment, Command
 
 # Variables that only distributed training and its transports read.
 _FAMILIES = (

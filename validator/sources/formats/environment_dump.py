@@ -6,10 +6,8 @@ of several lines goes on until the next line that names a variable.
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.sources.capture import Capture, line_span
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats.snapshot import node_reading
-from speccheck.validator.sources.reader import CaptureReader, Reading
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading, Source
 
 _LINE = lazy_pattern(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)$")
 _ANY_LINE = lazy_pattern(r"[A-Za-z_][\w.%()-]*=")

@@ -11,16 +11,14 @@ from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, StatedKey
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._deepspeed import state_deepspeed
 from speccheck.validator.sources.formats._gpt_neox import state_arguments
 from speccheck.validator.sources.formats._underscored import (
     UnderscoredDocument,
     underscored,
 )
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import section, texts_for_values
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _FORMAT = "gpt-neox"
 # Names that no other framework has; Megatron-LM, its ancestor, has no files of them.

@@ -11,7 +11,6 @@ from speccheck.validator.catalogue.frameworks import load_framework
 from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats import hf_trainer
 from speccheck.validator.sources.formats._flag_settings import (
     FlagDocument,
@@ -30,17 +29,20 @@ from speccheck.validator.sources.formats._overrides import (
     over_reference,
     read_over,
 )
-from speccheck.validator.sources.launching.launch_commands import (
+from speccheck.validator.sources.launching import (
     base_name,
     mentions_only,
-)
-from speccheck.validator.sources.launching.script_options import (
     shared_facts,
     word_place,
 )
-from speccheck.validator.sources.reader import Reading, Reference, ScriptReader
-from speccheck.validator.sources.scripts.shell import Command, Word
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import (
+    FactSheet,
+    Reading,
+    Reference,
+    ScriptReader,
+    Source,
+)
+from speccheck.validator.sources.shell.script import Command, Word
 
 _FORMAT = "hf-arguments"
 _FEWEST_FLAGS = 3

@@ -1,11 +1,9 @@
 """The JSON file that `fsdp_config` of the Hugging Face Trainer may name."""
 
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._huggingface import fsdp_version, state_fsdp
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import section
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _FORMAT = "hf-fsdp-json"
 _OWN_KEYS = frozenset(

@@ -2,18 +2,25 @@
 
 from collections.abc import Mapping
 
-from speccheck.validator.sources.convert import boolean, integer, lower_text, text
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import Fact, FactSheet
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     add_defaults,
+    boolean,
     fixed_defaults,
+    integer,
+    lower_text,
     put,
     section,
+    text,
     weak_default,
 )
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import (
+    Fact,
+    FactSheet,
+    Reader,
+    Reading,
+    keyed_file,
+)
 
 _FORMAT = "hf-model-config"
 # The names that model classes give to one dimension; the first one stated counts.

@@ -11,17 +11,7 @@ from collections.abc import Mapping
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
-    boolean,
-    integer_text,
-    lower_text,
-    mebibytes,
-    negation,
-    number,
-    text,
-)
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._hf_arguments import (
     TRL_KEYS,
     is_open_instruct,
@@ -34,15 +24,27 @@ from speccheck.validator.sources.formats._huggingface import (
     resume,
     sinks,
 )
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
     apply,
+    boolean,
+    integer_text,
+    lower_text,
+    mebibytes,
+    negation,
+    number,
     section,
+    text,
     texts_for_values,
     words_loaded_as_false,
 )
-from speccheck.validator.sources.reader import Reader, Reading, Reference
+from speccheck.validator.sources.reader import (
+    FactSheet,
+    Reader,
+    Reading,
+    Reference,
+    keyed_file,
+)
 
 _FORMAT = "hf-trainer"
 _COMMON_KEYS = frozenset(

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._overrides import (
     Override,
     OverrideDocument,
@@ -24,28 +23,27 @@ from speccheck.validator.sources.formats._overrides import (
     with_suffix,
     without_defaults,
 )
-from speccheck.validator.sources.launching.launch_commands import (
+from speccheck.validator.sources.launching import (
     base_name,
+    last_options,
     launch_of,
+    may_hold_options,
     mentions_only,
     python_program,
-)
-from speccheck.validator.sources.launching.script_options import (
-    last_options,
-    may_hold_options,
     shared_facts,
     word_place,
 )
 from speccheck.validator.sources.reader import (
+    FactSheet,
     Parent,
     Reader,
     Reading,
     Reference,
     ScriptReader,
+    Source,
 )
 from speccheck.validator.sources.registry import Readers
-from speccheck.validator.sources.scripts.shell import Command, Option, Word, options
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.shell.script import Command, Option, Word, options
 
 _FORMAT = "hydra-overrides"
 _SETTING = lazy_pattern(r"[A-Za-z_]\w*\.\w[\w.-]*=")

@@ -5,8 +5,7 @@ writes when it has composed the two. Source: aws/sagemaker-hyperpod-recipes,
 recipes_collection/config.yaml and launcher/.
 """
 
-from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.documents.section_document import SectionDocument
+from speccheck.validator.sources.documents.document import Document, SectionDocument
 from speccheck.validator.sources.formats._hydra import hydra_parents
 from speccheck.validator.sources.formats._hyperpod import state_launcher
 from speccheck.validator.sources.formats.nemo1 import read_recipe

@@ -11,10 +11,8 @@ from speccheck.validator.sources.capture import (
     whole,
     word,
 )
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats.snapshot import node_reading
-from speccheck.validator.sources.reader import CaptureReader, Reading
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading, Source
 
 _ADAPTER = lazy_pattern(r"CA '([\w.-]+)'$")
 _PORT = lazy_pattern(r"Port (\d{1,4}):$")

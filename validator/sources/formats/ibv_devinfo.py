@@ -1,7 +1,7 @@
 """What `ibv_devinfo` and `ibv_devinfo -v` print: RDMA devices, ports, addresses."""
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
-from speccheck.validator.evidence.node.gid_kind import kind_of_gid
+from speccheck.validator.evidence.node.rdma import kind_of_gid
 from speccheck.validator.evidence.value import Span
 from speccheck.validator.sources.capture import (
     Capture,
@@ -12,10 +12,8 @@ from speccheck.validator.sources.capture import (
     whole,
     word,
 )
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats.snapshot import node_reading
-from speccheck.validator.sources.reader import CaptureReader, Reading
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading, Source
 
 _DEVICE = lazy_pattern(r"hca_id:\s*([\w.-]+)$")
 _PORT = lazy_pattern(r"port:\s*(\d{1,4})$")

@@ -9,28 +9,24 @@ from collections.abc import Mapping
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.documents.document import Document
+from speccheck.validator.sources.formats._litgpt import state_job
+from speccheck.validator.sources.mapping import (
+    Fields,
     Unusable,
+    apply,
     boolean,
     integer,
+    items,
     number,
     one_of,
     placeholder,
-    text,
-)
-from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.formats._litgpt import state_job
-from speccheck.validator.sources.keyed import keyed_file
-from speccheck.validator.sources.mapping import (
-    Fields,
-    apply,
-    items,
     put,
     put_numbers,
     section,
+    text,
 )
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _FORMAT = "litgpt"
 _TRAIN = frozenset(

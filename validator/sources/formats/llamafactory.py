@@ -12,21 +12,25 @@ from functools import cache
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import boolean
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._llamafactory import (
     state_model,
     state_training,
     state_version_1,
 )
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
+    boolean,
     section,
     texts_for_values,
     words_loaded_as_false,
 )
-from speccheck.validator.sources.reader import Reader, Reading, Reference
+from speccheck.validator.sources.reader import (
+    FactSheet,
+    Reader,
+    Reading,
+    Reference,
+    keyed_file,
+)
 
 _FORMAT = "llamafactory"
 # Of these a training has two or more, and export or chat has the template.

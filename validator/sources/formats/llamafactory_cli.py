@@ -8,8 +8,6 @@ src/llamafactory/launcher.py, hparams/parser.py (read_args), v1/launcher.py.
 from collections.abc import Mapping, Sequence
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.sources.convert import Unusable, boolean, integer_text
-from speccheck.validator.sources.facts import Fact, FactSheet
 from speccheck.validator.sources.formats._overrides import (
     OverrideDocument,
     config_parent,
@@ -18,24 +16,25 @@ from speccheck.validator.sources.formats._overrides import (
     overrides,
     read_over,
 )
-from speccheck.validator.sources.launching.launch_commands import (
+from speccheck.validator.sources.launching import (
     base_name,
     mentions_only,
-)
-from speccheck.validator.sources.launching.script_options import (
     shared_facts,
     unresolved,
     word_place,
 )
+from speccheck.validator.sources.mapping import Unusable, boolean, integer_text
 from speccheck.validator.sources.reader import (
+    Fact,
+    FactSheet,
     Reader,
     Reading,
     Reference,
     ScriptReader,
+    Source,
 )
 from speccheck.validator.sources.registry import Readers
-from speccheck.validator.sources.scripts.shell import Command, Word
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.shell.script import Command, Word
 
 _FORMAT = "llamafactory-cli"
 _PROGRAMS = frozenset({"llamafactory-cli", "lmf"})

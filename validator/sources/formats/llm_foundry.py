@@ -5,32 +5,27 @@ schemas/catalogues/frameworks/llm-foundry.yaml.
 """
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.documents.document import Document, SectionDocument
+from speccheck.validator.sources.formats._huggingface import attention
+from speccheck.validator.sources.formats._llm_foundry import state_job
+from speccheck.validator.sources.mapping import (
+    Fields,
+    TabulatedDefault,
     Unusable,
+    add_defaults,
+    apply,
     boolean,
     integer,
     lower_text,
     negation,
     number,
     one_of,
-    text,
-)
-from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.documents.section_document import SectionDocument
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.formats._huggingface import attention
-from speccheck.validator.sources.formats._llm_foundry import state_job
-from speccheck.validator.sources.keyed import keyed_file
-from speccheck.validator.sources.mapping import (
-    Fields,
-    TabulatedDefault,
-    add_defaults,
-    apply,
     put_numbers,
     section,
     tabulated_defaults,
+    text,
 )
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _FORMAT = "llm-foundry"
 _WRAPPER = "parameters"
@@ -179,7 +174,7 @@ def read(document: Document) -> Reading:
         return _read(document)
     # MosaicML hands the part to the command as a file of its own: what it refers to
     # lies in it.
-    from speccheck.validator.sources.composing.composition import (  # noqa: PLC0415 - dear
+    from speccheck.validator.sources.composition import (  # noqa: PLC0415 - dear
         compose,
     )
     from speccheck.validator.sources.formats._mosaic_mcli import (  # noqa: PLC0415

@@ -3,11 +3,9 @@
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.value import Span
 from speccheck.validator.sources.capture import Capture, Found
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._lspci import Device, devices_of
 from speccheck.validator.sources.formats.snapshot import node_reading
-from speccheck.validator.sources.reader import CaptureReader, Reading
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading, Source
 
 _LINE = lazy_pattern(
     r"(?m)^(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] [A-Z0-9]\S* ?.*: "

@@ -9,13 +9,7 @@ from collections.abc import Mapping
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
-    boolean,
-    integer,
-    number,
-)
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._maxtext import (
     state_batch,
     state_mesh,
@@ -31,17 +25,25 @@ from speccheck.validator.sources.formats._maxtext_keys import (
     LOCAL_SWITCHES,
 )
 from speccheck.validator.sources.formats._maxtext_models import add_dimensions
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     add_defaults,
     apply,
+    boolean,
     derive_switch,
     fixed_defaults,
+    integer,
+    number,
     section,
     tabulated_defaults,
     weak_default,
 )
-from speccheck.validator.sources.reader import Parent, Reader, Reading
+from speccheck.validator.sources.reader import (
+    FactSheet,
+    Parent,
+    Reader,
+    Reading,
+    keyed_file,
+)
 
 _FORMAT = "maxtext"
 _KEYS = (

@@ -1,10 +1,9 @@
 """Measurements in the form of a snapshot, as `speccheck bench` writes them."""
 
+from speccheck.validator.sources.capture import measurement_reading
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats.snapshot import is_measurement, node_of
-from speccheck.validator.sources.measured import measurement_reading
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading
 
 FORMAT = "measurement"
 

@@ -7,28 +7,24 @@ in Python, so that the lack of a key means nothing.
 
 from collections.abc import Mapping
 
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.documents.document import Document
+from speccheck.validator.sources.mapping import (
+    Fields,
     Unusable,
+    add_defaults,
+    apply,
     boolean,
+    derive_switch,
+    fixed_defaults,
     integer,
     lower_text,
     minutes,
     number,
     one_of,
+    section,
     text,
 )
-from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.keyed import keyed_file
-from speccheck.validator.sources.mapping import (
-    Fields,
-    add_defaults,
-    apply,
-    derive_switch,
-    fixed_defaults,
-    section,
-)
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _FORMAT = "megatron-bridge"
 _TRAIN = frozenset({"train_iters", "micro_batch_size", "global_batch_size"})

@@ -7,7 +7,6 @@ from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, StatedKey
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.sources.facts import Fact, FactSheet
 from speccheck.validator.sources.formats._megatron import LEAVES
 from speccheck.validator.sources.formats._megatron_arguments import (
     given_elsewhere,
@@ -18,21 +17,24 @@ from speccheck.validator.sources.formats._megatron_flags import (
     flag_of_option,
     refused_text,
 )
-from speccheck.validator.sources.launching.containers import state_container
-from speccheck.validator.sources.launching.launch_commands import (
+from speccheck.validator.sources.launching import (
     base_name,
+    last_options,
     launch_of,
     mentions_only,
-)
-from speccheck.validator.sources.launching.script_options import (
-    last_options,
     references,
     shared_facts,
+    state_container,
     word_place,
 )
-from speccheck.validator.sources.reader import Reading, ScriptReader
-from speccheck.validator.sources.scripts.shell import Command, Option, Word, options
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import (
+    Fact,
+    FactSheet,
+    Reading,
+    ScriptReader,
+    Source,
+)
+from speccheck.validator.sources.shell.script import Command, Option, Word, options
 
 _FORMAT = "megatron-cli"
 _DEGREES = frozenset({"--tensor-model-parallel-size", "--model-parallel-size"})

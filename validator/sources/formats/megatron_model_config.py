@@ -13,7 +13,7 @@ from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.stated_keys import InDocument, KeyedFile, StatedKey
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.embedded_script import embedded_script
 from speccheck.validator.sources.formats._megatron_arguments import (
     given_elsewhere,
     state_arguments,
@@ -23,10 +23,8 @@ from speccheck.validator.sources.formats._megatron_flags import (
     Given,
     refused_text,
 )
-from speccheck.validator.sources.keyed import keyed_file
-from speccheck.validator.sources.launching.embedded_script import embedded_script
 from speccheck.validator.sources.mapping import section
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _FORMAT = "megatron-model-config"
 _ARGUMENTS, _VARIABLES = "MODEL_ARGS", "ENV_VARS"

@@ -10,14 +10,11 @@ from collections.abc import Mapping
 from speccheck.validator.catalogue.frameworks import load_framework
 from speccheck.validator.evidence.stated_keys import KeyedFile
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import placeholder
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._megatron_arguments import state_arguments
 from speccheck.validator.sources.formats._megatron_flags import Flag
-from speccheck.validator.sources.keyed import keyed_file
-from speccheck.validator.sources.mapping import section, texts_for_values
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.mapping import placeholder, section, texts_for_values
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _FORMAT = "megatron-yaml"
 _SECTIONS = ("language_model", "model_parallel")

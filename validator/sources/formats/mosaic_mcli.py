@@ -5,10 +5,9 @@ takes the whole file.
 """
 
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._mosaic_mcli import add_run
 from speccheck.validator.sources.mapping import section
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading
 
 _FORMAT = "mosaic-mcli"
 _COMPANIONS = frozenset(

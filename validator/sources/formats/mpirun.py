@@ -6,26 +6,26 @@ A launcher of PyTorch below mpirun (`mpirun -N 1 torchrun ...`) says the rest it
 from collections.abc import Iterator
 
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.sources.facts import Fact, FactSheet
-from speccheck.validator.sources.launching.launch_commands import (
-    launch_of,
-    mentions_only,
-    python_program,
-)
-from speccheck.validator.sources.launching.mpi_commands import (
+from speccheck.validator.sources.launching import (
     HOROVODRUN,
     Count,
     MpiRun,
+    launch_of,
+    mentions_only,
     mpi_run_of,
-)
-from speccheck.validator.sources.launching.script_options import (
+    python_program,
     references,
     shared_facts,
     unresolved,
     word_place,
 )
-from speccheck.validator.sources.reader import Reading, ScriptReader
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import (
+    Fact,
+    FactSheet,
+    Reading,
+    ScriptReader,
+    Source,
+)
 
 _FORMAT = "mpirun"
 _NODES, _GPUS = "cluster.nodes", "cluster.gpus_per_node"

@@ -7,8 +7,14 @@ schemas/catalogues/frameworks/nanotron.yaml.
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.documents.document import Document
+from speccheck.validator.sources.formats._nanotron import state_job
+from speccheck.validator.sources.mapping import (
+    Fields,
+    TabulatedDefault,
     Unusable,
+    add_defaults,
+    apply,
     boolean,
     integer,
     lower_text,
@@ -16,22 +22,12 @@ from speccheck.validator.sources.convert import (
     number,
     one_of,
     placeholder,
-    text,
-)
-from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.formats._nanotron import state_job
-from speccheck.validator.sources.keyed import keyed_file
-from speccheck.validator.sources.mapping import (
-    Fields,
-    TabulatedDefault,
-    add_defaults,
-    apply,
     section,
     tabulated_defaults,
+    text,
     texts_for_values,
 )
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _FORMAT = "nanotron"
 _DEGREES = frozenset({"dp", "pp", "tp"})

@@ -11,13 +11,12 @@ from math import isfinite
 
 from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.environment import Variable
-from speccheck.validator.evidence.framework_keys import FrameworkKeys
-from speccheck.validator.evidence.key_rows import KeyRow
+from speccheck.validator.evidence.framework_keys import FrameworkKeys, KeyRow
 from speccheck.validator.evidence.plan import SECTIONS
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs
-from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources import convert
+from speccheck.validator.evidence.value import KeyPath, dotted
+from speccheck.validator.sources import mapping as convert
 from speccheck.validator.sources.context import (
     ROLES,
     fabric_facts,
@@ -25,9 +24,7 @@ from speccheck.validator.sources.context import (
     instance_facts,
 )
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet, dotted
-from speccheck.validator.sources.keyed import keyed_file
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 MARKER = "speccheck"
 VERSION = 1

@@ -8,9 +8,7 @@ counts.
 
 from speccheck.validator.evidence.environment import Variable
 from speccheck.validator.evidence.value import Place, Span
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.reader import Reading, ScriptReader
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import FactSheet, Reading, ScriptReader, Source
 
 _OWN_NAMES = frozenset({"nccl.conf", ".nccl.conf"})
 _FAMILY = "NCCL_"

@@ -1,12 +1,9 @@
 """What NCCL writes with NCCL_DEBUG=INFO, of a training or of a test without a table."""
 
-from speccheck.validator.sources.capture import Capture
+from speccheck.validator.sources.capture import Capture, measurement_reading
 from speccheck.validator.sources.documents.document import ReadError
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.measured import measurement_reading
 from speccheck.validator.sources.nccl_log import add_communicators, has_lines
-from speccheck.validator.sources.reader import CaptureReader, Reading
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading, Source
 
 FORMAT = "nccl-log"
 # Below the readers of tests, whose tables stand among such lines.

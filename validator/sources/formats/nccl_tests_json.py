@@ -7,9 +7,8 @@ of `env` is read, and of the arguments the name of the program alone.
 from collections.abc import Mapping, Sequence
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.capture import Capture, Found
+from speccheck.validator.sources.capture import Capture, Found, measurement_reading
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._collective_runs import (
     GIGA,
     Leaves,
@@ -36,8 +35,7 @@ from speccheck.validator.sources.formats._nccl_tests_ranks import (
 )
 from speccheck.validator.sources.formats._nccl_tests_tables import library_version
 from speccheck.validator.sources.formats._printed_lines import absent, number_of
-from speccheck.validator.sources.measured import measurement_reading
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading
 
 Json = Mapping[str, object]
 _SETTINGS = {"warmup_iters": "warmup_iterations", "iterations": "iterations"}

@@ -12,10 +12,8 @@ from speccheck.validator.evidence.record import Record
 from speccheck.validator.sources.capture import Capture, pci_address, told, whole
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.xml_elements import Element, load_xml
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats.snapshot import node_reading
-from speccheck.validator.sources.reader import CaptureReader, Reading
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading, Source
 
 _ROOT_TAG = lazy_pattern(r"<system[\s>]")
 _BODY = lazy_pattern(r"<pci\s[^>]{0,2000}\bbusid\s*=")

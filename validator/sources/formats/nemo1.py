@@ -11,9 +11,7 @@ from collections.abc import Mapping
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.stated_keys import KeyedFile
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.documents.section_document import SectionDocument
-from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.documents.document import Document, SectionDocument
 from speccheck.validator.sources.formats._hydra import hydra_parents
 from speccheck.validator.sources.formats._nemo1 import (
     MEGATRON_KEYS,
@@ -29,9 +27,8 @@ from speccheck.validator.sources.formats._nemo1_run import (
     state_precision,
     state_training,
 )
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import items, section
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _FORMAT = "nemo1"
 _TRAINER_SIGNS = ("num_nodes", "devices", "precision")

@@ -8,34 +8,30 @@ replaces variables of the environment alone, so that no such text is worked out 
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.stated_keys import StatedKey
-from speccheck.validator.sources.convert import (
-    boolean,
-    integer_text,
-    lower_text,
-    minutes,
-    number,
-    one_of,
-    text,
-)
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._huggingface import attention
 from speccheck.validator.sources.formats._nemo_automodel import (
     count,
     state_parallelism,
 )
 from speccheck.validator.sources.formats._nemo_automodel_run import state_run
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
     TabulatedDefault,
     add_defaults,
     apply,
+    boolean,
     fixed_defaults,
+    integer_text,
+    lower_text,
+    minutes,
+    number,
+    one_of,
     section,
     tabulated_defaults,
+    text,
 )
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _FORMAT = "nemo-automodel"
 _SCHEDULER_SIGNS = frozenset(

@@ -8,9 +8,7 @@ as a number. Nearly every value stands in one of these files; the code has few d
 from collections.abc import Mapping
 
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import boolean, integer_text, text
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._nemo_rl import (
     algorithm_of,
     state_cluster,
@@ -20,16 +18,24 @@ from speccheck.validator.sources.formats._nemo_rl_policy import (
     state_policy,
     variables_of,
 )
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
     add_defaults,
     apply,
+    boolean,
     fixed_defaults,
+    integer_text,
     items,
     section,
+    text,
 )
-from speccheck.validator.sources.reader import Parent, Reader, Reading
+from speccheck.validator.sources.reader import (
+    FactSheet,
+    Parent,
+    Reader,
+    Reading,
+    keyed_file,
+)
 
 _FORMAT = "nemo-rl"
 _POLICY_SIGNS = frozenset(

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
-from speccheck.validator.sources.capture import Capture, Found
+from speccheck.validator.sources.capture import Capture, Found, measurement_reading
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._nvbandwidth import (
     KIND,
     TOOL,
@@ -18,8 +17,7 @@ from speccheck.validator.sources.formats._nvbandwidth import (
 )
 from speccheck.validator.sources.formats._printed import printed_reader
 from speccheck.validator.sources.formats._printed_lines import Line, lines_of
-from speccheck.validator.sources.measured import measurement_reading
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading
 
 _HEAD = lazy_pattern(r"memcpy (?:(?:CE|SM) [CG]PU\(row\)|local GPU\(column\))")
 _VERSION = lazy_pattern(r"nvbandwidth Version: (\S+)")

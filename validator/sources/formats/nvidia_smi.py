@@ -6,7 +6,6 @@ from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.sources.capture import Capture, Found, absence_of, told, whole
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.xml_elements import Element, load_xml
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._nvidia_smi import (
     REASONS,
     SIMPLE,
@@ -14,8 +13,7 @@ from speccheck.validator.sources.formats._nvidia_smi import (
     health_mask,
 )
 from speccheck.validator.sources.formats.snapshot import node_reading
-from speccheck.validator.sources.reader import CaptureReader, Reading
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading, Source
 
 _ROOT = "nvidia_smi_log"
 _COMMAND = "nvidia-smi -q -x"

@@ -5,29 +5,25 @@ keys that stand twice, and reads `1e-5` and quoted numbers as numbers.
 """
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
-from speccheck.validator.sources.convert import (
-    boolean,
-    integer_text,
-    lower_text,
-    number,
-    one_of,
-    text,
-    texts,
-)
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._olmo import state_job
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
     TabulatedDefault,
     add_defaults,
     apply,
+    boolean,
     fixed_defaults,
+    integer_text,
+    lower_text,
+    number,
+    one_of,
     section,
     tabulated_defaults,
+    text,
+    texts,
 )
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _FORMAT = "olmo"
 _TOP_SIGNS = frozenset(

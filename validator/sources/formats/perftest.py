@@ -10,7 +10,7 @@ Server and client of a loopback print into one log, so that each line may stand 
 from collections.abc import Iterator, Mapping
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
-from speccheck.validator.evidence.measurement.transfer import RdmaTransfer
+from speccheck.validator.evidence.measurement.device import RdmaTransfer
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Span
 from speccheck.validator.sources.capture import Capture, Found, Scalar

@@ -12,14 +12,11 @@ from collections.abc import Mapping
 from math import inf
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
-from speccheck.validator.sources.capture import Capture
-from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.capture import Capture, measurement_reading
 from speccheck.validator.sources.formats import _run_log_keys as keys
 from speccheck.validator.sources.formats._run_log import Labels, RunLogText
 from speccheck.validator.sources.formats._run_log_times import NEVER, moment_of
-from speccheck.validator.sources.measured import measurement_reading
-from speccheck.validator.sources.reader import CaptureReader, Reading
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading, Source
 
 FORMAT = "prometheus"
 _NAME = r"[A-Za-z_:][A-Za-z0-9_:]{0,200}"

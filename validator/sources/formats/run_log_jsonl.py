@@ -14,14 +14,11 @@ import json
 from collections.abc import Iterator, Mapping
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
-from speccheck.validator.sources.capture import Capture
-from speccheck.validator.sources.facts import FactSheet
+from speccheck.validator.sources.capture import Capture, measurement_reading
 from speccheck.validator.sources.formats import _run_log_keys as keys
 from speccheck.validator.sources.formats._run_log import Event, RunLogText
 from speccheck.validator.sources.formats._run_log_times import NEVER, moment_of
-from speccheck.validator.sources.measured import measurement_reading
-from speccheck.validator.sources.reader import CaptureReader, Reading
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading, Source
 
 FORMAT = "run-log-jsonl"
 _DIALECT = "jsonl"

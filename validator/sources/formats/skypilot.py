@@ -10,26 +10,26 @@ from contextlib import suppress
 from speccheck.validator.catalogue.frameworks import load_framework
 from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.environment import Variable
-from speccheck.validator.evidence.framework_version import StatedVersion
+from speccheck.validator.evidence.framework_keys import StatedVersion
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.context import gpu_facts, instance_facts
-from speccheck.validator.sources.convert import Unusable, integer, parse_number
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.keyed import keyed_file
-from speccheck.validator.sources.launching.embedded_script import (
+from speccheck.validator.sources.embedded_script import (
     Variables,
     embedded_script,
 )
 from speccheck.validator.sources.mapping import (
+    Unusable,
     derive_switch,
+    integer,
     items,
+    parse_number,
     put,
     section,
     without_place,
 )
-from speccheck.validator.sources.reader import Reader, Reading
-from speccheck.validator.sources.versions.container_image import versions_of_image
+from speccheck.validator.sources.pinned_versions import versions_of_image
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _FORMAT = "skypilot"
 _NODES, _GPUS = "cluster.nodes", "cluster.gpus_per_node"

@@ -8,7 +8,6 @@ from contextlib import suppress
 from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.sources.context import gpu_facts
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._slurm import (
     Asked,
     Request,
@@ -16,19 +15,24 @@ from speccheck.validator.sources.formats._slurm import (
     request_of,
     tasks_per_node,
 )
-from speccheck.validator.sources.launching.containers import state_container
-from speccheck.validator.sources.launching.launch_commands import (
+from speccheck.validator.sources.launching import (
     launches,
     mentions_only,
+    mpi_run_of,
     python_program,
+    references,
     starts_tasks,
+    state_container,
 )
-from speccheck.validator.sources.launching.mpi_commands import mpi_run_of
-from speccheck.validator.sources.launching.script_options import references
 from speccheck.validator.sources.mapping import without_place
-from speccheck.validator.sources.reader import Reading, Reference, ScriptReader
-from speccheck.validator.sources.scripts.shell import Command
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import (
+    FactSheet,
+    Reading,
+    Reference,
+    ScriptReader,
+    Source,
+)
+from speccheck.validator.sources.shell.script import Command
 
 _DAY, _HOUR, _MINUTE = 86_400, 3_600, 60
 _GPU_OPTIONS = ("--gpus", "--gpus-per-node", "--gpus-per-task", "--gpus-per-socket")

@@ -4,17 +4,14 @@ from collections.abc import Mapping
 
 from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.evidence.environment import Variable
-from speccheck.validator.evidence.node.driver import Driver
 from speccheck.validator.evidence.node.gpu import Gpus
-from speccheck.validator.evidence.node.host import Host
+from speccheck.validator.evidence.node.host import Driver, Host, NodeVariables
 from speccheck.validator.evidence.node.node import KINDS, MEASURED, Node
 from speccheck.validator.evidence.node.part import Frame, SnapshotFile
-from speccheck.validator.evidence.node.settings import NodeVariables
 from speccheck.validator.evidence.value import KeyPath, Value
 from speccheck.validator.sources.context import gpu_facts, instance_facts
 from speccheck.validator.sources.documents.document import Document, ReadError
-from speccheck.validator.sources.facts import FactSheet
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading
 
 FORMAT = "snapshot"
 SCHEMA = "speccheck-snapshot/1"

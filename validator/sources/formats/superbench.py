@@ -13,13 +13,20 @@ import re
 from collections.abc import Iterator, Mapping
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
-from speccheck.validator.evidence.measurement.copying import CopyTest
-from speccheck.validator.evidence.measurement.multiplication import MatrixProduct
-from speccheck.validator.evidence.measurement.transfer import RdmaTransfer
+from speccheck.validator.evidence.measurement.device import (
+    CopyTest,
+    MatrixProduct,
+    RdmaTransfer,
+)
 from speccheck.validator.evidence.value import Span
-from speccheck.validator.sources.capture import Capture, Found, Scalar, Where
+from speccheck.validator.sources.capture import (
+    Capture,
+    Found,
+    Scalar,
+    Where,
+    measurement_reading,
+)
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._collective_runs import (
     GIGA,
     Leaves,
@@ -30,9 +37,13 @@ from speccheck.validator.sources.formats._collective_runs import (
     times,
 )
 from speccheck.validator.sources.formats._printed_lines import absent, number_of
-from speccheck.validator.sources.measured import measurement_reading
-from speccheck.validator.sources.reader import CaptureReader, Reader, Reading
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.reader import (
+    CaptureReader,
+    FactSheet,
+    Reader,
+    Reading,
+    Source,
+)
 
 TOOL = "superbench"
 _COLLECTIVE = lazy_pattern(

@@ -6,41 +6,44 @@ launcher/runner.py and launch.py, accelerate commands/launch.py.
 
 from collections.abc import Callable, Mapping
 
-from speccheck.validator.sources.convert import (
+from speccheck.validator.sources.formats._huggingface import SHARDING_STAGES
+from speccheck.validator.sources.formats._slurm import tasks_per_node
+from speccheck.validator.sources.launching import (
+    ACCELERATE,
+    DEEPSPEED,
+    FT_LAUNCHER,
+    TORCHRUN,
+    Launch,
+    Leaf,
+    last_options,
+    launches,
+    mpi_run_of,
+    references,
+    shared_facts,
+    state_container,
+    state_option,
+    state_options,
+    unresolved,
+    word_place,
+)
+from speccheck.validator.sources.mapping import (
     Unusable,
     integer_text,
     lower_text,
     number,
     one_of,
     text,
+    without_place,
 )
-from speccheck.validator.sources.facts import Fact, FactSheet
-from speccheck.validator.sources.formats._huggingface import SHARDING_STAGES
-from speccheck.validator.sources.formats._slurm import tasks_per_node
-from speccheck.validator.sources.launching.containers import state_container
-from speccheck.validator.sources.launching.launch_commands import (
-    ACCELERATE,
-    DEEPSPEED,
-    FT_LAUNCHER,
-    TORCHRUN,
-    Launch,
-    launches,
+from speccheck.validator.sources.reader import (
+    Fact,
+    FactSheet,
+    Reading,
+    Reference,
+    ScriptReader,
+    Source,
 )
-from speccheck.validator.sources.launching.mpi_commands import mpi_run_of
-from speccheck.validator.sources.launching.script_options import (
-    Leaf,
-    last_options,
-    references,
-    shared_facts,
-    state_option,
-    state_options,
-    unresolved,
-    word_place,
-)
-from speccheck.validator.sources.mapping import without_place
-from speccheck.validator.sources.reader import Reading, Reference, ScriptReader
-from speccheck.validator.sources.scripts.shell import Option, options
-from speccheck.validator.sources.source import Source
+from speccheck.validator.sources.shell.script import Option, options
 
 _NODES = "cluster.nodes"
 _GPUS = "cluster.gpus_per_node"

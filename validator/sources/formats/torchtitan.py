@@ -7,34 +7,30 @@ torchtitan is configured in Python; what a run writes down of its settings is re
 from collections.abc import Mapping
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
-from speccheck.validator.evidence.framework_version import FrameworkVersion
+from speccheck.validator.evidence.framework_keys import FrameworkVersion
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
-    Unusable,
-    boolean,
-    integer,
-    lower_text,
-    number,
-    one_of,
-)
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._torchtitan import state_job
 from speccheck.validator.sources.formats._torchtitan_dump import (
     is_dump,
     opened,
     state_dump,
 )
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
     TabulatedDefault,
+    Unusable,
     add_defaults,
     apply,
+    boolean,
+    integer,
+    lower_text,
+    number,
+    one_of,
     section,
     tabulated_defaults,
 )
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _FORMAT = "torchtitan"
 _TRAINING_KEYS = frozenset(

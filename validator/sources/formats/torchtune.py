@@ -7,29 +7,25 @@ the keys that it knows and no others.
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.value import KeyPath
-from speccheck.validator.sources.convert import (
-    boolean,
-    integer,
-    number,
-    text,
-)
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._torchtune import (
     component,
     state_model,
     state_recipe,
 )
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
     add_defaults,
     apply,
+    boolean,
     fixed_defaults,
+    integer,
+    number,
     put_numbers,
     section,
+    text,
 )
-from speccheck.validator.sources.reader import Reader, Reading
+from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
 _FORMAT = "torchtune"
 _COMPONENT = "_component_"

@@ -7,16 +7,7 @@ verl/trainer/config/*.yaml, verl/trainer/main_ppo.py, fsdp_sft_trainer.py, 0.2 t
 from collections.abc import Mapping
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
-from speccheck.validator.sources.convert import (
-    boolean,
-    integer_text,
-    lower_text,
-    number,
-    text,
-    texts,
-)
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.facts import FactSheet
 from speccheck.validator.sources.formats._huggingface import state_offload
 from speccheck.validator.sources.formats._hydra import hydra_parents
 from speccheck.validator.sources.formats._verl import (
@@ -25,17 +16,28 @@ from speccheck.validator.sources.formats._verl import (
     state_training,
 )
 from speccheck.validator.sources.formats._verl_fields import FSDP, MEGATRON, count
-from speccheck.validator.sources.keyed import keyed_file
 from speccheck.validator.sources.mapping import (
     Fields,
     add_defaults,
     apply,
+    boolean,
     fixed_defaults,
+    integer_text,
     items,
+    lower_text,
+    number,
     put_numbers,
     section,
+    text,
+    texts,
 )
-from speccheck.validator.sources.reader import Parent, Reader, Reading
+from speccheck.validator.sources.reader import (
+    FactSheet,
+    Parent,
+    Reader,
+    Reading,
+    keyed_file,
+)
 
 _FORMAT = "verl"
 _OWN = "actor_rollout_ref"

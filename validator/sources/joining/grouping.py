@@ -11,7 +11,8 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.sources.files import ReadFile
+from speccheck.validator.sources.files import ReadFile, read_file
+from speccheck.validator.sources.registry import Readers
 
 # Parts of one configuration share next to nothing; two variants of one nearly all.
 _MOST_SHARED = 0.3
@@ -106,7 +107,7 @@ def _base(path: str) -> str:
 
 
 def _hearts(files: Sequence[ReadFile], names: _Names) -> Iterator[_Draft]:
-    """The configurations: each by itself, parts of one and the same together."""
+    """Yield the configurations: each by itself, parts of one and the same together."""
     left: list[int] = []
     for position, file in enumerate(files):
         if file.role != "config" or _starts_another(position, files, names):
@@ -127,7 +128,7 @@ def _hearts(files: Sequence[ReadFile], names: _Names) -> Iterator[_Draft]:
 
 
 def _starts_another(position: int, files: Sequence[ReadFile], names: _Names) -> bool:
-    """A script with settings of its own that it adds to those of a file."""
+    """Return whether a script adds settings of its own to those of a file."""
     is_script = files[position].source.language == "shell"
     return is_script and any(
         files[one].role == "config" for one in names.down.get(position, ())
@@ -164,7 +165,7 @@ def _top_keys(file: ReadFile) -> set[str]:
 
 
 def _around(heart: _Draft, files: Sequence[ReadFile], names: _Names) -> list[_Draft]:
-    """The plans of a configuration: one for each script that starts it."""
+    """Return the plans of a configuration: one for each script that starts it."""
     scripts = _scripts_of(heart.members, files, names)
     formats = [files[script].format for script in scripts]
     if len(set(formats)) == len(formats):
@@ -175,7 +176,7 @@ def _around(heart: _Draft, files: Sequence[ReadFile], names: _Names) -> list[_Dr
 def _scripts_of(
     members: Iterable[int], files: Sequence[ReadFile], names: _Names
 ) -> list[int]:
-    """The files that name one of these and are no configuration of their own."""
+    """Return the files that name one of these and are no configuration of their own."""
     return sorted(
         {
             script
@@ -333,3 +334,63 @@ def _pools(
     ]
     pools.append((named, "named together, one file of each kind", "role"))
     return [row for row in pools if len(row[0]) > 1]
+
+
+_SUFFIXES = (".yaml", ".yml", ".json", ".hjson", ".toml")
+_MOST_FOLDERS_UP = 6
+_MOST_FILES = 100
+
+
+def followed(files: Sequence[ReadFile], readers: Readers) -> list[ReadFile]:
+    """Return the files that the given ones name, and those that they name in turn."""
+    known = {os.path.normpath(file.status.path) for file in files}
+    bases = {os.path.basename(path) for path in known}
+    found: list[ReadFile] = []
+    waiting = list(files)
+    while waiting and len(found) < _MOST_FILES:
+        file = waiting.pop(0)
+        for target in _targets(file):
+            if os.path.basename(target) in bases:
+                continue
+            path = _find(file.status.path, target)
+            if path is None or path in known:
+                continue
+            known.add(path)
+            bases.add(os.path.basename(path))
+            _, read = read_file(path, named=False, readers=readers)
+            new = [
+                one._replace(status=one.status._replace(followed=True)) for one in read
+            ]
+            found += new
+            waiting += new
+    return found
+
+
+def _targets(file: ReadFile) -> Iterator[str]:
+    for reading in file.readings:
+        for reference in reading.references:
+            target = reference.target
+            if target.endswith(_SUFFIXES) and not os.path.isabs(target):
+                yield target
+
+
+def _find(path: str, target: str) -> str | None:
+    """Where a name leads: beside the file, in the working folder, or above the file."""
+    folder = os.path.dirname(path)
+    for home in (folder, "", *_above(folder)):
+        candidate = os.path.normpath(os.path.join(home, target))
+        if os.path.isfile(candidate):
+            return candidate
+    return None
+
+
+def _above(folder: str) -> list[str]:
+    """The folders above one, up to the top of its repository; none outside of one."""
+    here = os.path.abspath(folder)
+    found: list[str] = []
+    for _ in range(_MOST_FOLDERS_UP):
+        if os.path.exists(os.path.join(here, ".git")):
+            return found
+        here = os.path.dirname(here)
+        found.append(os.path.relpath(here))
+    return []

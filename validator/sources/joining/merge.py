@@ -1,10 +1,13 @@
-"""Several sources, one plan: facts on the same leaf are joined or set against."""
+"""Several sources, one plan: facts on the same field are joined or set against.
+
+Afterwards what follows from several fields together is derived (`derive`).
+"""
 
 from collections.abc import Iterable
 from typing import Any
 
 from speccheck.validator.evidence.value import Place, Value
-from speccheck.validator.sources.facts import Fact
+from speccheck.validator.sources.reader import Fact
 
 # Boards of one nominal size report totals that differ (hardware catalogue: A100 80 GB,
 # H100 80 GB), so `H100-80GB` and an instance type with one such board agree.
@@ -63,3 +66,149 @@ def _same(name: str, left: Any, right: Any) -> bool:  # noqa: ANN401 - any leaf
         allowed = _TOLERANCE.get(name, _EXACT)
         return abs(left - right) <= allowed * max(abs(left), abs(right))
     return bool(left == right)
+
+
+Leaves = dict[str, Value[Any]]
+
+
+def derive(leaves: Leaves) -> Leaves:
+    """Return the leaves with those added that follow from them."""
+    derived = dict(leaves)
+    for step in (_world, _group_sizes, _data_parallel, _batch, _precision, _model):
+        step(derived)
+    return derived
+
+
+def _get(leaves: Leaves, name: str) -> Any:  # noqa: ANN401 - leaves hold any type
+    leaf = leaves.get(name)
+    return leaf.value if leaf is not None else None
+
+
+def _is_open(leaves: Leaves, name: str) -> bool:
+    """Return whether nothing is said of a leaf, or only a framework default."""
+    leaf = leaves.get(name)
+    return leaf is None or leaf.status == "default"
+
+
+def _put(leaves: Leaves, name: str, value: object, note: str, *of: str) -> None:
+    if not _is_open(leaves, name):
+        return
+    places: dict[Place, None] = {}
+    for source in of:
+        if source in leaves:
+            places.update(dict.fromkeys(leaves[source].places))
+    leaves[name] = Value(name, value, "derived", tuple(places), note)
+
+
+def _world(leaves: Leaves) -> None:
+    nodes = _get(leaves, "cluster.nodes")
+    local = _get(leaves, "cluster.gpus_per_node")
+    world = _get(leaves, "cluster.world_size")
+    of = ("cluster.nodes", "cluster.gpus_per_node", "cluster.world_size")
+    if nodes and local:
+        note = f"{nodes} nodes x {local} GPUs = {nodes * local:,}"
+        _put(leaves, "cluster.world_size", nodes * local, note, *of[:2])
+    elif world and local and world % local == 0:
+        note = f"{world:,} GPUs / {local} a node = {world // local:,}"
+        _put(leaves, "cluster.nodes", world // local, note, *of[1:])
+    elif world and nodes and world % nodes == 0:
+        note = f"{world:,} GPUs / {nodes} nodes = {world // nodes}"
+        _put(leaves, "cluster.gpus_per_node", world // nodes, note, of[0], of[2])
+
+
+def _group_sizes(leaves: Leaves) -> None:
+    """Hybrid sharding: replicas x shards, and the fill degree -1 of a mesh."""
+    world = _get(leaves, "cluster.world_size")
+    shard = leaves.get("parallelism.shard_size")
+    if world is None or shard is None or shard.value != -1:
+        return
+    others = model_parallel_ranks(leaves)
+    replicas = _get(leaves, "parallelism.replicate_size")
+    if others is None or not replicas:
+        return
+    degrees = others * replicas
+    if world % degrees == 0:
+        note = f"-1 fills the mesh: {world:,} GPUs / {degrees} = {world // degrees:,}"
+        name = "parallelism.shard_size"
+        leaves[name] = Value(name, world // degrees, "derived", shard.places, note)
+
+
+MODEL_PARALLEL = (
+    "parallelism.tensor_parallel_size",
+    "parallelism.pipeline_parallel_size",
+    "parallelism.context_parallel_size",
+    "parallelism.ulysses_size",
+)
+
+
+def model_parallel_ranks(leaves: Leaves) -> int | None:
+    """TP x PP x CP x Ulysses, or None when one of them cannot be worked out.
+
+    A reader states or defaults each of them; a degree that its format cannot express
+    is absent here and counts as 1 only if the reader said so.
+    """
+    product = 1
+    for name in MODEL_PARALLEL:
+        leaf = leaves.get(name)
+        if leaf is None or not isinstance(leaf.value, int) or leaf.value < 1:
+            return None
+        product *= leaf.value
+    return product
+
+
+def _data_parallel(leaves: Leaves) -> None:
+    world = _get(leaves, "cluster.world_size")
+    degrees = model_parallel_ranks(leaves)
+    if world is None or degrees is None or world % degrees:
+        return
+    note = f"{world:,} GPUs / {degrees} model-parallel ranks = {world // degrees:,}"
+    if degrees == 1:
+        note = f"all {world:,} GPUs are data-parallel"
+    of = ("cluster.world_size", *MODEL_PARALLEL)
+    _put(leaves, "parallelism.data_parallel_size", world // degrees, note, *of)
+
+
+def _batch(leaves: Leaves) -> None:
+    """Of global = micro x accumulation x DP, the fourth from three."""
+    names = (
+        "batch.micro_batch_size",
+        "batch.gradient_accumulation_steps",
+        "parallelism.data_parallel_size",
+    )
+    total = "batch.global_batch_size"
+    micro, steps, ranks = (_get(leaves, name) for name in names)
+    stated_total = _get(leaves, total)
+    if micro and steps and ranks:
+        note = f"{micro} x {steps} x {ranks:,} ranks = {micro * steps * ranks:,}"
+        _put(leaves, total, micro * steps * ranks, note, *names)
+    elif stated_total and micro and ranks and stated_total % (micro * ranks) == 0:
+        value = stated_total // (micro * ranks)
+        note = f"{stated_total:,} / ({micro} x {ranks:,} ranks) = {value:,}"
+        _put(leaves, names[1], value, note, total, names[0], names[2])
+    elif stated_total and steps and ranks and stated_total % (steps * ranks) == 0:
+        value = stated_total // (steps * ranks)
+        note = f"{stated_total:,} / ({steps} steps x {ranks:,} ranks) = {value:,}"
+        _put(leaves, names[0], value, note, total, names[1], names[2])
+
+
+def _precision(leaves: Leaves) -> None:
+    bf16, fp16 = _get(leaves, "precision.bf16"), _get(leaves, "precision.fp16")
+    of = ("precision.bf16", "precision.fp16")
+    name = "precision.compute_dtype"
+    if bf16 and not fp16:
+        _put(leaves, name, "bf16", "bf16 is on", of[0])
+    elif fp16 and not bf16:
+        _put(leaves, name, "fp16", "fp16 is on", of[1])
+    elif bf16 is False and fp16 is False:
+        _put(leaves, name, "fp32", "neither bf16 nor fp16 is on", *of)
+
+
+def _model(leaves: Leaves) -> None:
+    hidden, heads = (
+        _get(leaves, "model.hidden_size"),
+        _get(leaves, "model.attention_heads"),
+    )
+    if hidden and heads and hidden % heads == 0:
+        of = ("model.hidden_size", "model.attention_heads")
+        note = f"{hidden:,} hidden / {heads} heads = {hidden // heads}"
+        _put(leaves, "model.head_dimension", hidden // heads, note, *of)

@@ -31,7 +31,7 @@ _OF_LOGS = frozenset({"metrics", "run_events"})
 
 
 def agree(nodes: Sequence[Node]) -> bool:
-    """Whether nothing says that these are several machines."""
+    """Return whether nothing says that these are several machines."""
     return not any(_differ(left, right) for left, right in combinations(nodes, 2))
 
 
@@ -200,7 +200,7 @@ def _logs_of(data: Mapping[str, object]) -> list[object]:
 
 
 def _of_later_log(leaves: Leaves, before: int) -> Leaves:
-    """A series or event of a log that is another one in the list of all logs."""
+    """Renumber the log of a series or event for the list of all logs."""
     log = leaves.get("log")
     return {**leaves, "log": log + before} if isinstance(log, int) else leaves
 
@@ -234,7 +234,7 @@ def _is_whole(node: Node, kind: str) -> bool:
 
 
 def _by_key(kind: str, listed: Sequence[Leaves]) -> Listed | None:
-    """The number of each part by its key; None where some have none."""
+    """Return the number of each part by its key; None where some have none."""
     found: Listed = {}
     for number, leaves in enumerate(listed):
         key = _key(kind, leaves)

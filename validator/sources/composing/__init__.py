@@ -1,1 +1,0 @@
-"""A document with what it inherits and refers to."""

@@ -1,0 +1,300 @@
+"""A document with what it inherits and refers to: one tree, places in several files.
+
+The files that a document names as its parents are read from the folder where its
+framework looks for them; their values lie under its own. A parent that is not there
+leaves a reason, and every value that it may have stated stays unknown.
+"""
+
+import os
+from collections.abc import Container, Mapping
+from typing import Literal
+
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import KeyPath, Place, Span
+from speccheck.validator.sources.documents.document import (
+    Document,
+    RawScalar,
+    ReadError,
+    Resolution,
+    path_step,
+)
+from speccheck.validator.sources.documents.reading import read_text
+from speccheck.validator.sources.interpolation import Outcome, interpolate
+from speccheck.validator.sources.reader import Gap, Parent, Reader, Source
+
+# Published chains are four files long; a longer one is a mistake or an attack.
+_MAXIMUM_PARENTS = 50
+_PARENT_SUFFIXES = (".yaml", ".yml", ".json", ".toml")
+
+
+class _Layer(Record):
+    """One document of a composition, and the key below which its values lie."""
+
+    document: Document
+    under: KeyPath = ()
+
+
+class ComposedDocument(Document):
+    """A document whose `data` hold inherited and worked-out values; see `Document`."""
+
+    __slots__ = ("_has_gaps", "_layers", "_origins", "_outcomes", "_own")
+
+    def __init__(
+        self,
+        own: Document,
+        data: object,
+        layers: tuple[_Layer, ...],
+        origins: Mapping[KeyPath, int],
+        outcomes: Mapping[KeyPath, Outcome],
+        *,
+        has_gaps: bool,
+    ) -> None:
+        """Take the merged tree of the layers.
+
+        Args:
+            own: the document that was asked for.
+            data: the tree, its texts worked out.
+            layers: the documents by number; 0 is `own`.
+            origins: the layer of each path where another one begins.
+            outcomes: what became of the texts that refer to others.
+            has_gaps: whether a parent is missing, to whose values texts may refer.
+        """
+        super().__init__(
+            name=own.name,
+            language=own.language,
+            text=own.text,
+            data=data,
+            find_nodes=own.nodes,
+            index=own.index,
+            duplicates=own.duplicates,
+            relaxed=own.relaxed,
+        )
+        self._own = own
+        self._layers = layers
+        self._origins = origins
+        self._outcomes = outcomes
+        self._has_gaps = has_gaps
+
+    @property
+    def prefix(self) -> KeyPath:
+        """Where `data` lies in the file: not empty for a part of a document."""
+        return self._own.prefix
+
+    @property
+    def own_data(self) -> object:
+        """The part of `data` that stands in this file, its texts worked out.
+
+        Null in place of a text that may refer to a missing parent, and of one that
+        refers to a value left to be set: it is no fault of its own.
+        """
+        hidden = {
+            path
+            for path, found in self._outcomes.items()
+            if found.waits or (self._has_gaps and not found.is_known)
+        }
+        return _projected(self._own.own_data, self.data, (), hidden)
+
+    def place(self, path: KeyPath) -> Place:
+        """Return the place of a key path, in the file that states it."""
+        document, inner = self._stated_in(path)
+        return document.place(inner)
+
+    def span(
+        self, path: KeyPath, *, part: Literal["key", "value"] = "value"
+    ) -> Span | None:
+        """Return where a key or a value stands; None for what another file states."""
+        document, inner = self._stated_in(path)
+        return document.span(inner, part=part) if document is self._own else None
+
+    def raw(self, path: KeyPath) -> RawScalar | None:
+        """A scalar as it is written; None for a mapping, a list, an unknown path."""
+        document, inner = self._stated_in(path)
+        return document.raw(inner)
+
+    def resolution(self, path: KeyPath) -> Resolution | None:
+        """How the value at a path was worked out, or why not; None for plain ones."""
+        for length in range(len(path), 0, -1):
+            found = self._outcomes.get(path[:length])
+            if found is not None:
+                places = tuple(self.place(one) for one in found.sources)
+                return Resolution(found.is_known, found.note, places, found.is_computed)
+        return None
+
+    def _stated_in(self, path: KeyPath) -> tuple[Document, KeyPath]:
+        for length in range(len(path), -1, -1):
+            number = self._origins.get(path[:length])
+            if number is not None:
+                document, under = self._layers[number]
+                return document, path[len(under) :]
+        return self._own, path
+
+
+class Composition(Record):
+    """A document with what it inherits, the files read for it, and what is missing."""
+
+    document: Document
+    parents: tuple[Source, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+
+
+def compose(document: Document, reader: Reader) -> Composition:
+    """Read what the document inherits, and work out what it refers to.
+
+    Gives the same document when it neither names another nor refers to values.
+    """
+    found = _Parents(reader)
+    if reader.parents is not None:
+        found.add(document, ())
+    else:
+        found.layers.append(_Layer(document))
+    refers = reader.interpolates and any(
+        "${" in layer.document.text for layer in found.layers
+    )
+    gaps = (*found.gaps,)
+    if not refers and len(found.layers) == 1:
+        return Composition(document, gaps=gaps)
+    own = found.layers.index(_Layer(document))
+    layers = (found.layers[own], *found.layers[:own], *found.layers[own + 1 :])
+    numbers = [*range(1, own + 1), 0, *range(own + 1, len(layers))]
+    origins: dict[KeyPath, int] = {}
+    data = document.data
+    if len(layers) > 1:
+        data = {}
+        for number in numbers:
+            _lay(data, layers[number], number, origins)
+    outcomes: dict[KeyPath, Outcome] = {}
+    if refers:
+        data, outcomes = interpolate(data)
+    composed = ComposedDocument(
+        document, data, layers, origins, outcomes, has_gaps=bool(gaps)
+    )
+    return Composition(composed, (*found.sources,), gaps)
+
+
+class _Parents:
+    """Walks from a document up to all that it inherits, weakest first."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.layers: list[_Layer] = []
+        self.sources: list[Source] = []
+        self.gaps: list[Gap] = []
+        self._open: set[str] = set()
+        self._read = 0
+
+    def add(self, document: Document, under: KeyPath) -> None:
+        """Add a document over its parents, and those that win over it."""
+        parents = self.reader.parents(document) if self.reader.parents else ()
+        name = os.path.normpath(document.name)
+        self._open.add(name)
+        for parent in parents:
+            if not parent.wins:
+                self._add_parent(document, parent, under)
+        self.layers.append(_Layer(document, under))
+        for parent in parents:
+            if parent.wins:
+                self._add_parent(document, parent, under)
+        self._open.discard(name)
+
+    def _add_parent(self, child: Document, parent: Parent, under: KeyPath) -> None:
+        found = self._load(child, parent)
+        if isinstance(found, Document):
+            self.add(found, (*under, *parent.under))
+        elif not parent.is_optional:
+            reason = f"it inherits values, and {found}"
+            self.gaps.append(Gap(reason, child.place(parent.at)))
+
+    def _load(self, child: Document, parent: Parent) -> Document | str:
+        """Return the document that a parent names, or the reason why there is none."""
+        target = parent.target
+        if os.path.isabs(target) or not target.endswith(_PARENT_SUFFIXES):
+            return f"{target:.80} is not a configuration file beside this one"
+        self._read += 1
+        if self._read > _MAXIMUM_PARENTS:
+            return f"more than {_MAXIMUM_PARENTS} files are inherited"
+        home = os.path.dirname(child.name)
+        for folder in parent.folders:
+            path = os.path.normpath(os.path.join(home, folder, target))
+            if not os.path.isfile(path):
+                continue
+            if path in self._open:
+                return f"{target:.80} inherits from itself"
+            return self._document(path)
+        return f"{target:.80} was not found"
+
+    def _document(self, path: str) -> Document | str:
+        try:
+            source = Source(path, read_text(path))
+            documents = source.documents
+        except ReadError as error:
+            return str(error)
+        if len(documents) != 1:
+            return f"{path} holds {len(documents)} documents where one is inherited"
+        self.sources.append(source)
+        return documents[0]
+
+
+def _lay(data: object, layer: _Layer, number: int, origins: dict[KeyPath, int]) -> None:
+    """Merge a layer over what lies below it."""
+    target = data
+    for step in layer.under:
+        if not isinstance(target, dict):
+            return
+        below = target.get(step)
+        target[step] = dict(below) if isinstance(below, dict) else {}
+        target = target[step]
+    if isinstance(target, dict) and isinstance(layer.document.data, dict):
+        _merge(target, layer.document.data, layer.under, number, origins)
+
+
+def _merge(
+    target: dict[object, object],
+    over: Mapping[object, object],
+    path: KeyPath,
+    number: int,
+    origins: dict[KeyPath, int],
+) -> None:
+    for key, value in over.items():
+        here = (*path, path_step(key))
+        below = target.get(key)
+        if isinstance(below, dict) and isinstance(value, dict):
+            merged = dict(below)
+            target[key] = merged
+            _merge(merged, value, here, number, origins)
+        else:
+            target[key] = value
+            origins[here] = number
+
+
+def _projected(
+    own: object, worked_out: object, path: KeyPath, hidden: Container[KeyPath]
+) -> object:
+    """The tree as it stands in the file, with its texts worked out where they can be.
+
+    A text that stands for a whole block or list leaves it empty: spread out here, its
+    keys would be judged as keys of this file.
+    """
+    if isinstance(own, dict):
+        values: Mapping[object, object] = (
+            worked_out if isinstance(worked_out, dict) else {}
+        )
+        return {
+            key: _projected(one, values.get(key, one), (*path, path_step(key)), hidden)
+            for key, one in own.items()
+        }
+    if isinstance(own, list):
+        found = worked_out if isinstance(worked_out, list) else []
+        return [
+            _projected(
+                one,
+                found[index] if index < len(found) else one,
+                (*path, index),
+                hidden,
+            )
+            for index, one in enumerate(own)
+        ]
+    if isinstance(own, str) and "${" in own:
+        if isinstance(worked_out, dict | list):
+            return type(worked_out)()
+        return None if path in hidden else worked_out
+    return own

@@ -1,0 +1,618 @@
+"""Commands of a script that start training: launchers, MPI, containers, their options.
+
+Sources: torch.distributed.run, deepspeed.launcher.runner and accelerate launch as
+schemas/catalogues/frameworks/launchers.yaml has them; Open MPI mpirun(1) of 4.1 and
+5.0, the Hydra launcher of MPICH and Intel MPI (mpiexec -help), horovod/runner/launch.py
+at v0.28.1.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import Place, Span
+from speccheck.validator.sources.mapping import Convert, Unusable, derive_switch
+from speccheck.validator.sources.reader import Fact, FactSheet, Reference, Source
+from speccheck.validator.sources.shell.script import Command, Option, Word, options
+
+TORCHRUN, DEEPSPEED, ACCELERATE = "torchrun", "deepspeed", "accelerate"
+# NVIDIA's resiliency extension starts torchrun's agent with options of its own.
+FT_LAUNCHER = "ft_launcher"
+
+_MODULES = {
+    "torch.distributed.run": TORCHRUN,
+    "torch.distributed.launch": TORCHRUN,
+    "deepspeed.launcher.runner": DEEPSPEED,
+    "accelerate.commands.launch": ACCELERATE,
+}
+# Options without a value (schemas/catalogues/frameworks/launchers.yaml, type flag). All
+# others take one: it tells a launcher's last option from the program that it starts.
+_TORCHRUN_SWITCHES = frozenset(
+    {"--standalone", "--no-python", "--run-path", "--use-env", "--virtual-local-rank"}
+)
+SWITCHES: dict[str, frozenset[str]] = {
+    TORCHRUN: _TORCHRUN_SWITCHES,
+    FT_LAUNCHER: _TORCHRUN_SWITCHES,
+    DEEPSPEED: frozenset(
+        {
+            "--bind_cores_to_rank",
+            "--elastic_training",
+            "--force_multi",
+            "--no_local_rank",
+            "--no_python",
+            "--no_ssh",
+            "--no_ssh_check",
+            "--quiet",
+            "-q",
+            "--save_pid",
+        }
+    ),
+    ACCELERATE: frozenset(
+        {
+            "--cpu",
+            "--debug",
+            "--downcast_bf16",
+            "--dynamo_use_dynamic",
+            "--dynamo_use_fullgraph",
+            "--dynamo_use_regional_compilation",
+            "--enable_cpu_affinity",
+            "--fp8_use_autocast_during_eval",
+            "--multi_gpu",
+            "--no_python",
+            "--no_tpu_cluster",
+            "--quiet",
+            "-q",
+            "--same_network",
+            "--tpu",
+            "--tpu_cluster",
+            "--tpu_use_sudo",
+            "--use_deepspeed",
+            "--use_fsdp",
+            "--use_megatron_lm",
+            "--use_parallelism_config",
+        }
+    ),
+}
+_MODULE_FLAGS = frozenset({"-m", "--module"})
+# Commands that name a program without running it.
+_MENTIONING = frozenset(
+    {
+        "[",
+        "[[",
+        "apt",
+        "apt-get",
+        "awk",
+        "black",
+        "cat",
+        "chmod",
+        "chown",
+        "command",
+        "cp",
+        "curl",
+        "diff",
+        "docker-compose",
+        "echo",
+        "egrep",
+        "export",
+        "find",
+        "flake8",
+        "git",
+        "grep",
+        "head",
+        "isort",
+        "kill",
+        "killall",
+        "ln",
+        "ls",
+        "man",
+        "mkdir",
+        "mv",
+        "mypy",
+        "nano",
+        "pgrep",
+        "pkill",
+        "printf",
+        "ps",
+        "pylint",
+        "rg",
+        "rm",
+        "rsync",
+        "ruff",
+        "scp",
+        "sed",
+        "tail",
+        "tar",
+        "tee",
+        "test",
+        "touch",
+        "type",
+        "unzip",
+        "vi",
+        "vim",
+        "wc",
+        "wget",
+        "which",
+        "zip",
+    }
+)
+_PIP = frozenset({"pip", "pip3"})
+# These install, unless told to run: `conda run -n train torchrun ...`.
+_INSTALLING = frozenset({"conda", "mamba", "micromamba", "pdm", "pipx", "poetry", "uv"})
+_NO_TRAINING = frozenset(
+    {"lm_eval", "pip", "pytest", "torch.utils.collect_env", "unittest", "venv"}
+)
+_WRAPPERS = 8  # words in front of srun or mpirun: `time env A=1 srun ...`
+_TASK_STARTERS = frozenset({"srun", "mpirun", "mpiexec", "orterun", "prterun"})
+
+
+class Launch(Record):
+    """A command that starts a training program through a launcher.
+
+    launcher: torchrun, ft_launcher, deepspeed or accelerate.
+    word: the launcher's name as written.
+    options: the launcher's own words.
+    program: the program with its arguments; empty when they are not known.
+    every_task: srun or mpirun starts the launcher, once for each task.
+    hidden: a word that may hold more options of the launcher, such as `$ARGS`.
+    """
+
+    launcher: str
+    word: Word
+    options: tuple[Word, ...]
+    program: tuple[Word, ...]
+    command: Command
+    every_task: bool
+    hidden: str
+
+
+def launches(source: Source) -> list[Launch]:
+    """Return the launch commands of a script, in its order."""
+    return [
+        launch
+        for command in source.script.commands
+        if (launch := launch_of(command)) is not None
+    ]
+
+
+def launch_of(command: Command) -> Launch | None:
+    """Return the launch that a command is, or None."""
+    words = command.words
+    if mentions_only(command):
+        return None
+    found = _launcher(words)
+    if found is None:
+        return None
+    position, launcher = found
+    start = position + 1
+    end, hidden = _split(words, start, launcher)
+    own, program = words[start:end], words[end:]
+    if not _is_training(own, program):
+        return None
+    every_task = starts_tasks(command)
+    word = words[position]
+    return Launch(launcher, word, own, program, command, every_task, hidden)
+
+
+def _launcher(words: Sequence[Word]) -> tuple[int, str] | None:
+    """Where the launcher's name stands: after srun, nohup, docker and the like."""
+    for position, word in enumerate(words):
+        name = base_name(word)
+        following = words[position + 1].text if position + 1 < len(words) else ""
+        if name in {TORCHRUN, FT_LAUNCHER, DEEPSPEED}:
+            return position, name
+        if name == ACCELERATE and following == "launch":
+            return position + 1, ACCELERATE
+        if name == "tune" and following == "run":
+            # torchtune's command hands its options to torch.distributed.run
+            return position + 1, TORCHRUN
+        if name == "-m" and following in _MODULES:
+            return position + 1, _MODULES[following]
+        if name.endswith(".py"):
+            return None
+    return None
+
+
+def _split(words: Sequence[Word], position: int, launcher: str) -> tuple[int, str]:
+    """Return where the launcher's own words end, and a word that may hold more of them.
+
+    As argparse.REMAINDER has it: the first word that is neither an option nor the value
+    of one begins the program.
+    """
+    hidden = ""
+    while position < len(words):
+        word = words[position]
+        text = word.text
+        if text in _MODULE_FLAGS or text == "--":
+            break
+        if text.startswith("-"):
+            name = text.replace("_", "-") if launcher in _DASHED else text
+            takes_value = "=" not in text and name not in SWITCHES[launcher]
+            position += 1 + (takes_value and not _begins(words, position + 1))
+        elif not word.resolved and _program_follows(words[position + 1 :]):
+            hidden = hidden or text  # options that only the environment knows
+            position += 1
+        else:
+            break
+    return position, hidden
+
+
+_DASHED = frozenset({TORCHRUN, FT_LAUNCHER})
+
+
+def _begins(words: Sequence[Word], position: int) -> bool:
+    """Return whether a program begins at a position, or nothing is left there."""
+    return position >= len(words) or words[position].text.endswith(".py")
+
+
+def _program_follows(words: Sequence[Word]) -> bool:
+    return any(
+        word.text.endswith(".py") or word.text in _MODULE_FLAGS for word in words
+    )
+
+
+def _is_training(options: Sequence[Word], program: Sequence[Word]) -> bool:
+    """Whether there is a program, and it is none that tests, installs or evaluates."""
+    if not program:
+        return any(not word.resolved for word in options)
+    first = program[0]
+    if first.text in _MODULE_FLAGS:
+        return len(program) > 1 and not _is_other_module(program[1].text)
+    name = base_name(first)
+    if name.startswith("test_") or name in _NO_TRAINING:
+        return False
+    is_file = name.endswith(".py") or "/" in first.text or not first.resolved
+    return is_file or any(word.text.startswith("-") for word in (*options, *program))
+
+
+def _is_other_module(name: str) -> bool:
+    return name in _NO_TRAINING or name.partition(".")[0] in _NO_TRAINING
+
+
+def mentions_only(command: Command) -> bool:
+    """Whether a command names its words without running them: `echo`, `pip install`."""
+    names = [base_name(word) for word in command.words[:4]]
+    if names[:1] == ["sudo"]:
+        del names[0]
+    if not names or names[0] in _MENTIONING or not _PIP.isdisjoint(names):
+        return True
+    return names[0] in _INSTALLING and names[1:2] != ["run"]
+
+
+def base_name(word: Word) -> str:
+    """Return the name of a program without its folder."""
+    return word.text.rpartition("/")[2]
+
+
+def starts_tasks(command: Command) -> bool:
+    """Whether srun or mpirun starts what the command runs, once for each task."""
+    return any(
+        base_name(word) in _TASK_STARTERS
+        for one in _with_outer(command)
+        for word in one.words[:_WRAPPERS]
+    )
+
+
+def _with_outer(command: Command | None) -> Iterator[Command]:
+    """Yield a command and those whose arguments held it: `srun bash -c '...'`."""
+    while command is not None:
+        yield command
+        command = command.outer
+
+
+def python_program(command: Command) -> Word | None:
+    """The training program that a command gives to Python, with or without launcher."""
+    if mentions_only(command):
+        return None
+    by_python = False
+    words = command.words
+    for position, word in enumerate(words):
+        name = base_name(word)
+        if name == "-m" and by_python and position + 1 < len(words):
+            module = words[position + 1]
+            return None if _is_other_module(module.text) else module
+        if name.endswith(".py"):
+            return None if name.startswith(("test_", "setup.py")) else word
+        by_python = by_python or name.startswith("python")
+    return None
+
+
+_CONFIG_SUFFIXES = (".yaml", ".yml", ".json", ".toml", ".hjson")
+_SCRIPT_SUFFIXES = (".sh", ".bash", ".sbatch", ".slurm", ".env")
+_SOURCING = frozenset({"source", "."})
+
+
+class Leaf(Record):
+    """The leaf that an option states, and how its text becomes a value."""
+
+    name: str
+    convert: Convert
+    # For a switch that takes no value: what its presence means.
+    present: object = None
+
+
+def option_place(file: str, option: Option) -> Place:
+    """Return the place of an option's value, or of the flag where it has none."""
+    flag, values, word = option
+    return word_place(file, flag, values[0] if values else word)
+
+
+def is_sure(option: Option) -> bool:
+    """Return whether an option is given in any case, with any value."""
+    flag, _, word = option
+    return word.resolved or word.text != flag
+
+
+def word_place(file: str, key: str, word: Word) -> Place:
+    """Return the place where a word is written."""
+    span = Span(word.line, word.column, max(1, word.length))
+    return Place(file, key, span=span)
+
+
+def last_options(found: Iterable[Option]) -> dict[str, Option]:
+    """The options by flag; as argument parsers do, the last of equal ones counts."""
+    return {flag: (flag, values, word) for flag, values, word in found}
+
+
+def state_option(sheet: FactSheet, leaf: Leaf, option: Option) -> None:
+    """Put the fact that an option states onto the sheet."""
+    flag, values, word = option
+    if not is_sure(option):
+        reason = f"{flag} is given only under a condition"
+        sheet.unusable(leaf.name, reason, word_place(sheet.file, flag, word))
+        return
+    if leaf.present is not None:
+        sheet.state(leaf.name, leaf.present, word_place(sheet.file, flag, word))
+        return
+    if not values:
+        return
+    place = word_place(sheet.file, flag, values[0])
+    if not values[0].resolved:
+        sheet.unusable(leaf.name, unresolved(values[0]), place)
+        return
+    value = leaf.convert(values[0].text)
+    if isinstance(value, Unusable):
+        sheet.unusable(leaf.name, value.reason, place)
+    else:
+        sheet.state(leaf.name, value, place)
+
+
+def unresolved(word: Word) -> str:
+    """Return why the value of a word is not known."""
+    text = word.text[:60]
+    return (
+        f"{text} is known only when the script runs"
+        if "$" in text
+        else f"{text} is given only under a condition"
+    )
+
+
+def may_hold_options(word: Word) -> bool:
+    """Return whether a word is a variable of the environment: `$EXTRA_ARGS`.
+
+    `"$@"` and `$1` are what the script is called with: it is read as called without.
+    """
+    name = word.text.strip('"${}')
+    is_argument = name[:1] in {"@", "*"} or name[:1].isdigit()
+    return not word.resolved and "$" in word.text and not is_argument
+
+
+def state_options(
+    sheet: FactSheet, given: Mapping[str, Option], leaves: Mapping[str, Leaf]
+) -> None:
+    """Put the facts of all known options of one command onto the sheet."""
+    for flag, option in given.items():
+        leaf = leaves.get(flag)
+        if leaf is not None:
+            state_option(sheet, leaf, option)
+
+
+def shared_facts(parts: Sequence[Sequence[Fact]], what: str) -> Iterator[Fact]:
+    """Yield what several commands of one script say alike; the rest is not known.
+
+    Args:
+        parts: the facts of each command.
+        what: the commands, for the reason: `launch commands`.
+    """
+    if len(parts) == 1:
+        yield from parts[0]
+        return
+    by_name: dict[str, list[Fact]] = {}
+    for part in parts:
+        for fact in part:
+            by_name.setdefault(fact.name, []).append(fact)
+    for name, facts in by_name.items():
+        main = min(facts, key=lambda fact: fact.status != "stated")
+        if len(facts) >= len(parts) and all(one.value == main.value for one in facts):
+            yield main
+        else:
+            reason = f"differs between the {len(parts)} {what}"
+            yield Fact(name, None, "unknown", main.places[:1], reason)
+
+
+def references(source: Source) -> tuple[Reference, ...]:
+    """Return the files that the commands of a script name as their configuration.
+
+    Configurations that several programs take each for itself, and scripts of which
+    several are started, belong to different plans: none of them is a reference.
+    """
+    configs: dict[int, list[dict[str, Reference]]] = {}
+    scripts: dict[str, Reference] = {}
+    sourced: dict[str, Reference] = {}
+    for command in source.script.commands:
+        if mentions_only(command):
+            continue
+        named = _named_files(source.name, command, _CONFIG_SUFFIXES)
+        if named:
+            configs.setdefault(_rank(command), []).append(named)
+        started = _named_files(source.name, command, _SCRIPT_SUFFIXES)
+        if command.words[0].text in _SOURCING:
+            sourced.update(started)
+        elif started:
+            scripts.update(tuple(started.items())[:1])
+    shared: dict[str, Reference] = {}
+    if configs:
+        first, *others = configs[min(configs)]
+        shared = {
+            target: one
+            for target, one in first.items()
+            if all(target in other for other in others)
+        }
+    if len(scripts) > 1:
+        scripts = {}
+    return tuple({**shared, **scripts, **sourced}.values())
+
+
+def _rank(command: Command) -> int:
+    """Launch commands before other programs of Python, and those before the rest."""
+    if launch_of(command) is not None:
+        return 0
+    return 1 if python_program(command) is not None else 2
+
+
+def _named_files(
+    file: str, command: Command, suffixes: tuple[str, ...]
+) -> dict[str, Reference]:
+    found: dict[str, Reference] = {}
+    for word in command.words:
+        if word.resolved and word.text.endswith(suffixes):
+            target = word.text.rpartition("=")[2]
+            found[target] = Reference(target, word_place(file, target, word))
+    return found
+
+
+_LEAF = "run.in_container"
+# Options of pyxis and of Slurm itself, and the programs that start containers; a line
+# that only builds or fetches an image counts as well, which makes rules unsure and not
+# wrong.
+_STARTS = lazy_pattern(
+    r"--container(?:-image|-name)?\b|--no-container-mount-home"
+    r"|\b(?:apptainer|charliecloud|ch-run|docker|enroot|nerdctl|podman|sarus"
+    r"|shifter|singularity|udocker)\b"
+)
+_COMMENT, _DIRECTIVE = "#", "#SBATCH"
+
+
+def state_container(sheet: FactSheet, source: Source) -> None:
+    """State that a line of a script starts a container, where one does."""
+    for number, line in enumerate(source.text.splitlines(), 1):
+        bare = line.lstrip()
+        if bare.startswith(_COMMENT) and not bare.startswith(_DIRECTIVE):
+            continue
+        found = _STARTS.search(line)
+        if found is not None:
+            span = Span(number, found.start() + 1, len(found[0]))
+            place = Place(source.name, found[0], span=span)
+            derive_switch(sheet, _LEAF, "the script starts a container", place)
+            return
+
+
+HOROVODRUN = "horovodrun"
+_STARTERS = frozenset(
+    {"mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", HOROVODRUN}
+)
+_RANKS = frozenset({"-n", "-np", "--n", "--np", "--num-proc", "-c"})
+_RANKS_PER_NODE = frozenset(
+    {"-N", "-npernode", "--npernode", "-ppn", "--ppn", "-perhost"}
+)
+_MAPPINGS = frozenset({"--map-by", "-map-by", "-rmaps_base_mapping_policy"})
+_HOSTS = frozenset({"-H", "-host", "--host", "-hosts", "--hosts"})
+_ELASTIC = frozenset({"--host-discovery-script"})
+_PER_NODE = lazy_pattern(r"ppr:(\d+):node(?::|$)")
+_PROGRAMS = ("python", "bash", "sh", "torchrun", "deepspeed", "accelerate")
+
+
+class Count(Record):
+    """A number that a flag gives; None where only the job knows it."""
+
+    number: int | None
+    flag: str
+    word: Word
+
+
+class MpiRun(Record):
+    """A command that starts processes under MPI.
+
+    hosts: processes on each host by name, of a list of hosts; empty without one.
+    is_elastic: hosts come and go.
+    """
+
+    name: str
+    word: Word
+    ranks: Count | None
+    ranks_per_node: Count | None
+    hosts: dict[str, int]
+    hosts_word: Word | None
+    is_elastic: bool
+
+    @property
+    def tells_count(self) -> bool:
+        """Whether it says itself how many processes it starts."""
+        return self.ranks is not None or self.ranks_per_node is not None
+
+
+def mpi_run_of(command: Command | None) -> MpiRun | None:
+    """How MPI starts what a command runs, itself or a command that holds it."""
+    while command is not None:
+        for position, word in enumerate(command.words[:_WRAPPERS]):
+            if base_name(word) in _STARTERS:
+                return _read(word, command.words[position + 1 :])
+        command = command.outer
+    return None
+
+
+def _read(word: Word, words: Sequence[Word]) -> MpiRun:
+    given = last_options(options([*_own_words(words)]))
+    hosts: dict[str, int] = {}
+    hosts_word: Word | None = None
+    ranks = per_node = None
+    for flag, option in given.items():
+        if flag in _RANKS:
+            ranks = _count(option)
+        elif flag in _RANKS_PER_NODE:
+            per_node = _count(option)
+        elif flag in _MAPPINGS:
+            per_node = _mapped(option) or per_node
+        elif flag in _HOSTS and option[1] and option[1][0].resolved:
+            hosts_word = option[1][0]
+            hosts = _host_counts(hosts_word.text)
+    is_elastic = not _ELASTIC.isdisjoint(given)
+    name = base_name(word)
+    return MpiRun(name, word, ranks, per_node, hosts, hosts_word, is_elastic)
+
+
+def _own_words(words: Sequence[Word]) -> Iterator[Word]:
+    """Yield the words of the starter itself, up to the program that it starts."""
+    for word in words:
+        name = base_name(word)
+        if name.startswith(_PROGRAMS) or name.endswith((".py", ".sh")):
+            return
+        yield word
+
+
+def _count(option: Option) -> Count | None:
+    flag, values, word = option
+    if not is_sure(option):
+        return Count(None, flag, word)
+    if not values:
+        return None
+    text = values[0].text
+    is_number = values[0].resolved and text.isdecimal() and int(text) > 0
+    return Count(int(text) if is_number else None, flag, values[0])
+
+
+def _mapped(option: Option) -> Count | None:
+    """`ppr:8:node`; other mappings do not tell the processes of a node."""
+    flag, values, _ = option
+    found = _PER_NODE.match(values[0].text) if values else None
+    return Count(int(found[1]), flag, values[0]) if found is not None else None
+
+
+def _host_counts(text: str) -> dict[str, int]:
+    """`a:8,b:8`, and names without a number, each for one process."""
+    counts: dict[str, int] = {}
+    for part in text.split(","):
+        name, _, number = part.strip().partition(":")
+        if not name or (number and not number.isdecimal()):
+            return {}
+        counts[name] = counts.get(name, 0) + int(number or 1)
+    return counts

@@ -1,1 +1,0 @@
-"""Launch commands in scripts, and scripts inside documents."""

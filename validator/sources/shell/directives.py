@@ -1,0 +1,101 @@
+"""`#SBATCH` lines, as sbatch(1) reads them.
+
+They count up to the first line that is neither blank nor a comment. A line may hold
+several options; an unquoted `#` begins a comment (src/sbatch/opt.c, _get_argument).
+"""
+
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
+from speccheck.validator.sources.shell.script import Directive, Lines
+from speccheck.validator.sources.shell.syntax import Origins
+
+_MARK = "#SBATCH"
+_ARGUMENT = lazy_pattern(r"[ \t]*((?:[^\s'\"\\#]|\\.|'[^'\n]*'|\"[^\"\n]*\"|['\"\\])+)")
+_UNQUOTED = lazy_pattern(r"\\(.)|['\"]")
+# https://slurm.schedmd.com/sbatch.html: the options that have a short form.
+_LONG_NAMES = {
+    "A": "account",
+    "a": "array",
+    "B": "extra-node-info",
+    "b": "begin",
+    "C": "constraint",
+    "c": "cpus-per-task",
+    "D": "chdir",
+    "d": "dependency",
+    "e": "error",
+    "F": "nodefile",
+    "G": "gpus",
+    "H": "hold",
+    "h": "help",
+    "I": "immediate",
+    "i": "input",
+    "J": "job-name",
+    "k": "no-kill",
+    "L": "licenses",
+    "M": "clusters",
+    "m": "distribution",
+    "N": "nodes",
+    "n": "ntasks",
+    "O": "overcommit",
+    "o": "output",
+    "p": "partition",
+    "Q": "quiet",
+    "q": "qos",
+    "S": "core-spec",
+    "s": "oversubscribe",
+    "t": "time",
+    "v": "verbose",
+    "W": "wait",
+    "w": "nodelist",
+    "x": "exclude",
+}
+
+
+def read_directives(
+    text: str, lines: Lines, origins: Origins | None = None
+) -> list[Directive]:
+    """Return the directives of a script.
+
+    origins: where its characters are written, when it came out of an expansion.
+    """
+    found: list[Directive] = []
+    position = 0
+    while position < len(text):
+        end = text.find("\n", position)
+        end = len(text) if end < 0 else end
+        if text.startswith(_MARK, position):
+            for name, value, first, last in _options(text, position, end):
+                if origins is not None:
+                    start, stop, _ = origins.locate(first, last)
+                else:
+                    start, stop = first, last
+                place = (*lines.position(start), stop - start)
+                found.append(Directive(name, value, *place))
+        elif text[position] != "#" and text[position:end].strip():
+            break
+        position = end + 1
+    return found
+
+
+def _options(text: str, position: int, end: int) -> list[tuple[str, str, int, int]]:
+    """Return the options of one line: long name, value, and where they stand."""
+    found: list[tuple[str, str, int, int]] = []
+    awaits_value = False
+    match = _ARGUMENT.match(text, position + len(_MARK), end)
+    while match is not None:
+        start, last = match.span(1)
+        argument = _UNQUOTED.sub(lambda one: one[1] or "", match[1])
+        if argument.startswith("--"):
+            name, equal, value = argument.partition("=")
+            found.append((name, value, start, last))
+            awaits_value = not equal
+        elif argument.startswith("-") and len(argument) > 1:
+            letter, value = argument[1], argument[2:]
+            name = f"--{_LONG_NAMES[letter]}" if letter in _LONG_NAMES else f"-{letter}"
+            found.append((name, value, start, last))
+            awaits_value = not value
+        elif awaits_value:
+            name, _, start, _ = found.pop()
+            found.append((name, argument, start, last))
+            awaits_value = False
+        match = _ARGUMENT.match(text, match.end(), end)
+    return found

@@ -1,0 +1,939 @@
+"""Follows a shell script through its branches without running anything in it.
+
+Where the text decides a condition, one branch is read; else all are, each on its own
+copy of the variables, and what they leave different is unknown afterwards. Functions,
+`eval` and the scripts that a command hands to other shells are followed as well.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import ClassVar
+
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
+from speccheck.validator.sources.shell.directives import (
+    read_directives,
+)
+from speccheck.validator.sources.shell.expansion import (
+    Expander,
+    Field,
+    Scope,
+    Variable,
+    join_branches,
+)
+from speccheck.validator.sources.shell.expressions import holds, matches
+from speccheck.validator.sources.shell.parser import Parser
+from speccheck.validator.sources.shell.script import (
+    Assignment,
+    Command,
+    Directive,
+    Lines,
+    Problem,
+    Script,
+    Word,
+)
+from speccheck.validator.sources.shell.syntax import (
+    BLANK,
+    BLANKS,
+    BLANKS_AND_QUOTES,
+    AndOr,
+    AssignmentSyntax,
+    Block,
+    Calculation,
+    Case,
+    For,
+    Function,
+    Group,
+    If,
+    Origins,
+    Parameter,
+    Pipeline,
+    PlacedSpan,
+    Simple,
+    Statement,
+    Test,
+    TextSpan,
+    While,
+    WordSyntax,
+    coalesce,
+    cut,
+    extent_of,
+)
+
+_SHELLS = frozenset({"bash", "sh", "dash", "zsh", "ksh"})
+# The flags by which launchers take variables for the program.
+_FLAGS: dict[str, frozenset[str]] = {
+    **dict.fromkeys(("srun", "sbatch", "salloc"), frozenset({"--export"})),
+    **dict.fromkeys(
+        ("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun"),
+        frozenset({"-x", "-env", "-genv"}),
+    ),
+    **dict.fromkeys(("docker", "podman", "nerdctl"), frozenset({"-e", "--env"})),
+}
+# MPICH and Intel MPI: `-genv NCCL_DEBUG WARN`, which also take `NAME=VALUE`.
+_NAME_AND_VALUE = frozenset({"-env", "-genv"})
+_WRAPPERS = frozenset({"env", "exec", "nohup", "sudo", "time", "timeout", "numactl"})
+_REMOTE = frozenset({"ssh", "pdsh", "clush"})
+_PROGRAMS = ("python", "torchrun", "deepspeed", "accelerate")
+_ENV_OPTIONS = frozenset({"-u", "--unset", "-C", "--chdir"})
+_RUNS_SCRIPT = lazy_pattern(r"-[A-Za-z]*c[A-Za-z]*")
+_TAKES_ARGUMENT = lazy_pattern(r"[-+][A-Za-z]*[oO]")
+DECLARATIONS = frozenset({"export", "declare", "typeset", "local", "readonly"})
+_NAME = r"[A-Za-z_][A-Za-z_0-9]*"
+_IDENTIFIER = lazy_pattern(_NAME)
+_NAMED_VALUE = lazy_pattern(rf"({_NAME})=")
+_CALCULATED = lazy_pattern(rf"\s*({_NAME})\s*=(?!=)(.*)", re.DOTALL)
+_CHANGED = lazy_pattern(
+    rf"({_NAME})\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--)\s*({_NAME})"
+)
+_MAX_DEPTH = 8
+_ARGUMENT = lazy_pattern(r"\$\{?[0-9@*#]")
+_QUESTIONS = frozenset(
+    {"grep", "egrep", "fgrep", "diff", "cmp", "command", "which", "type", "hash"}
+    | {"pgrep", "pidof", "ping", "nc"}
+)
+
+
+def base_name(text: str) -> str:
+    """Return the name of a program without its folder."""
+    return text.rpartition("/")[2]
+
+
+def given_variables(spans: Sequence[TextSpan]) -> list[tuple[str, TextSpan]]:
+    """Return the variables that a command line sets for the program that it starts."""
+    found: list[tuple[str, TextSpan]] = []
+    first = base_name(spans[0].text)
+    if first not in _FLAGS and first not in _WRAPPERS:
+        return found
+    flags: frozenset[str] = frozenset()
+    in_env = is_value = takes_two = False
+    name_before = ""  # of `-genv NAME VALUE`
+    for span in spans:
+        text = span.text
+        name = base_name(text)
+        if name.startswith(_PROGRAMS) or name.endswith(".py") or name in _SHELLS:
+            break
+        if name_before:
+            found.append((name_before, span))
+            name_before = ""
+        elif name in _FLAGS:
+            flags = _FLAGS[name]
+        elif is_value:
+            name_before = "" if _add(span, found) or not takes_two else text
+        elif text.partition("=")[0] in flags:
+            _add(cut(span, (text.find("=") + 1) or len(text), len(text)), found)
+        elif in_env and not text.startswith("-"):
+            in_env = _add(span, found)
+        is_value = text in flags or (in_env and text in _ENV_OPTIONS)
+        takes_two = text in _NAME_AND_VALUE
+        in_env = in_env or name == "env"
+    return found
+
+
+def _add(span: TextSpan, found: list[tuple[str, TextSpan]]) -> bool:
+    """Add `A=1`, or `ALL,A=1,B=2` as Slurm takes it; tells whether any was there."""
+    before = len(found)
+    position = 0
+    for part in span.text.split(","):
+        end = position + len(part)
+        match = _NAMED_VALUE.match(part)
+        if match is not None:
+            found.append((match[1], cut(span, position + match.end(), end)))
+        elif len(found) > before and part != "ALL":
+            # A comma inside a value: `NCCL_SOCKET_IFNAME=eth0,eth1`.
+            name, value = found[-1]
+            start = position - 1 - len(value.text)
+            found[-1] = (name, cut(span, start, end))
+        position = end + 1
+    return len(found) > before
+
+
+def nested_script(
+    fields: Sequence[Field], spans: Sequence[TextSpan]
+) -> tuple[list[PlacedSpan], tuple[TextSpan, ...] | None] | None:
+    """Return the script that a command hands to a shell, and the arguments it gets.
+
+    `bash -c '...'` after any launcher, `sbatch --wrap '...'`, and `ssh host '...'`.
+    """
+    if base_name(spans[0].text) in _REMOTE and BLANKS.search(spans[-1].text):
+        return fields[-1].placed, None
+    for position, span in enumerate(spans):
+        name = base_name(span.text)
+        if name in _SHELLS:
+            at = _after_options(spans, position + 1)
+            if at is not None:
+                return fields[at].placed, tuple(spans[at + 2 :])
+        elif span.text.startswith("--wrap") and base_name(spans[0].text) == "sbatch":
+            if span.text.startswith("--wrap="):
+                return _without(fields[position].placed, len("--wrap=")), None
+            if position + 1 < len(fields):
+                return fields[position + 1].placed, None
+    return None
+
+
+def _after_options(spans: Sequence[TextSpan], position: int) -> int | None:
+    """Where the script stands among the arguments of a shell, if there is one."""
+    runs_script = False
+    while position < len(spans):
+        text = spans[position].text
+        if not text.startswith(("-", "+")):
+            return position if runs_script else None
+        runs_script = runs_script or _RUNS_SCRIPT.fullmatch(text) is not None
+        position += 2 if _TAKES_ARGUMENT.fullmatch(text) else 1
+    return None
+
+
+def _without(placed: Sequence[PlacedSpan], length: int) -> list[PlacedSpan]:
+    """Return what remains of a word after its first characters."""
+    rest: list[PlacedSpan] = []
+    for span, start, end in placed:
+        skipped = min(length, len(span.text))
+        length -= skipped
+        if skipped < len(span.text):
+            tail = cut(span, skipped, len(span.text))
+            written = (span.start, span.end) == (start, end)
+            rest.append(PlacedSpan(tail, tail.start if written else start, end))
+    return rest
+
+
+def reads_script(spans: Sequence[TextSpan]) -> bool:
+    """Return whether a command takes a script from its standard input."""
+    first, last = base_name(spans[0].text), base_name(spans[-1].text)
+    if first == "sbatch":
+        return all(span.text.startswith("-") for span in spans[1:])
+    return last in _SHELLS or (last == "-s" and base_name(spans[-2].text) in _SHELLS)
+
+
+class Outcome(Enum):
+    """How a statement ends, as far as the text tells.
+
+    LIKELY: a program that is expected to succeed. UNKNOWN: a question, such as
+    `[ -f file ]` or `grep -q`, that may be answered either way.
+    """
+
+    HOLDS = 1
+    FAILS = 2
+    LIKELY = 3
+    UNKNOWN = 4
+
+
+def outcome_of(value: bool | None) -> Outcome:  # noqa: FBT001 - a truth value
+    """Return the outcome of a condition."""
+    if value is None:
+        return Outcome.UNKNOWN
+    return Outcome.HOLDS if value else Outcome.FAILS
+
+
+def _holds_argument(span: TextSpan) -> bool:
+    """Whether it holds `${1}` of the script around, which is none of the inner one."""
+    return not span.resolved and _ARGUMENT.search(span.text) is not None
+
+
+def given(spans: tuple[TextSpan, ...], start: int, *value: int) -> Variable:
+    """Return a variable that a command gives to the program that it starts."""
+    variable = Variable(spans, exported=True, start=start)
+    return variable._replace(value_start=value[0], value_end=value[1])
+
+
+class Flow:
+    """Reads the statements of a script one after the other.
+
+    Keeps the variables, and what the script has been seen to do.
+
+    Attributes:
+        inner_exports: of subshells and of nested scripts, which programs there see.
+        conditional: how many branches are being read that may not be taken.
+        repeats: how many loops and functions are being read; what a text makes the
+            reader do again and again counts against its budget.
+
+    """
+
+    def __init__(self, text: str, known: Mapping[str, str]) -> None:
+        self.lines = Lines(text)
+        self.expander = Expander(len(text), known)
+        self.expander.assign = self._assign_default
+        self.directives: list[Directive] = []
+        self.commands: list[Command] = []
+        self.assignments: list[Assignment] = []
+        self.problems: dict[Problem, None] = {}
+        self.functions: dict[str, Block] = {}
+        self.called: set[str] = set()
+        self.inner_exports: dict[str, Variable] = {}
+        self.conditional = 0
+        self.repeats = 0
+        self._exports_all = False
+        self._local_names: set[str] | None = None
+        self._active: list[str] = []  # functions that are being read
+        self._outer: Command | None = None
+        self._depth = 0
+
+    def script(self) -> Script:
+        """Read the script whole."""
+        text = self.lines.text
+        root = self.expander.scope
+        self.directives += read_directives(text, self.lines)
+        self.block(self.parser(text).script())
+        self._uncalled_functions()
+        if self.expander.exhausted:
+            message = "the script expands to more than is read; what follows is unknown"
+            self.report(message, len(text))
+        variables = {
+            name: self.assignment(name, variable)
+            for name, variable in root.changes.items()
+            if variable.is_set
+        }
+        exports = {
+            name: self.assignment(name, variable)
+            for name, variable in self.inner_exports.items()
+        }
+        exports.update({name: one for name, one in variables.items() if one.exported})
+        return Script(
+            tuple(self.directives),
+            tuple(self.commands),
+            tuple(self.assignments),
+            variables,
+            exports,
+            tuple(self.problems),
+        )
+
+    def _uncalled_functions(self) -> None:
+        """Read the functions that the script itself never calls: others may."""
+        for name, body in list(self.functions.items()):
+            if name not in self.called:
+                self._branch([body])
+
+    def block(self, block: Block) -> Outcome:
+        """Read statements until one leaves the block; the outcome is the last one's."""
+        outcome = Outcome.HOLDS
+        for statement in block:
+            if self.expander.scope.stopped:
+                break
+            if self.repeats and not self.expander.spend(1):
+                break
+            outcome = self._statement(statement)
+        return outcome
+
+    def _statement(self, statement: Statement) -> Outcome:
+        return self._READERS[type(statement)](self, statement)
+
+    def _branch(self, blocks: Sequence[Block], *, conditional: bool = True) -> Scope:
+        """Read blocks on their own copy of the variables."""
+        outer = self.expander.scope
+        self.expander.scope = branch = Scope(outer)
+        self.conditional += conditional
+        for block in blocks:
+            self.block(block)
+        self.conditional -= conditional
+        self.expander.scope = outer
+        return branch
+
+    def _join(self, branches: Sequence[Scope], *, may_skip: bool) -> None:
+        scope = self.expander.scope
+        join_branches(scope, branches, self.expander.spend, may_skip=may_skip)
+
+    def _and_or(self, statement: AndOr) -> Outcome:
+        outcome = self._statement(statement.first)
+        for operator, following in statement.rest:
+            if self.expander.scope.stopped:
+                break
+            skipped = Outcome.FAILS if operator == "&&" else Outcome.HOLDS
+            if outcome is skipped:
+                continue
+            decided = outcome in {Outcome.HOLDS, Outcome.FAILS}
+            # A program is expected to succeed: `cd folder && torchrun ...`.
+            if decided or (operator == "&&" and outcome is Outcome.LIKELY):
+                outcome = self._statement(following)
+            else:
+                self._join([self._branch([(following,)])], may_skip=True)
+        return outcome
+
+    def _pipeline(self, statement: Pipeline) -> Outcome:
+        outcome = Outcome.LIKELY
+        for part in statement.parts:
+            outcome = self._statement(part)
+        if not statement.negated:
+            return outcome
+        opposite = {Outcome.HOLDS: Outcome.FAILS, Outcome.FAILS: Outcome.HOLDS}
+        return opposite.get(outcome, Outcome.UNKNOWN)
+
+    def _group(self, statement: Group) -> Outcome:
+        if not statement.subshell:
+            return self.block(statement.body)
+        self.keep_exports(self._branch([statement.body], conditional=False))
+        return Outcome.LIKELY
+
+    def _if(self, statement: If) -> Outcome:
+        branches: list[Scope] = []
+        for condition, body in statement.arms:
+            outcome = self.block(condition)
+            if outcome is Outcome.FAILS:
+                continue
+            if outcome is Outcome.HOLDS and not branches:
+                return self.block(body)
+            branches.append(self._branch([body]))
+            if outcome is Outcome.HOLDS:
+                self._join(branches, may_skip=False)
+                return Outcome.LIKELY
+        if not branches:
+            return self.block(statement.otherwise)
+        branches.append(self._branch([statement.otherwise]))
+        self._join(branches, may_skip=False)
+        return Outcome.LIKELY
+
+    def _for(self, statement: For) -> Outcome:
+        words: list[TextSpan] = []
+        for word in statement.words or ():
+            words += [field.span() for field in self.expander.fields(word)]
+        if statement.words is not None and not words:
+            return Outcome.LIKELY
+        start, end = statement.place
+        if len(words) == 1 and words[0].resolved:
+            self.set_value(statement.name, words[0], start)
+        else:
+            self.forget_value(statement.name, (start, end))
+        self._loop([statement.body], certain=statement.words is not None)
+        return Outcome.LIKELY
+
+    def _while(self, statement: While) -> Outcome:
+        before = self._marks()
+        outcome = self._statement_outcome(statement.condition)
+        self._return_to(before)
+        ends = Outcome.HOLDS if statement.until else Outcome.FAILS
+        if outcome is ends:
+            return Outcome.LIKELY
+        certain = outcome in {Outcome.HOLDS, Outcome.FAILS}
+        self._loop([statement.condition, statement.body], certain=certain)
+        return Outcome.LIKELY
+
+    def _statement_outcome(self, block: Block) -> Outcome:
+        """Return the outcome of a condition, without what reading it changes."""
+        outer = self.expander.scope
+        self.expander.scope = Scope(outer)
+        outcome = self.block(block)
+        self.expander.scope = outer
+        return outcome
+
+    def _marks(self) -> tuple[int, int]:
+        return len(self.commands), len(self.assignments)
+
+    def _return_to(self, marks: tuple[int, int]) -> None:
+        """Forget what was recorded since the marks were taken."""
+        del self.commands[marks[0] :]
+        del self.assignments[marks[1] :]
+
+    def _loop(self, blocks: Sequence[Block], *, certain: bool) -> None:
+        """Read a body twice: first to see which variables change from turn to turn."""
+        outer = self.expander.scope
+        self.repeats += 1
+        marks = self._marks()
+        first = self._branch(blocks)
+        self._return_to(marks)
+        first.stopped = ""
+        head = Scope(outer)
+        self.expander.scope = head
+        self._join([first], may_skip=True)
+        last = self._branch(blocks, conditional=not certain)
+        self.expander.scope = outer
+        self.repeats -= 1
+        last.changes = {**head.changes, **last.changes}
+        last.stopped = ""
+        if certain:
+            outer.changes.update(last.changes)
+        else:
+            self._join([last], may_skip=True)
+
+    def _case(self, statement: Case) -> Outcome:
+        subject = self.expander.span(statement.subject)
+        branches: list[Scope] = []
+        for patterns, body in statement.arms:
+            fits = self._fits(subject, patterns)
+            if fits is False:
+                continue
+            if fits and not branches:
+                return self.block(body)
+            branches.append(self._branch([body]))
+            if fits:
+                self._join(branches, may_skip=False)
+                return Outcome.LIKELY
+        if branches:
+            self._join(branches, may_skip=True)
+        return Outcome.LIKELY
+
+    def _fits(self, subject: TextSpan, patterns: Sequence[WordSyntax]) -> bool | None:
+        """Return whether a text fits one of the patterns of a case."""
+        answers: list[bool | None] = []
+        for pattern in patterns:
+            span = self.expander.span(pattern)
+            known = subject.resolved and span.resolved
+            if span.text == "*":
+                return True
+            answers.append(matches(subject.text, span.text) if known else None)
+        return True if True in answers else None if None in answers else False
+
+    def _function(self, statement: Function) -> Outcome:
+        self.functions[statement.name] = statement.body
+        self.called.discard(statement.name)
+        return Outcome.LIKELY
+
+    def _double_test(self, statement: Test) -> Outcome:
+        terms = [self.expander.span(word) for word in statement.words]
+        return outcome_of(holds(terms, patterns=True))
+
+    def _calculation(self, statement: Calculation) -> Outcome:
+        return self.calculate(self.expander.span(statement.expression))
+
+    def parser(self, text: str, origins: Origins | None = None) -> Parser:
+        """Make the parser of the script, and of each script inside it."""
+        return Parser(text, self.report, origins)
+
+    def keep_exports(self, scope: Scope) -> None:
+        """Remember what a subshell exports: programs are started there too."""
+        for name, variable in scope.changes.items():
+            if variable.exported and variable.is_set:
+                self.inner_exports[name] = variable
+
+    def simple(self, simple: Simple) -> Outcome:
+        """Read a command with its words, assignments and redirections."""
+        if simple.words and simple.words[0].text in DECLARATIONS:
+            self.declare(simple)
+            return Outcome.HOLDS
+        fields = [
+            field for word in simple.words for field in self.expander.fields(word)
+        ]
+        if not fields:
+            known = [self.assign(one, exported=False) for one in simple.assignments]
+            # Only a command that gives the value can fail.
+            return Outcome.HOLDS if all(known) else Outcome.LIKELY
+        outcome = self.builtin(fields)
+        if outcome is None:
+            outcome = self._run(simple, fields)
+        return outcome
+
+    def _run(self, simple: Simple, fields: list[Field]) -> Outcome:
+        """Run a function, a script of its own, or a program."""
+        spans = [field.span() for field in fields]
+        name = spans[0].text
+        if self.repeats:
+            self.expander.spend(len(spans))
+        body = self.functions.get(name)
+        if body is not None or name == "eval":
+            for syntax in simple.assignments:
+                self.assign(syntax, exported=True)
+        if body is not None:
+            self._call(name, body, tuple(spans[1:]))
+            return Outcome.LIKELY
+        if name == "eval":
+            self._evaluate(fields[1:])
+            return Outcome.LIKELY
+        if name.startswith("--") and simple.words[0].text == name:
+            message = f"{name} is read as a command: the line before has ended it"
+            self.report(message, simple.start)
+        command = self._command(simple, spans)
+        self.commands.append(command)
+        self._nested_scripts(simple, fields, spans, command)
+        if name == "exec" and len(spans) > 1:
+            self.expander.scope.stopped = "exit"
+        question = base_name(name) in _QUESTIONS
+        return Outcome.UNKNOWN if question else Outcome.LIKELY
+
+    def _command(self, simple: Simple, spans: Sequence[TextSpan]) -> Command:
+        environment: list[Assignment] = []
+        for syntax in simple.assignments:
+            value = syntax.value
+            placed = self.expander.value(value)
+            place = (value.start, value.end)
+            variable = given(coalesce(placed), syntax.start, *place)
+            environment.append(self.assignment(syntax.name, variable))
+        for name, span in given_variables(spans):
+            variable = given((span,), span.start, span.start, span.end)
+            environment.append(self.assignment(name, variable))
+        return Command(
+            tuple([self.word(span) for span in spans]),
+            tuple(environment),
+            self.lines.line(simple.start),
+            self.conditional > 0,
+            self._outer,
+        )
+
+    def _call(self, name: str, body: Block, arguments: tuple[TextSpan, ...]) -> None:
+        """Read the body of a function with the arguments of a call."""
+        self.called.add(name)
+        scope = self.expander.scope
+        allowed = self.expander.spend(len(scope.changes))
+        if not allowed or self._depth >= _MAX_DEPTH or name in self._active:
+            return
+        kept = (self.expander.positional, self._local_names)
+        before = dict(scope.changes)
+        self.expander.positional, self._local_names = arguments, set()
+        self._active.append(name)
+        self._depth += 1
+        self.repeats += 1
+        self.block(body)
+        self.repeats -= 1
+        self._depth -= 1
+        self._active.pop()
+        for local in self._local_names or ():
+            scope.changes.pop(local, None)
+            if local in before:
+                scope.changes[local] = before[local]
+        self.expander.positional, self._local_names = kept
+        if scope.stopped != "exit":
+            scope.stopped = ""
+
+    def _evaluate(self, fields: Sequence[Field]) -> None:
+        """`eval`: its arguments, joined by blanks, are read as a script."""
+        placed: list[PlacedSpan] = []
+        for field in fields:
+            if placed:
+                placed.append(PlacedSpan(BLANK, field.start, field.start))
+            placed += field.placed
+        self._nested(placed)
+
+    def _nested_scripts(
+        self,
+        simple: Simple,
+        fields: Sequence[Field],
+        spans: Sequence[TextSpan],
+        command: Command,
+    ) -> None:
+        """Read the scripts that a command hands to other shells."""
+        nested = nested_script(fields, spans)
+        if nested is not None:
+            self._inner_shell(*nested, command)
+        elif simple.documents and reads_script(spans):
+            for document in simple.documents:
+                self._inner_shell(self.expander.value(document), None, command)
+
+    def _inner_shell(
+        self,
+        placed: Sequence[PlacedSpan],
+        arguments: tuple[TextSpan, ...] | None,
+        command: Command,
+    ) -> None:
+        scope, outer = self.expander.scope, self._outer
+        positional = self.expander.positional
+        self.expander.scope = inner = Scope(scope, exported_only=True)
+        self.expander.positional, self._outer = arguments, command
+        self._nested(placed)
+        self.expander.positional, self._outer = positional, outer
+        self.expander.scope = scope
+        self.keep_exports(inner)
+
+    def _nested(self, placed: Sequence[PlacedSpan]) -> None:
+        """Read a text that expansions have made."""
+        if self._depth >= _MAX_DEPTH:
+            return
+        spans = [span for span in coalesce(placed, BLANKS_AND_QUOTES) if span.text]
+        text = "".join([span.text for span in spans])
+        if not self.expander.spend(len(text) // 8):
+            return
+        origins = Origins(spans)
+        positional = self.expander.positional
+        if any(_holds_argument(span) for span in spans):
+            self.expander.positional = None
+        self._depth += 1
+        if "#SBATCH" in text:
+            self.directives += read_directives(text, self.lines, origins)
+        self.block(self.parser(text, origins).script())
+        self._depth -= 1
+        self.expander.positional = positional
+
+    def report(self, message: str, offset: int) -> None:
+        """Note a problem at an offset in the file."""
+        self.problems[Problem(message, self.lines.line(offset))] = None
+
+    def word(self, span: TextSpan) -> Word:
+        """Return the word that a span makes."""
+        text, start, end, resolved = span
+        return self.lines.word(text, start, end, resolved=resolved)
+
+    def assignment(self, name: str, variable: Variable) -> Assignment:
+        """Return what a variable was last assigned."""
+        place = (variable.value_start, variable.value_end)
+        spans = variable.spans
+        if spans is None:
+            span = TextSpan(f"${{{name}}}", *place, resolved=False)
+        elif len(spans) == 1 and not variable.array:
+            span = spans[0]
+        else:
+            text = (" " if variable.array else "").join([one.text for one in spans])
+            span = TextSpan(text, *place, all(one.resolved for one in spans))
+        return Assignment(
+            name,
+            self.word(span),
+            variable.exported,
+            *self.lines.position(variable.start),
+            variable.conditional,
+        )
+
+    def _set(self, name: str, variable: Variable) -> None:
+        if self._exports_all and not variable.exported:
+            variable = variable._replace(exported=True)
+        self.expander.scope.changes[name] = variable
+        self.assignments.append(self.assignment(name, variable))
+
+    def assign(self, syntax: AssignmentSyntax, *, exported: bool) -> bool:
+        """Do an assignment; tells whether the value is known."""
+        previous = self.expander.scope.get(syntax.name)
+        spans: tuple[TextSpan, ...] | None = None
+        array = syntax.elements is not None
+        if syntax.elements is not None:
+            spans = tuple(
+                [
+                    field.span()
+                    for element in syntax.elements
+                    for field in self.expander.fields(element)
+                ]
+            )
+        elif syntax.subscript is None:
+            spans = coalesce(self.expander.value(syntax.value))
+        if syntax.append and spans is not None and previous is not None:
+            spans = self._appended(syntax, previous, spans)
+            array = array or previous.array
+        if previous is not None:
+            exported = exported or previous.exported
+        value = syntax.value
+        variable = Variable(
+            spans,
+            array or syntax.subscript is not None,
+            exported,
+            self.conditional > 0,
+            syntax.start,
+            value.start,
+            value.end,
+        )
+        self._set(syntax.name, variable)
+        return spans is not None and all(one.resolved for one in spans)
+
+    def _appended(
+        self, syntax: AssignmentSyntax, previous: Variable, spans: tuple[TextSpan, ...]
+    ) -> tuple[TextSpan, ...] | None:
+        if not previous.is_set:
+            return spans
+        start, end = syntax.start, syntax.start + len(syntax.name)
+        before = previous.spans
+        if before is None:
+            text = f"${{{syntax.name}[@]}}" if previous.array else f"${{{syntax.name}}}"
+            before = (TextSpan(text, start, end, resolved=False),)
+        allowed = self.expander.spend(len(before))
+        if not allowed or (syntax.elements is None and previous.array):
+            return None
+        if syntax.elements is not None:
+            return before + spans
+        placed = [PlacedSpan(one, start, end) for one in before]
+        placed += [PlacedSpan(one, one.start, one.end) for one in spans]
+        return coalesce(placed)
+
+    def _assign_default(
+        self, name: str, value: Sequence[PlacedSpan], part: Parameter
+    ) -> None:
+        """`${NAME:=value}`."""
+        previous = self.expander.scope.get(name)
+        start, end = extent_of(value) if value else (part.end, part.end)
+        self._set(
+            name,
+            Variable(
+                coalesce(value),
+                exported=previous is not None and previous.exported,
+                conditional=self.conditional > 0,
+                start=part.start,
+                value_start=start,
+                value_end=end,
+            ),
+        )
+
+    def declare(self, simple: Simple) -> None:
+        """`export`, `declare`, `local` and the like."""
+        command = simple.words[0].text
+        fields = [
+            field.span()
+            for word in simple.words[1:]
+            for field in self.expander.fields(word)
+        ]
+        flags = "".join(one.text for one in fields if one.text.startswith(("-", "+")))
+        exported = (command == "export" and "n" not in flags) or "x" in flags
+        if "f" in flags:
+            return
+        for syntax in simple.assignments:
+            self._remember_local(command, syntax.name)
+            self.assign(syntax, exported=exported)
+        for span in fields:
+            if match := _NAMED_VALUE.match(span.text):
+                value = cut(span, match.end(), len(span.text))
+                self.set_value(match[1], value, span.start, exported=exported)
+            elif _IDENTIFIER.fullmatch(span.text):
+                self._remember_local(command, span.text)
+                if exported or "n" in flags:
+                    self._export(span.text, exported=exported)
+
+    def _remember_local(self, command: str, name: str) -> None:
+        if command == "local" and self._local_names is not None:
+            self._local_names.add(name)
+
+    def _export(self, name: str, *, exported: bool) -> None:
+        """Mark a variable that the script sets elsewhere, or that it was given."""
+        variable = self.expander.scope.get(name) or Variable(None)
+        variable = variable._replace(exported=exported)
+        if variable.is_set:
+            self._set(name, variable)
+        else:
+            self.expander.scope.changes[name] = variable
+
+    def set_value(
+        self, name: str, value: TextSpan, start: int, *, exported: bool = False
+    ) -> None:
+        """Give a variable a value that a command other than an assignment gives it."""
+        self._set(
+            name,
+            Variable(
+                (value,),
+                exported=exported,
+                conditional=self.conditional > 0,
+                start=start,
+                value_start=value.start,
+                value_end=value.end,
+            ),
+        )
+
+    def forget_value(self, name: str, place: tuple[int, int]) -> None:
+        """Give a variable a value that only the running script would know."""
+        previous = self.expander.scope.get(name)
+        exported = previous is not None and previous.exported
+        start, end = place
+        self.expander.scope.changes[name] = Variable(
+            None,
+            exported=exported,
+            conditional=self.conditional > 0,
+            start=start,
+            value_start=start,
+            value_end=end,
+        )
+
+    def builtin(self, fields: Sequence[Field]) -> Outcome | None:
+        """Do what a command of the shell itself does; None for any other command."""
+        name = fields[0].span().text
+        act = self._BUILTINS.get(name)
+        if act is None:
+            return None
+        spans = [field.span() for field in fields]
+        return act(self, spans)
+
+    def _test(self, spans: list[TextSpan]) -> Outcome:
+        terms = spans[1:]
+        if spans[0].text == "[" and terms and terms[-1].text == "]":
+            terms.pop()
+        return outcome_of(holds(terms, patterns=False))
+
+    def _unset(self, spans: list[TextSpan]) -> Outcome:
+        for span in spans[1:]:
+            if _IDENTIFIER.fullmatch(span.text):
+                self.expander.scope.changes[span.text] = Variable(())
+        return Outcome.LIKELY
+
+    def _read(self, spans: list[TextSpan]) -> Outcome:
+        """`read`, `mapfile`, `getopts`: any word may name what they set."""
+        for span in spans[1:]:
+            if _IDENTIFIER.fullmatch(span.text):
+                self.forget_value(span.text, (span.start, span.end))
+        return Outcome.UNKNOWN
+
+    def _printf(self, spans: list[TextSpan]) -> Outcome:
+        if len(spans) > 1 and spans[1].text == "-v":
+            self._read(spans[1:3])
+        return Outcome.LIKELY
+
+    def _let(self, spans: list[TextSpan]) -> Outcome:
+        for span in spans[1:]:
+            self.calculate(span)
+        return Outcome.UNKNOWN
+
+    def calculate(self, expression: TextSpan) -> Outcome:
+        """`(( ... ))`: set what it sets, and tell whether it is other than 0."""
+        match = _CALCULATED.fullmatch(expression.text)
+        value: int | None = None
+        if match is not None and expression.resolved:
+            value = self.expander.calculate(expression._replace(text=match[2]))
+        if match is not None and value is not None:
+            span = expression._replace(text=str(value))
+            self.set_value(match[1], span, expression.start)
+            return outcome_of(value != 0)
+        names = [one[1] or one[2] for one in _CHANGED.finditer(expression.text)]
+        for name in names:
+            self.forget_value(name, (expression.start, expression.end))
+        if names:
+            return Outcome.UNKNOWN
+        value = self.expander.calculate(expression)
+        return outcome_of(None if value is None else value != 0)
+
+    def _setenv(self, spans: list[TextSpan]) -> Outcome:
+        """`setenv NAME value` of csh."""
+        if len(spans) > 1 and _IDENTIFIER.fullmatch(spans[1].text):
+            end = TextSpan("", spans[1].end, spans[1].end, resolved=True)
+            value = spans[2] if len(spans) > len("AB") else end
+            self.set_value(spans[1].text, value, spans[1].start, exported=True)
+        return Outcome.LIKELY
+
+    def _set_options(self, spans: list[TextSpan]) -> Outcome:
+        """`set -a` exports every assignment from there on, `set --` sets arguments."""
+        texts = [span.text for span in spans[1:]]
+        for position, text in enumerate(texts):
+            named = text in {"-o", "+o"} and texts[position + 1 : position + 2]
+            if (text[:1] in {"-", "+"} and "a" in text[1:]) or named == ["allexport"]:
+                self._exports_all = text[0] == "-"
+            if text in {"--", "-"}:
+                arguments = tuple(spans[position + 2 :])
+                known = all(one.resolved for one in arguments)
+                self.expander.positional = arguments if known else None
+                break
+        return Outcome.LIKELY
+
+    def _shift(self, spans: list[TextSpan]) -> Outcome:
+        count = spans[1].text if len(spans) > 1 else "1"
+        arguments = self.expander.positional
+        if arguments is not None:
+            known = count.isdecimal() and len(count) < len("1000")
+            self.expander.positional = arguments[int(count) :] if known else None
+        return Outcome.LIKELY
+
+    def _stop(self, spans: list[TextSpan]) -> Outcome:
+        self.expander.scope.stopped = spans[0].text
+        return Outcome.LIKELY
+
+    def _nothing(self, spans: list[TextSpan]) -> Outcome:
+        return Outcome.FAILS if spans[0].text == "false" else Outcome.HOLDS
+
+    _READERS: ClassVar[Mapping[type, Callable[..., Outcome]]] = {
+        Simple: simple,
+        AndOr: _and_or,
+        Pipeline: _pipeline,
+        Group: _group,
+        If: _if,
+        For: _for,
+        While: _while,
+        Case: _case,
+        Function: _function,
+        Test: _double_test,
+        Calculation: _calculation,
+    }
+
+    _BUILTINS: ClassVar[Mapping[str, Callable[..., Outcome]]] = {
+        "[": _test,
+        "test": _test,
+        "unset": _unset,
+        "read": _read,
+        "mapfile": _read,
+        "readarray": _read,
+        "getopts": _read,
+        "printf": _printf,
+        "let": _let,
+        "setenv": _setenv,
+        "set": _set_options,
+        "shift": _shift,
+        "exit": _stop,
+        "return": _stop,
+        "break": _stop,
+        "continue": _stop,
+        ":": _nothing,
+        "true": _nothing,
+        "false": _nothing,
+    }

@@ -1,0 +1,218 @@
+"""A static reader of shell scripts: bash, sh, sbatch and environment files.
+
+Nothing of a script is ever run. It is read as a shell would read it, and what only a
+running shell could know (the output of commands, files, the environment) is unknown.
+"""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from types import MappingProxyType
+
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
+from speccheck.validator.evidence.record import Record
+
+
+class Word(Record):
+    """One argument after expansion.
+
+    text: the expanded text; a part that could not be resolved stands as `${NAME}`,
+        `$(...)` or `$((...))`.
+    line, column, length: where the word is written, from 1, in characters. A word that
+        is whole the value of a variable or an element of an array stands where that
+        value is defined; one that was joined from several stands where it was joined.
+    resolved: False when a part is unknown, or when the word is there only if a
+        condition holds that cannot be decided from the text.
+    raw: the text at that place.
+    """
+
+    text: str
+    line: int
+    column: int
+    length: int
+    resolved: bool
+    raw: str
+
+
+class Assignment(Record):
+    """`NAME=value`, with the place of the name.
+
+    conditional: it stands in a branch that may not be taken, or in a function that the
+        script does not call.
+    """
+
+    name: str
+    value: Word
+    exported: bool
+    line: int
+    column: int
+    conditional: bool = False
+
+
+class Command(Record):
+    """A simple command with its arguments.
+
+    environment: the variables given to this command alone: `A=1 cmd`, `env A=1 cmd`,
+        `srun --export=ALL,A=1`, `mpirun -x A=1`, `docker run -e A=1`.
+    conditional: as for an assignment.
+    outer: the command whose argument held this one: `srun ... bash -c '...'`.
+    """
+
+    words: tuple[Word, ...]
+    environment: tuple[Assignment, ...]
+    line: int
+    conditional: bool = False
+    outer: "Command | None" = None
+
+
+class Directive(Record):
+    """An option of an `#SBATCH` line, by its long name: `--nodes`, also for `-N`."""
+
+    name: str
+    value: str
+    line: int
+    column: int
+    length: int
+
+
+class Problem(Record):
+    """Syntax that a shell would refuse, or that does not do what it seems to."""
+
+    message: str
+    line: int
+
+
+class Script(Record):
+    """A shell script as far as it can be read without running it.
+
+    assignments: all that may take effect, in the order of the script.
+    variables: the value of each name at the end; `${NAME}`, not resolved, where it
+        depends on a condition that cannot be decided.
+    exports: those of the variables that a started program sees.
+    """
+
+    directives: tuple[Directive, ...]
+    commands: tuple[Command, ...]
+    assignments: tuple[Assignment, ...]
+    variables: Mapping[str, Assignment]
+    exports: Mapping[str, Assignment]
+    problems: tuple[Problem, ...]
+
+
+class Lines:
+    """Turns offsets in a text into lines and columns, both from 1."""
+
+    __slots__ = ("_starts", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._starts = [
+            0,
+            *accumulate(len(line) + 1 for line in text.split("\n")),
+        ]
+
+    def line(self, offset: int) -> int:
+        """Return the line of an offset."""
+        return bisect_right(self._starts, offset)
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Return the line and the column of an offset."""
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+    def word(self, text: str, start: int, end: int, *, resolved: bool) -> Word:
+        """Return the word that stands from one offset to another."""
+        line = bisect_right(self._starts, start)
+        column = start - self._starts[line - 1] + 1
+        return Word(text, line, column, end - start, resolved, self.text[start:end])
+
+
+# Scripts that people write have some kilobytes; this one is data.
+MAX_CHARACTERS = 5_000_000
+
+_NUMBER = lazy_pattern(r"-\.?[0-9]")
+_NOTHING_KNOWN: Mapping[str, str] = MappingProxyType({})
+
+Option = tuple[str, tuple[Word, ...], Word]
+"""A flag, its values, and the word that holds the flag."""
+
+
+def parse_script(text: str, known: Mapping[str, str] = _NOTHING_KNOWN) -> Script:
+    """Read a script.
+
+    Never raises on what a shell would refuse: what can be read is kept, and the rest
+    is noted in `Script.problems`.
+
+    Args:
+        text: the script; what is beyond MAX_CHARACTERS is not read.
+        known: values of variables that come from outside, such as `SLURM_NNODES`.
+    """
+    # Most runs read no script, so that what reads one is imported with the first.
+    from speccheck.validator.sources.shell.interpreter import Flow  # noqa: PLC0415
+
+    flow = Flow(with_unix_lines(text[:MAX_CHARACTERS]), known)
+    if len(text) > MAX_CHARACTERS:
+        flow.report(f"only {MAX_CHARACTERS} characters are read", MAX_CHARACTERS)
+    if "\r\n" in text:
+        flow.report("lines end with a carriage return, which a shell does not skip", 0)
+    return flow.script()
+
+
+def directives(text: str) -> tuple[Directive, ...]:
+    """The `#SBATCH` options of a script alone, for what they say of `known` values."""
+    from speccheck.validator.sources.shell.directives import (  # noqa: PLC0415
+        read_directives,
+    )
+
+    text = with_unix_lines(text[:MAX_CHARACTERS])
+    return tuple(read_directives(text, Lines(text)))
+
+
+def with_unix_lines(text: str) -> str:
+    """The text with a blank in place of each carriage return, so that places hold."""
+    if "\r" not in text:
+        return text
+    return text.replace("\\\r\n", " \\\n").replace("\r\n", " \n")
+
+
+def options(words: Sequence[Word]) -> tuple[Option, ...]:
+    """Return the options among the words of a command.
+
+    Which flags take a value is not known here: a flag is given all words up to the
+    next one. Words before the first flag are left out. `-1` and `-5e-3` are values;
+    `--` is neither.
+    """
+    found: list[Option] = []
+    flag: Word | None = None
+    name = ""
+    values: list[Word] = []
+    for word in words:
+        text = word.text
+        if not text.startswith("-") or text == "-" or _NUMBER.match(text):
+            values.append(word)
+            continue
+        if flag is not None:
+            found.append((name, tuple(values), flag))
+        flag, values = (None, []) if text == "--" else (word, [])
+        name = text
+        if text.startswith("--") and "=" in text:
+            name = text.partition("=")[0]
+            values = [_value_of(word, len(name) + 1)]
+    if flag is not None:
+        found.append((name, tuple(values), flag))
+    return tuple(found)
+
+
+def _value_of(word: Word, length: int) -> Word:
+    """Return the word after the first characters `--flag=` of another."""
+    text = word.text[length:]
+    if word.raw[:length] != word.text[:length]:
+        return word._replace(text=text)
+    return Word(
+        text,
+        word.line,
+        word.column + length,
+        word.length - length,
+        word.resolved,
+        word.raw[length:],
+    )

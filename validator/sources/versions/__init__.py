@@ -1,1 +1,0 @@
-"""Which releases a plan runs on."""
