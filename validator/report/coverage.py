@@ -20,7 +20,7 @@ GapKind = Literal["proposed", "needs_live_evidence", "of_certification", "no_rul
 
 
 class FixtureCounts(Record):
-    """How many fixtures show each outcome; the fields are the beginnings of names."""
+    """How many fixtures show each outcome."""
 
     pass_: int = 0
     fail: int = 0

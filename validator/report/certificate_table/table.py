@@ -45,7 +45,7 @@ class Level(Record):
 
 
 class Count(Record):
-    """A number of the verdict; values: of each column."""
+    """A number of clauses, or a share of them; values: of each certificate."""
 
     name: str
     values: tuple[int | float | None, ...]
