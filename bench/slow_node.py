@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from speccheck.validator.cli.bench_results import limits_of
+from speccheck.validator.cli.bench_search import limits_of
 from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.evidence.measurement.collective import (
     CollectiveRun,

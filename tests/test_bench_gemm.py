@@ -15,8 +15,9 @@ from speccheck.probes.matrix_products import (
     matrix_products,
     measured,
 )
-from speccheck.validator.cli.bench_gemm import OPTIONS, run
-from speccheck.validator.cli.judge_measured import Budget, measure_and_judge
+from speccheck.validator.cli.bench_node import Budget, measure_and_judge
+from speccheck.validator.cli.bench_node import run_products as run
+from speccheck.validator.cli.command_table import named
 from speccheck.validator.cli.main import main
 
 H100 = "NVIDIA H100 80GB HBM3"
@@ -89,8 +90,7 @@ def judged(
     effort = EFFORT._replace(warm_up_seconds=0.0)
     code = measure_and_judge(
         ["--output", "json", "--full", *words],
-        "",
-        OPTIONS,
+        named("bench gemm"),
         lambda _, budget: run(device, BOTH, effort, budget),
     )
     told = json.loads(capsys.readouterr().out)
@@ -171,7 +171,7 @@ def test_a_gpu_that_fails_is_told_and_the_others_are_measured(
     assert any("illegal memory access" in line for line in found.table)
     device.broken = {0, 1}
     nothing = run(device, BOTH, effort, Budget(60))
-    assert measure_and_judge([], "", OPTIONS, lambda _, __: nothing) == 3
+    assert measure_and_judge([], named("bench gemm"), lambda _, __: nothing) == 3
     assert "nothing was measured: each attempt failed" in capsys.readouterr().err
 
 

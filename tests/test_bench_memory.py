@@ -20,10 +20,12 @@ from speccheck.probes.memory_copies import (
     steps,
 )
 from speccheck.probes.torch_copies import processors_of
-from speccheck.validator.cli.bench_memory import OPTIONS, run
-from speccheck.validator.cli.judge_measured import Budget, measure_and_judge
+from speccheck.validator.cli.bench_node import Budget, measure_and_judge
+from speccheck.validator.cli.bench_node import run_copies as run
+from speccheck.validator.cli.command_table import named
 from speccheck.validator.cli.main import main
 
+COMMAND = named("bench memory")
 SIZE = 4096
 AMOUNTS = Amounts(SIZE, 5)
 H100 = "NVIDIA H100 80GB HBM3"
@@ -187,8 +189,7 @@ def judged(
     amounts = Amounts(2**20, 5)
     code = measure_and_judge(
         ["--output", "json", "--full", *words],
-        "",
-        OPTIONS,
+        COMMAND,
         lambda _, budget: run(device, amounts._replace(size_bytes=2**16), budget),
     )
     told = json.loads(capsys.readouterr().out)
@@ -227,8 +228,7 @@ def test_one_gpu_behind_its_peers_is_named(capsys: pytest.CaptureFixture[str]) -
     device.slow = {(None, 3): 50.0 * GIGA}
     measure_and_judge(
         ["--output", "concise"],
-        "",
-        OPTIONS,
+        COMMAND,
         lambda _, budget: run(device, AMOUNTS, budget),
     )
     shown = capsys.readouterr()
@@ -256,7 +256,7 @@ def test_an_interrupt_before_the_first_copy_is_one(
     device = StandIn(1)
     device.interrupt_at = (None, 0)
     code = measure_and_judge(
-        [], "", OPTIONS, lambda _, budget: run(device, AMOUNTS, budget)
+        [], COMMAND, lambda _, budget: run(device, AMOUNTS, budget)
     )
     assert code == 130
     assert "nothing was measured: interrupted" in capsys.readouterr().err
@@ -268,7 +268,7 @@ def test_a_budget_that_is_spent_is_told(capsys: pytest.CaptureFixture[str]) -> N
     assert test["bytes_per_second"] == [pytest.approx(HEALTHY["host"]), None]
     assert found.stopped == "stopped after 1e-09 s, its budget"
     nothing = found._replace(kinds={})
-    assert measure_and_judge([], "", OPTIONS, lambda _, __: nothing) == 3
+    assert measure_and_judge([], COMMAND, lambda _, __: nothing) == 3
     told = capsys.readouterr().err
     assert "speccheck: stopped after 1e-09 s, its budget: the rest was not" in told
     assert "nothing was measured: stopped after" in told

@@ -11,7 +11,7 @@ import pytest
 
 from json_schemas import SCHEMAS
 from slow_node import Cluster, measured
-from speccheck.validator.cli.bench_results import plans_of
+from speccheck.validator.cli.bench_search import plans_of
 from speccheck.validator.cli.main import main
 
 Run = Callable[..., tuple[int, str, str]]

@@ -15,26 +15,20 @@ from speccheck.validator.certification.run_plan import (
     drill_example,
     run_plan,
 )
-from speccheck.validator.cli import (
-    bench_options,
-    certify,
-    evidence,
-    fleet,
-    preflight,
-)
+from speccheck.validator.cli.command_line import parse
+from speccheck.validator.cli.command_table import named
 from speccheck.validator.cli.main import main
 from speccheck.validator.cli.option_table import OPTIONS, Option
-from speccheck.validator.cli.options import parse
 from speccheck.validator.editions.edition import NumberValue, load_edition
 
 TYPE = "azure-nd96isr-h100-v5"
 COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
 TABLES: dict[str, tuple[Option, ...]] = {
-    "preflight": preflight.OPTIONS,
-    "fleet": fleet.OPTIONS,
-    "certify": certify.OPTIONS,
-    "evidence": evidence.PACK_OPTIONS,
-    "bench": bench_options.OPTIONS,
+    "preflight": named("preflight").options,
+    "fleet": named("fleet").options,
+    "certify": named("certify").options,
+    "evidence": named("evidence pack").options,
+    "bench": named("bench all-reduce").options,
 }
 # Other commands of the same certification, of whose options no table is here.
 ELSEWHERE = ("keygen", "telemetry")

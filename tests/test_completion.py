@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from speccheck.validator.cli.completion.grammar import SHELLS, commands
-from speccheck.validator.cli.main import USAGE, main
+from speccheck.validator.cli.completion import SCRIPTS, commands
+from speccheck.validator.cli.main import main, usage
 
 _BASH = """
 source {script}
@@ -124,7 +124,7 @@ def test_zsh(script: Path, line: str, asked: str) -> None:
     assert asked in "\n".join(_printed(["zsh", "-f", "-c", text], script.parent))
 
 
-@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("shell", SCRIPTS)
 def test_every_option_of_every_command_is_there(
     shell: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -133,13 +133,13 @@ def test_every_option_of_every_command_is_there(
     for command in commands():
         for option in command.options:
             name = option.flag if shell != "fish" else f"-l {option.flag[2:]}"
-            assert name in text, (command.name, option.flag)
+            assert name in text, (command.words, option.flag)
 
 
 def test_every_command_of_the_help_is_there() -> None:
-    lines = USAGE.partition("Commands:\n")[2].splitlines()
+    lines = usage().partition("Commands:\n")[2].splitlines()
     told = {line.split()[0] for line in lines if line[:3] == "  " + line[2:3].strip()}
-    assert told - {"./rules"} == {one.name[0] for one in commands() if one.name}
+    assert told - {"./rules"} == {one.words[0] for one in commands() if one.words}
 
 
 @pytest.mark.parametrize("words", [[], ["tcsh"], ["bash", "zsh"]])

@@ -4,10 +4,18 @@ import re
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import clause_pages
 import reference_pages
 from rule_pages import FOLDER, pages
-from speccheck.validator.cli.main import USAGE
+from speccheck.probes.collectives.settings import DATA_TYPES
+from speccheck.probes.matrix_products import TYPES
+from speccheck.validator.certification.kit import MANIFEST
+from speccheck.validator.cli.baseline import FILE
+from speccheck.validator.cli.certify import DERIVED
+from speccheck.validator.cli.command_table import named
+from speccheck.validator.cli.main import usage
 from speccheck.validator.cli.option_table import OPTIONS
 from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.engine.rule_index import built_in_rules
@@ -53,12 +61,28 @@ def test_the_pages_of_the_command_line_are_the_generated_ones() -> None:
 
 def test_the_page_of_the_command_line_has_every_command_and_option() -> None:
     page = reference_pages.pages()[reference_pages.COMMAND_LINE]
-    commands = re.findall(r"^  ((?:spec )?[a-z]+)\b", USAGE, re.MULTILINE)
+    commands = re.findall(r"^  ((?:spec )?[a-z]+)\b", usage(), re.MULTILINE)
     assert len(commands) > 8
     for command in commands:
         assert f"\n## speccheck {command}\n" in page
     for option in OPTIONS:
         assert f"\n| `{option.flag}" in page
+
+
+@pytest.mark.parametrize(
+    ("command", "flag", "words"),
+    [
+        ("bench all-reduce", "--data-type", ", ".join(DATA_TYPES)),
+        ("bench gemm", "--types", ", ".join(TYPES)),
+        ("certify", "--derive", " or ".join(DERIVED)),
+        ("evidence pack", "--out", MANIFEST),
+        ("baseline", "--out", FILE),
+    ],
+)
+def test_help_names_what_the_command_knows(command: str, flag: str, words: str) -> None:
+    """The table of options is loaded without the modules of the commands."""
+    (text,) = [one.help for one in named(command).options if one.flag == flag]
+    assert words in text
 
 
 def test_every_page_has_requirement_reason_examples_and_source() -> None:

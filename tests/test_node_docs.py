@@ -9,7 +9,7 @@ import pytest
 import fleet_report
 import node_report
 from pictures import drawn_lines, told_lines
-from speccheck.validator.cli.preflight import OPTIONS
+from speccheck.validator.cli.command_table import named
 
 ROOT = Path(__file__).resolve().parents[1]
 NODES = ROOT / "docs" / "nodes.md"
@@ -30,7 +30,7 @@ def test_the_picture_shows_the_report(drawing: ModuleType, target: str) -> None:
 def test_every_option_that_the_page_names_exists() -> None:
     flags = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", NODES.read_text("utf-8")))
     others = {"--node", "--record"}
-    assert flags <= {one.flag for one in OPTIONS} | others
+    assert flags <= {one.flag for one in named("preflight").options} | others
 
 
 def test_every_exit_code_is_explained() -> None:

@@ -7,8 +7,7 @@ import pytest
 from corpus import corpus_folder, needs_corpus
 from reader_text import ReadText, document_of, read_text
 from speccheck.validator.sources.composition import compose
-from speccheck.validator.sources.formats._composer_time import composer_time
-from speccheck.validator.sources.formats.llm_foundry import READER
+from speccheck.validator.sources.formats.llm_foundry import READER, composer_time
 from speccheck.validator.sources.joining.merge import merge
 
 FULL = """\

@@ -8,8 +8,8 @@ import pytest
 from reader_text import ReadText, document_of, read_text
 from speccheck.validator.engine.request import Request
 from speccheck.validator.engine.selection import Selection
+from speccheck.validator.evidence.plan import leaf_names
 from speccheck.validator.evidence.stated_keys import KeyedFile
-from speccheck.validator.evidence.training_plan import leaf_names
 from speccheck.validator.run.run import run
 from speccheck.validator.sources.formats.native import READER, WORDS, leaf_type
 from speccheck.validator.sources.registry import Readers

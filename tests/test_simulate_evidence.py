@@ -14,8 +14,8 @@ from slow_cases import few, first_of
 from speccheck.validator.certification.certifying import Certification, Order, certify
 from speccheck.validator.certification.judging import read_evidence
 from speccheck.validator.certification.kit import read_kit
+from speccheck.validator.cli.command_line import UsageError
 from speccheck.validator.cli.main import main
-from speccheck.validator.cli.options import UsageError
 from speccheck.validator.cli.simulated_kit import KitOrder, write_kit
 from speccheck.validator.report.style import printable
 from speccheck.validator.simulation.fleet import Fleet

@@ -164,10 +164,7 @@ def test_settings_are_read_only_where_there_are_some(tmp_path: Path) -> None:
     settings = "speccheck.validator.cli.settings."
     found = {one for one in plain if one.startswith(settings)}
     assert found == {
-        "speccheck.validator.cli.settings.find",
-        "speccheck.validator.cli.settings.names",
-        "speccheck.validator.cli.settings.of_run",
-        "speccheck.validator.cli.settings.settled",
+        "speccheck.validator.cli.settings.files",
     }
     assert TOML not in plain
     written(tmp_path, "speccheck.toml", "[facts]\nnodes = 2\n")

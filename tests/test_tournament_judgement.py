@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slow_node import Cluster, cluster, host_names, measured, search
-from speccheck.validator.cli.bench_results import limits_of
+from speccheck.validator.cli.bench_search import limits_of
 from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.evidence.measurement.collective import (
     CollectiveRun,

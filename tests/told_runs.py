@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from speccheck.validator.cli.options import parse
+from speccheck.validator.cli.command_line import parse
 from speccheck.validator.cli.request import request_of
 from speccheck.validator.engine.locate import LocatedFinding
 from speccheck.validator.evidence.finding import Finding, Waiver

@@ -12,8 +12,8 @@ from typing import Any, Literal, Union
 from pydantic import BaseModel, RootModel, create_model
 
 from hand_read_shapes import Baseline, NodeResultDocument, Tailoring, Waivers
+from settings_page import settings_schema
 from speccheck.validator.certification.evidence_model import EvidenceDocument
-from speccheck.validator.cli.settings.schema import settings_schema
 from speccheck.validator.evidence import plan
 from speccheck.validator.evidence.plan import SECTIONS
 from speccheck.validator.fleet.own_profile_model import FleetProfile

@@ -3,17 +3,13 @@
 Run `python tools/reference_pages.py`; a test holds the pages equal.
 """
 
-import io
 from collections.abc import Iterator, Sequence
-from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
 
 from speccheck.validator.changes.what_if.names import names_help
-from speccheck.validator.cli.completion.grammar import Words, commands
-from speccheck.validator.cli.main import COMMANDS, EXIT_CODES, USAGE, main
+from speccheck.validator.cli.command_table import COMMANDS
+from speccheck.validator.cli.main import EXIT_CODES, usage
 from speccheck.validator.cli.option_table import OPTIONS, Option
-from speccheck.validator.cli.options import options_help
 from speccheck.validator.editions.edition import load_edition
 from speccheck.validator.report.markdown_text import in_cell
 
@@ -49,7 +45,7 @@ Slurm, a health test and an init container.
 
 
 def pages() -> dict[str, str]:
-    """Both pages by file name."""
+    """Return both pages by file name."""
     return {COMMAND_LINE: _command_line(), CODES: _exit_codes()}
 
 
@@ -62,7 +58,7 @@ def _command_line() -> str:
         "",
         f"## {_MAIN}",
         "",
-        *_fenced(USAGE),
+        *_fenced(usage()),
         *_tables(OPTIONS),
         "## speccheck plan",
         "",
@@ -70,46 +66,28 @@ def _command_line() -> str:
         "",
         *_fenced(names_help()),
     ]
-    for name, text in _helps().items():
-        lines.extend((f"## speccheck {' '.join(name)}", "", *_fenced(text)))
-        options = next((one.options for one in commands() if one.name == name), ())
-        lines.extend(_tables([one for one in options if one not in OPTIONS]))
-        shared = [f"`{one.flag}`" for one in options if one in OPTIONS]
+    shown = set()
+    for command in COMMANDS:
+        if command.usage and command.usage not in shown:
+            shown.add(command.usage)  # collectives share theirs
+            lines.extend((f"## speccheck {command.name}", "", *_fenced(command.usage)))
+        elif command.usage or command.words[:1] in {(), ("plan",)}:
+            continue
+        else:  # it is told with its group
+            lines.extend((f"## speccheck {command.name}", ""))
+        lines.extend(_tables([one for one in command.options if one not in OPTIONS]))
+        shared = [f"`{one.flag}`" for one in command.options if one in OPTIONS]
         if shared:
             lines.extend((f"Also, as for `{_MAIN}`: {', '.join(shared)}.", ""))
-    lines.extend(_typed_commands())
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _helps() -> dict[Words, str]:
-    """What `--help` says of each command that reads its own line, without options.
-
-    Commands that share a help, as collectives do, are told once.
-    """
-    found: dict[Words, str] = {}
-    for command in commands():
-        if command.name in {(), ("plan",)} or command.name[0] in COMMANDS:
-            continue
-        for name in (command.name[:1], command.name):
-            text = _help(name).replace(options_help(command.options), "")
-            if text not in found.values():
-                found[name] = text.partition("\nOptions:\n")[0]
-    return found
-
-
-def _help(name: Words) -> str:
-    written = io.StringIO()
-    with redirect_stdout(written):
-        main([*name, "--help"])
-    return written.getvalue()
-
-
 def _fenced(text: str) -> tuple[str, ...]:
-    return ("``text", text.strip("\n"), "```", "")
+    return ("```text", text.strip("\n"), "```", "")
 
 
 def _tables(options: Sequence[Option]) -> Iterator[str]:
-    """A table for each group of options."""
+    """Return a table for each group of options."""
     for group in dict.fromkeys(one.group for one in options):
         yield f"**{group}**"
         yield ""
@@ -121,42 +99,6 @@ def _tables(options: Sequence[Option]) -> Iterator[str]:
                 left = f"{one.flag} {one.metavar}".rstrip()
                 yield f"| `{left}` | {in_cell(one.help)}{several} |"
         yield ""
-
-
-def _typed_commands() -> Iterator[str]:
-    """The commands that typer takes apart."""
-    from typer.main import get_command  # noqa: PLC0415 - not for a run
-
-    from speccheck.validator.cli.commands import app  # noqa: PLC0415
-
-    yield from _typed("speccheck", get_command(app))
-
-
-def _typed(name: str, command: Any) -> Iterator[str]:  # noqa: ANN401 - typer's own
-    for inner, one in getattr(command, "commands", {}).items():
-        yield from _typed(f"{name} {inner}", one)
-    if hasattr(command, "commands"):
-        return
-    arguments = [one for one in command.params if one.param_type_name == "argument"]
-    words = [_argument(one.name.upper(), required=one.required) for one in arguments]
-    yield f"## {name}"
-    yield ""
-    yield f"`{' '.join((name, *words))}`"
-    yield ""
-    yield command.help or ""
-    yield ""
-    yield "| argument | what it says |"
-    yield "| --- | --- |"
-    for one in command.params:
-        is_argument = one in arguments
-        left = one.name.upper() if is_argument else f"{one.opts[0]} {one.name.upper()}"
-        default = f" (default {one.default})" if one.default else ""
-        yield f"| `{left}` | {in_cell(one.help or '')}{default} |"
-    yield ""
-
-
-def _argument(name: str, *, required: bool) -> str:
-    return name if required else f"[{name}]"
 
 
 def _exit_codes() -> str:

@@ -9,16 +9,9 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from speccheck.validator.cli.guarded import guarded
-from speccheck.validator.cli.option_table import OPTIONS as OF_FILES
-from speccheck.validator.cli.option_table import Option
-from speccheck.validator.cli.options import Parsed, options_help, parse
-from speccheck.validator.cli.request import (
-    BUG,
-    REFUSALS,
-    files_request,
-)
-from speccheck.validator.cli.settled import with_settings
+from speccheck.validator.cli.command_line import CommandLine, with_settings
+from speccheck.validator.cli.guarded import BUG
+from speccheck.validator.cli.request import files_request
 from speccheck.validator.engine.locate import LocatedFinding
 from speccheck.validator.engine.request import Request
 from speccheck.validator.report.style import counted, printable
@@ -37,41 +30,12 @@ from speccheck.validator.run.waivers.told import Seen, fixed_entries
 FILE = "speccheck-baseline.json"
 _MOST_SHOWN = 50  # new findings
 _USAGE, _NOTHING = 2, 3
-_OUT = Option("--out", f"the baseline; {FILE} by default", "text", "FILE")
-_NOT_HERE = {
-    *("--output", "--plot", "--full", "--fail-on", "--what-if", "--color"),
-    *("--baseline", "--show-files", "--warn", "--enforce"),
-}
-OPTIONS: tuple[Option, ...] = (
-    *(one for one in OF_FILES if one.flag not in _NOT_HERE),
-    _OUT,
-)
-HELP = f"""\
-usage: speccheck baseline FILE|FOLDER|- ... [options]
-
-Writes down what fails today, so that only what is new counts from now on: judge with
---baseline {FILE}. Called again it drops what is not found any more,
-and refuses what is new: a baseline only shrinks. Entries are kept by rule, file, key
-and value, never by line. What waivers silence already and what the settings make
-mandatory is not written down.
-
-Exit codes: 0 written; 1 there are new findings, which are not taken; 2 the command line
-or a file is wrong, and nothing is written; 3 there was nothing to judge.
-{options_help(OPTIONS)}
-"""
 
 
-def baseline(words: list[str]) -> int:
+def baseline(line: CommandLine) -> int:
     """Write or shrink a baseline; returns the exit code."""
-    if words[:1] in (["-h"], ["--help"]):
-        write(HELP, None)
-        return 0
-    return guarded(lambda: _baseline(parse(words, OPTIONS)), REFUSALS)
-
-
-def _baseline(parsed: Parsed) -> int:
-    request = files_request(with_settings(parsed, OPTIONS, writes_baseline=True))
-    path = str(parsed.values.get("out") or request.policy.baseline or FILE)
+    request = files_request(with_settings(line, writes_baseline=True))
+    path = line.text("out") or request.policy.baseline or FILE
     is_there = os.path.lexists(path)
     policy = request.policy._replace(baseline=path if is_there else None)
     request = request._replace(policy=policy)
@@ -104,7 +68,7 @@ def _end_without(found: Run, ending: Exit, request: Request) -> int:
 
 
 def _left(baseline: Baseline, found: Run, judges: PlanJudges) -> Counter[Known]:
-    """What is neither mended nor of a file that is gone."""
+    """Return what is neither mended nor of a file that is gone."""
     left = baseline.known.copy()
     for silenced in judges.silenced():
         seen = Seen(silenced, found.plans, (file.path for file in found.files))

@@ -1,21 +1,30 @@
 """`speccheck bench all-reduce` and its like: measure a collective, then judge it.
 
+`speccheck bench expect` says what a collective should reach, before anybody measured
+it, and whether a threshold that somebody wrote down can be reached at all.
+
 Started alone it starts one process a GPU. Under torchrun, srun or mpirun each rank runs
 it: rank 0 writes and prints, the others stay silent unless they fail.
 """
 
 import json
 import os
+import re
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any
 
 from speccheck.probes.collectives.rank import Ending, Rank
 from speccheck.probes.collectives.results import Results
-from speccheck.probes.collectives.settings import OPERATIONS, Settings
+from speccheck.probes.collectives.settings import (
+    BACKENDS,
+    DATA_TYPES,
+    OPERATIONS,
+    Settings,
+)
 from speccheck.probes.collectives.told import (
     UNDER_WAY,
     Measured,
@@ -25,72 +34,173 @@ from speccheck.probes.collectives.told import (
 from speccheck.probes.collectives.world import World, WrongWorld, read_world
 from speccheck.probes.parent import end_as_asked
 from speccheck.probes.torch_library import NEEDED, NoTorch, load
-from speccheck.validator.cli.bench_options import (
-    OPTIONS,
-    ranks_of,
-    settings_of,
-    text_of,
+from speccheck.validator.catalogue.names import UnknownName
+from speccheck.validator.cli.command_line import (
+    CommandLine,
+    UsageError,
+    parse,
+    with_settings,
 )
+from speccheck.validator.cli.command_table import Command
+from speccheck.validator.cli.guarded import BUG, REFUSALS, bug_message, passes_on
 from speccheck.validator.cli.option_table import FAIL_ON
-from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
 from speccheck.validator.cli.plain import judge
-from speccheck.validator.cli.request import (
-    BUG,
-    REFUSALS,
-    bug_message,
-    one_of,
-    outputs_of,
-    passes_on,
-    picture_of,
-    request_of,
-)
-from speccheck.validator.cli.settled import with_settings
+from speccheck.validator.cli.reports import outputs_of, picture_of, style_of
+from speccheck.validator.cli.request import request_of
+from speccheck.validator.engine.assemble import assemble
+from speccheck.validator.engine.expected_bandwidth import question
 from speccheck.validator.engine.request import Request
+from speccheck.validator.evidence.measurement.collective import (
+    CollectiveRun,
+)
+from speccheck.validator.evidence.measurement.conditions import Conditions
+from speccheck.validator.evidence.value import MissingEvidence
+from speccheck.validator.forecast.bandwidth import Prospect, prospect
+from speccheck.validator.models.bus_bandwidth import GIGA
+from speccheck.validator.models.expectation import shown_bytes
 from speccheck.validator.report.collective_table import collective_table, table_row
-from speccheck.validator.report.form import NAMES
+from speccheck.validator.report.style import Style, counted, wrap
 from speccheck.validator.report.write import WriteError, write
-from speccheck.validator.sources.context import context_facts
+from speccheck.validator.sources.context import Context, context_facts
 
+_MOST_RANKS = 1024
+_MOST_SECONDS = 86_400.0
+_MOST_ITERATIONS = 1_000_000
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)(b?)", re.IGNORECASE)
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_LARGEST_BYTES = 2**44
 _NAME = "this measurement"
 _AFTERWARDS_SECONDS, _AFTERWARDS_SHARE = 2.0, 0.2
+_SIZES = tuple(2**power for power in range(30, 35))  # 1 to 16 GiB: where floors hold
+_REFUSED, _NOT_KNOWN = 1, 3  # of what is expected
 _WRONG, _USAGE, _CUT_SHORT, _INTERRUPTED = 1, 2, 3, 130
-HELP = f"""\
-usage: speccheck bench KIND [options]
-KIND:  {", ".join(OPERATIONS)}
-
-Measures a collective over torch.distributed, in messages that double in size, and
-judges what it measured as `speccheck FILE` does. Alone it starts one process a GPU of
-this machine, or --ranks N of them; over several machines start it with torchrun, srun
-or mpirun, one process a GPU:
-
-  srun --ntasks-per-node=8 speccheck bench all-reduce --out run.json
-
-Exit codes: 0 to 4 as `speccheck FILE`; 1 also for wrong values in results; 3 also when
-the measurement was cut short, by its budget or a fault, and where no rank has a GPU and
-nobody asked for --backend gloo; 130 interrupted. What had been
-measured is kept and judged, in the profile preflight unless --profile names another.
-{options_help(OPTIONS)}
-"""
 
 
-def command(name: str, words: list[str]) -> int:
+def settings_of(name: str, line: CommandLine) -> Settings:
+    """Return what is to be measured; raises UsageError."""
+    line.demand_no_file("see --plan and --out")
+    smallest = size_of(line, "min_size") or 2**20
+    largest = size_of(line, "max_size") or 0
+    if largest and largest < smallest:
+        shown = line.text("max_size")
+        message = f"--max-size {shown}: must not be below --min-size ({smallest} bytes)"
+        raise UsageError(message)
+    out = line.text("out")
+    if out is not None:
+        _verify_folder(out)
+    return Settings(
+        collective=OPERATIONS[name],
+        backend=line.word("backend", BACKENDS) if line.has("backend") else "",
+        smallest_bytes=smallest,
+        largest_bytes=largest,
+        iterations=_iterations(line),
+        warmup_iterations=_warm_up(line),
+        data_type=line.word("data_type", tuple(DATA_TYPES)),
+        compares=not line.has("no_compare"),
+        budget_seconds=_seconds(line, "budget") or 0.0,
+        deadline_seconds=_seconds(line, "deadline") or 120.0,
+        timeout_seconds=_seconds(line, "timeout") or 60.0,
+        rounds=_rounds(line.text("plan")),
+    )
+
+
+def ranks_of(line: CommandLine) -> int | None:
+    """Return how many processes to start; raises UsageError."""
+    ranks = line.integer("ranks")
+    if ranks is not None and not 2 <= ranks <= _MOST_RANKS:  # noqa: PLR2004 - one rank has no other
+        message = f"--ranks {ranks}: must be from 2 to {_MOST_RANKS}"
+        raise UsageError(message)
+    return ranks
+
+
+def _iterations(line: CommandLine) -> int:
+    found = line.integer("iterations") or 20
+    if found > _MOST_ITERATIONS:
+        message = f"--iterations {found}: must be at most {_MOST_ITERATIONS:,}"
+        raise UsageError(message)
+    return found
+
+
+def _warm_up(line: CommandLine) -> int:
+    text = line.text("warm_up") or "5"
+    if not text.isdecimal() or int(text) > _MOST_ITERATIONS:
+        message = f"--warm-up {text}: must be a whole number from 0"
+        raise UsageError(message)
+    return int(text)
+
+
+def _seconds(line: CommandLine, name: str) -> float | None:
+    text = line.text(name)
+    if text is None:
+        return None
+    try:
+        seconds = float(text.removesuffix("s"))
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= _MOST_SECONDS:
+        message = f"--{name} {text}: must be seconds above zero, such as 60s"
+        raise UsageError(message)
+    return seconds
+
+
+def size_of(line: CommandLine, name: str) -> int | None:
+    """Return bytes: 4MiB and, as nccl-tests has it, 4M are the same; 4MB is less."""
+    text = line.text(name)
+    if text is None:
+        return None
+    found = _SIZE.fullmatch(text.strip())
+    size = 0
+    if found:
+        number, unit, binary, byte = found.groups()
+        base = 1000 if unit and byte and not binary else 1024
+        size = int(float(number) * base ** _POWERS[unit.lower()])
+    if not 0 < size <= _LARGEST_BYTES:
+        flag = "--" + name.replace("_", "-")
+        message = f"{flag} {text}: must be a size above zero, such as 1MiB or 8GiB"
+        raise UsageError(message)
+    return size
+
+
+def _verify_folder(path: str) -> None:
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+        message = f"--out {path}: {folder} must be a folder to write to"
+        raise UsageError(message)
+    if os.path.isdir(path):
+        message = f"--out {path}: is a folder"
+        raise UsageError(message)
+
+
+def _rounds(path: str | None) -> tuple[tuple[tuple[str, ...], ...], ...]:
+    """Return the rounds of a plan: in each, the sets of hosts that measure together."""
+    if path is None:
+        return ()
+    # Few measurements go by a plan.
+    from speccheck.validator.cli.bench_search import plans_of  # noqa: PLC0415
+
+    (plan,) = plans_of([path])
+    if not plan.rounds:
+        message = f"--plan {path}: it has no rounds"
+        raise UsageError(message)
+    return plan.rounds
+
+
+def measure_collective(words: list[str], command: Command) -> int:
     """Measure and judge; returns the exit code."""
-    if words[:1] in (["-h"], ["--help"]):
-        write(HELP, None)
-        return 0
+    name = command.words[-1]
     began = time.monotonic()
     is_silent = False
     try:
         end_as_asked()
         world = read_world(os.environ)
         is_silent = world is not None and world.rank > 0
-        parsed = _parsed(words, world)
-        settings = settings_of(name, parsed)
+        line = _parsed(words, command, world)
+        settings = settings_of(name, line)
         if find_spec("torch") is None:
             _refuse_without_torch(name)
         if world is None:
-            return _alone(name, words, parsed, settings)
-        return _as_rank(world, words, parsed, settings, _until(began, settings))
+            return _alone(name, words, line, settings)
+        return _as_rank(world, words, line, settings, _until(began, settings))
     except (*REFUSALS, WrongWorld, NoTorch) as error:
         if not is_silent:
             _say(str(error))
@@ -102,8 +212,8 @@ def command(name: str, words: list[str]) -> int:
         return BUG
 
 
-def _request(parsed: Parsed) -> Request:
-    return request_of(parsed, "preflight")
+def _request(line: CommandLine) -> Request:
+    return request_of(line, "preflight")
 
 
 def _until(began: float, settings: Settings) -> float | None:
@@ -124,26 +234,26 @@ def _say(message: str) -> None:
     sys.stderr.flush()
 
 
-def _parsed(words: list[str], world: World | None) -> Parsed:
-    """The command line, known to be right before anything takes time."""
-    parsed = with_settings(parse(words, OPTIONS), OPTIONS)
-    ranks = ranks_of(parsed)
+def _parsed(words: list[str], command: Command, world: World | None) -> CommandLine:
+    """Return the command line, known to be right before anything takes time."""
+    line = with_settings(parse(words, command.options, command.name))
+    ranks = ranks_of(line)
     if ranks is not None and world is not None and ranks != world.size:
         message = f"--ranks {ranks}: {world.launcher} has started {world.size} ranks"
         raise UsageError(message)
-    outputs_of(parsed, NAMES)
-    picture_of(parsed)
-    one_of(parsed, "fail_on", FAIL_ON)
-    context_facts(_request(parsed).context)
-    return parsed
+    outputs_of(line)
+    picture_of(line)
+    line.word("fail_on", FAIL_ON)
+    context_facts(_request(line).context)
+    return line
 
 
-def _alone(name: str, words: list[str], parsed: Parsed, settings: Settings) -> int:
+def _alone(name: str, words: list[str], line: CommandLine, settings: Settings) -> int:
     """Start the ranks of this machine and hear what rank 0 tells."""
-    ranks = ranks_of(parsed) or _gpus(name, settings)
-    keep = _keeper(text_of(parsed, "out"))
+    ranks = ranks_of(line) or _gpus(name, settings)
+    keep = _keeper(line.text("out"))
     measured = measured_here(["bench", name, *words], ranks, keep)
-    return _judged(words, parsed, settings, measured)
+    return _judged(words, line, settings, measured)
 
 
 def _gpus(name: str, settings: Settings) -> int:
@@ -164,13 +274,13 @@ def _gpus(name: str, settings: Settings) -> int:
 def _as_rank(
     world: World,
     words: list[str],
-    parsed: Parsed,
+    line: CommandLine,
     settings: Settings,
     until: float | None,
 ) -> int:
     """Measure as one rank among others."""
     tell = teller()
-    keep_file = _keeper(text_of(parsed, "out"))
+    keep_file = _keeper(line.text("out"))
     progress = _progress()
 
     def keep(results: Results) -> None:
@@ -195,7 +305,7 @@ def _as_rank(
         tell(measured)
         code = _code(ending)
     else:
-        code = _judged(words, parsed, settings, measured)
+        code = _judged(words, line, settings, measured)
     rank.close()
     return code
 
@@ -250,7 +360,7 @@ def _code(ending: Ending) -> int:
 
 
 def _judged(
-    words: list[str], parsed: Parsed, settings: Settings, measured: Measured
+    words: list[str], line: CommandLine, settings: Settings, measured: Measured
 ) -> int:
     """Keep, show and judge what was measured; returns the exit code."""
     text, ending = measured
@@ -258,7 +368,7 @@ def _judged(
         _say(_told(ending, settings, has_points=bool(text)))
     if not text:
         return _code(ending)
-    path = text_of(parsed, "out")
+    path = line.text("out")
     try:
         if path is not None:
             write(text, path)
@@ -267,24 +377,24 @@ def _judged(
         write(text, None)
         return _USAGE
     data: dict[str, Any] = json.loads(text)
-    outputs = outputs_of(parsed, NAMES)
+    outputs = outputs_of(line)
     if any(one.path is None and one.format == "text" for one in outputs):
         write(collective_table(data), None)
 
-    def prepared(request: Request, _: Parsed) -> Request:
+    def prepared(request: Request, _: CommandLine) -> Request:
         return request._replace(node=path or _NAME, snapshot=text)
 
-    code = judge(words, OPTIONS, _request, prepared)
-    return _joint(code, _code(ending) or _unasked(data, parsed), _wrong(data))
+    code = judge(words, line.options, _request, prepared)
+    return _joint(code, _code(ending) or _unasked(data, line), _wrong(data))
 
 
-def _unasked(data: Mapping[str, Any], parsed: Parsed) -> int:
-    """The code where hosts were measured, since no rank has a GPU; says so.
+def _unasked(data: Mapping[str, Any], line: CommandLine) -> int:
+    """Return the code where hosts were measured, since no rank has a GPU; says so.
 
     On a machine that lost its GPUs it must not look like a measurement of them.
     """
     backends = {run.get("backend") for run in data["collective_runs"]}
-    if backends != {"gloo"} or text_of(parsed, "backend") is not None:
+    if backends != {"gloo"} or line.text("backend") is not None:
         return 0
     _say(
         "no rank has a GPU that torch can use: hosts were measured, over gloo; if that "
@@ -303,7 +413,7 @@ def _told(ending: Ending, settings: Settings, *, has_points: bool) -> str:
 
 
 def _wrong(data: Mapping[str, Any]) -> int:
-    """How many values came out wrong; says so."""
+    """Return how many values came out wrong; says so."""
     runs = data["collective_runs"]
     wrong = sum(one or 0 for run in runs for one in run.get("wrong_values", ()))
     if wrong:
@@ -317,9 +427,97 @@ def _wrong(data: Mapping[str, Any]) -> int:
 
 
 def _joint(judged: int, ending: int, wrong: int) -> int:
-    """The code of all together: a bug or a usage error, then wrong values."""
+    """Return the code of all together: a bug or a usage error, then wrong values."""
     if judged in {_USAGE, BUG} or ending == _INTERRUPTED:
         return ending if ending == _INTERRUPTED else judged
     if wrong or judged == _WRONG:
         return _WRONG
     return ending or judged
+
+
+def bench_expect(line: CommandLine) -> int:
+    """Say what is expected; returns the exit code."""
+    collective = _collective(line)
+    context = request_of(line).context
+    sizes = _SIZES
+    if told := size_of(line, "size"):
+        sizes = (told,)
+    try:
+        context_facts(context)
+        run, about = _question(collective, context, sizes)
+        looks = [(size, prospect(run, about, size, None)) for size in sizes]
+    except UnknownName as error:
+        raise UsageError(str(error)) from error
+    except MissingEvidence as missing:
+        write(f"not known: needs {missing.name}: {missing.reason}\n", None)
+        return _NOT_KNOWN
+    style = style_of(line, to_file=False)
+    lines = [_title(run, context), *_table(looks), *_words(looks, style)]
+    refusal = _refusal(line, looks)
+    write("\n".join([*lines, *filter(None, [refusal])]) + "\n", None)
+    if refusal:
+        return _REFUSED
+    return 0 if any(one.settings for _, one in looks) else _NOT_KNOWN
+
+
+def _collective(line: CommandLine) -> str:
+    name = line.files[0] if len(line.files) == 1 else ""
+    if name not in OPERATIONS:
+        message = f"name one collective: {', '.join(OPERATIONS)}"
+        raise UsageError(message)
+    return OPERATIONS[name]
+
+
+def _question(
+    collective: str, context: Context, sizes: tuple[int, ...]
+) -> tuple[CollectiveRun, Conditions]:
+    """Return a run that nobody made, and what is known of its machines."""
+    gpus = assemble((), context).plan.value("cluster.gpus_per_node").value
+    if gpus is None:
+        message = "how many GPUs has a node: --instance or --gpus-per-node"
+        raise UsageError(message)
+    return question(collective, context, gpus, sizes)
+
+
+def _title(run: CollectiveRun, context: Context) -> str:
+    ranks, nodes = run.ranks.need(), run.nodes.need()
+    where = context.instance or context.gpu or "this machine"
+    text = f"{run.collective.need()} over {counted(ranks, 'GPU')} in "
+    return f"{text}{counted(nodes, 'node')} of {where}, bus bandwidth in GB/s"
+
+
+def _table(looks: list[tuple[int, Prospect]]) -> Iterator[str]:
+    yield ""
+    yield f"  {'size':<10}{'ceiling':>9}{'healthy':>9}{'warning':>9}{'failure':>9}"
+    for size, look in looks:
+        tops = [one.ceiling for one in look.possible]
+        top = max((one for one in tops if one is not None), default=None)
+        usual = [one.reference.value for one in look.possible if one.reference]
+        warn, fail = look.highest.warn_below, look.lowest.fail_below
+        if look.reason:
+            warn = fail = None
+        cells = (top, max(usual, default=None), warn, fail)
+        yield f"  {shown_bytes(size):<10}" + "".join(map(_cell, cells))
+    yield ""
+
+
+def _cell(rate: float | None) -> str:
+    return f"{'-' if rate is None else f'{rate / GIGA:.0f}':>9}"
+
+
+def _words(looks: list[tuple[int, Prospect]], style: Style) -> Iterator[str]:
+    """On what it rests, or why there are no floors."""
+    for text in dict.fromkeys(one.reason or one.highest.basis for _, one in looks):
+        yield wrap(text, style.width, "  ")
+    for text in dict.fromkeys(why for _, one in looks for why in one.open):
+        yield wrap(f"not known: {text}", style.width, "  ")
+
+
+def _refusal(line: CommandLine, looks: list[tuple[int, Prospect]]) -> str:
+    told = line.number("threshold")
+    if told is None:
+        return ""
+    for size, look in reversed(looks):
+        if why := look.refusal(told * GIGA, size):
+            return f"  refused: {why}"
+    return ""

@@ -1,8 +1,16 @@
-"""`speccheck certify`: a signed certificate of a type of machine, or why not."""
+"""`speccheck certify`: a signed certificate of a type of machine, or why not.
 
+And `speccheck evidence pack|list DIR`, what a certificate is to rest on, and `speccheck
+keygen`, the key that signs it.
+"""
+
+import hashlib
 import os
-from collections.abc import Iterator
+import secrets
+import sys
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from typing import Any
 
 from speccheck.validator.certification.certifying import (
     Certification,
@@ -18,157 +26,82 @@ from speccheck.validator.certification.judging import (
     read_evidence,
     utc_now,
 )
-from speccheck.validator.certification.kit import KitError
+from speccheck.validator.certification.kit import MANIFEST, Kit, KitError, read_kit
 from speccheck.validator.certification.manifest import (
+    Manifest,
     ManifestError,
     differences,
+    manifest_text,
     read_manifest,
 )
-from speccheck.validator.cli.certificate_files import (
-    DERIVED,
-    certificate_files,
-    issue_of,
-    signer_in,
+from speccheck.validator.certification.needs import (
+    LEVELS,
+    Asked,
+    Review,
+    asked_of,
+    review_of,
 )
-from speccheck.validator.cli.certify_plan import planned
-from speccheck.validator.cli.guarded import guarded
-from speccheck.validator.cli.option_table import Kind, Option
-from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
-from speccheck.validator.cli.request import REFUSALS, list_of, one_of, style_of
+from speccheck.validator.certification.run_plan import ENGINES, RunPlan, run_plan
+from speccheck.validator.certification.statement import Issue, derived, predicate
+from speccheck.validator.cli.command_line import CommandLine, UsageError
+from speccheck.validator.cli.reports import outputs_of, style_of, write_forms
 from speccheck.validator.editions.compose import find_profile, may_certify
 from speccheck.validator.editions.edition import UnknownEdition, load_edition
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.report.certificate_text import certificate_text
+from speccheck.validator.report.evidence_text import kit_text, listed_text
 from speccheck.validator.report.run_plan_text import run_plan_text
-from speccheck.validator.report.style import Style, counted
-from speccheck.validator.report.write import write
-from speccheck.validator.signing.envelope import SigningError
+from speccheck.validator.report.style import Style, counted, printable
+from speccheck.validator.report.write import write, write_all
+from speccheck.validator.signing.envelope import (
+    CERTIFICATE_TYPE,
+    SigningError,
+    Statement,
+    statement_bytes,
+)
+from speccheck.validator.signing.keys import new_private_key, open_to_others, write_pair
+from speccheck.validator.signing.signers import Signer, passphrase_of, signed, signer_of
 from speccheck.validator.sources.documents.document import ReadError
 
-_USAGE, _DENIED, _INCONCLUSIVE, _BUG = 2, 1, 3, 4
+_DENIED, _INCONCLUSIVE, _BUG = 1, 3, 4
+_MISSING, _UNREADABLE = 3, 2  # of a kit
 _LEVELS = ("L3", "L1", "L2")
+REFUSED = (KitError, ManifestError, SeveralJobs, SigningError, ReadError)
+DERIVED = ("test-result", "svr")
+_DEFAULT = "certificate.json"
+_NOBODY = "unnamed"
+_MOST_NODES = 100_000
+_NOT_OF_DRY_RUN = ("evidence", "key", "out", "html", "derive", "track", "level")
+_FEWEST, _MOST = 2, 8  # certificates that are compared
+_OF_COMPARISON = frozenset({"compare", "output", "color"})
 
 
-def _option(
-    flag: str,
-    text: str,
-    metavar: str = "",
-    kind: Kind = "text",
-    *,
-    several: bool = False,
-) -> Option:
-    kind = kind if metavar else "switch"
-    return Option(flag, text, kind, metavar, repeatable=several, group="Certification")
-
-
-OPTIONS: tuple[Option, ...] = (
-    _option("--plan", "what to run for a certificate, and stop"),
-    _option("--dry-run", "what published figures would settle, and stop"),
-    _option("--compare", "a table of the certificates that are given, and stop"),
-    _option(
-        "--profile",
-        "type of machine: instance/azure-nd96isr-h100-v5; others beside it",
-        "P",
-        several=True,
-    ),
-    _option("--evidence", "the folder of the evidence", "DIR"),
-    _option("--level", "L1, L2 or L3 (default): what every track must reach", "LEVEL"),
-    _option("--track", "only this track must reach it", "NAME", several=True),
-    _option("--expect", "machines that there should be", "N", "integer"),
-    _option("--key", "what signs: FILE, env:NAME or cmd:COMMAND", "KEY"),
-    _option("--public", "public half of the key; cmd: needs it", "FILE"),
-    _option("--passphrase-env", "variable with the passphrase of the key", "NAME"),
-    _option("--out", "the certificate (default certificate.json)", "FILE"),
-    _option("--html", "the same as a page", "FILE"),
-    _option("--derive", f"{' or '.join(DERIVED)}=FILE", "KIND=FILE", several=True),
-    _option("--verifier", "who judges, in the certificate", "NAME"),
-    _option("--third-party", "the key is not of who runs the machines"),
-    _option("--revocation", "where a revocation would be told", "URL"),
-    _option("--synthetic", "certify machines that do not exist; marked as such"),
-    _option("--tailor", "own numbers, a file in the folder of the evidence", "FILE"),
-    _option("--nodes", "with --plan: to run on", "N", "integer"),
-    _option("--engine", "with --plan: slurm (default), mpi or torchrun", "NAME"),
-    _option("--spec", "edition, or a folder with one", "EDITION"),
-    _option("--plugins", "rules and readers of other packages as well"),
-    Option(
-        "--output",
-        "with --compare: text, json or markdown",
-        "text",
-        "FORMAT[=FILE]",
-        repeatable=True,
-        group="Output",
-    ),
-    Option("--color", "auto, always or never", "text", "WHEN", group="Output"),
-)
-HELP = f"""\
-usage: speccheck certify --plan --profile instance/TYPE [options]
-       speccheck certify --dry-run [--profile instance/TYPE ...]
-       speccheck certify --profile instance/TYPE --evidence DIR [--key KEY] [options]
-       speccheck certify --compare A.json B.json ... [--output json]
-
---plan says what to run, on how many nodes, with the commands of the engine, and which
-clauses of which track and level each step settles. --dry-run says what the figures that
-were published of a type would settle: it certifies nothing. --compare lays 2 to 8
-certificates side by side; it verifies no signature.
-
-Without it the evidence is judged (speccheck evidence pack, list): each track gets the
-level up to which every must of it passes or does not apply, none is unknown, and enough
-was judged. With --key the certificate is signed and written, where every track that is
-asked for has the level that is asked for, or the highest that it can have; otherwise
-nothing is written, and it is said why. speccheck verify judges it again.
-
-Exit codes: 0 certified, or would be; 1 a track is denied by what fails; 2 the command
-line, the key or a file is wrong; 3 a track is denied for want of evidence; 4 a bug of
-speccheck.
-{options_help(OPTIONS)}
-"""
-
-
-def certify_command(words: list[str]) -> int:
-    """Plan or certify; returns the exit code."""
-    if not words or words[0] in {"-h", "--help"}:
-        write(HELP, None)
-        return 0 if words else _USAGE
-    refusals = (
-        *(*REFUSALS, KitError, ManifestError, SeveralJobs, SigningError),
-        ReadError,
-    )
-    return guarded(lambda: _certify(parse(words, OPTIONS)), refusals)
-
-
-def _certify(parsed: Parsed) -> int:
-    if "compare" in parsed.values:
-        from speccheck.validator.cli.certify_compare import (  # noqa: PLC0415 - seldom
-            compare_certified,
-        )
-
-        return compare_certified(parsed)
-    if parsed.files:
-        message = f"certify takes no file: {parsed.files[0]}; --evidence DIR"
-        raise UsageError(message)
-    if "plan" in parsed.values:
-        write(run_plan_text(planned(parsed)), None)
+def certify_command(line: CommandLine) -> int:
+    """Plan, compare or certify; returns the exit code."""
+    if line.has("compare"):
+        return _compared(line)
+    line.demand_no_file("--evidence DIR")
+    if line.has("plan"):
+        write(run_plan_text(_planned(line)), None)
         return 0
-    if "dry_run" in parsed.values:
-        from speccheck.validator.cli.certify_dry_run import (  # noqa: PLC0415 - seldom
-            dry_runs,
-        )
-
-        write(dry_runs(parsed), None)
+    if line.has("dry_run"):
+        write(_dry_runs(line), None)
         return 0
-    if not isinstance(parsed.values.get("evidence"), str):
+    if line.text("evidence") is None:
         message = "certify needs --evidence DIR, or --plan"
         raise UsageError(message)
-    order = _order(parsed)
-    signer = signer_in(parsed)
-    now = _now(parsed)
-    evidence = _evidence(parsed, order, now)
+    order = _order(line)
+    signer = _signer(line)
+    now = _now(line)
+    evidence = _judged_evidence(line, order, now)
     found = certify(order, evidence)
-    issue = issue_of(parsed, signer, now)
-    level, tracks = _asked(parsed, found)
+    issue = _issue(line, signer, now)
+    level, tracks = _asked(line, found)
     denied = denied_of(found.grants, level, tracks)
-    style = style_of(parsed, to_file=False)
+    style = style_of(line, to_file=False)
     is_made_up = any(one.synthetic for one in evidence.files)
-    refused = bool(denied) or (is_made_up and "synthetic" not in parsed.values)
-    files = certificate_files(parsed, found, issue, None if refused else signer)
+    refused = bool(denied) or (is_made_up and not line.has("synthetic"))
+    files = _certificate_files(line, found, issue, None if refused else signer)
     ending = _ending(denied, level, files.written, style)
     if refused and not denied:
         ending = _synthetic(style)
@@ -177,21 +110,21 @@ def _certify(parsed: Parsed) -> int:
     return _code(found, denied) or (_INCONCLUSIVE if refused else 0)
 
 
-def _now(parsed: Parsed) -> datetime:
+def _now(line: CommandLine) -> datetime:
     """Now; of machines that do not exist a day may be told, to make the same again."""
     told = os.environ.get("SOURCE_DATE_EPOCH", "")
-    if "synthetic" in parsed.values and told.isdecimal():
+    if line.has("synthetic") and told.isdecimal():
         return datetime.fromtimestamp(int(told), UTC)
     return utc_now()
 
 
-def _order(parsed: Parsed) -> Order:
-    spec = parsed.values.get("spec")
-    edition = load_edition(spec if isinstance(spec, str) else "1.0")
+def _order(line: CommandLine) -> Order:
+    spec = line.text("spec")
+    edition = load_edition(spec or "1.0")
     permission = may_certify(edition)
     if not permission.is_given:
         raise UnknownEdition(permission.reason)
-    found = [find_profile(edition, name) for name in list_of(parsed, "profile")]
+    found = [find_profile(edition, name) for name in line.texts("profile")]
     instances = [one.id for one in found if one.kind == "instance"]
     if len(instances) != 1:
         told = f"not {len(instances)}" if instances else "such as instance/aws-p5"
@@ -199,20 +132,20 @@ def _order(parsed: Parsed) -> Order:
         raise UsageError(message)
     return Order(
         instances[0],
-        spec if isinstance(spec, str) else "1.0",
-        isinstance(spec, str),
+        spec or "1.0",
+        spec is not None,
         tuple(one.id for one in found if one.kind not in {"instance", "use"}),
-        "plugins" in parsed.values,
-        _own_numbers(parsed),
+        line.has("plugins"),
+        _own_numbers(line),
     )
 
 
-def _own_numbers(parsed: Parsed) -> str:
+def _own_numbers(line: CommandLine) -> str:
     """The file of own numbers, which must lie with the evidence; empty for none."""
-    told = parsed.values.get("tailor")
-    if not isinstance(told, str):
+    told = line.text("tailor")
+    if told is None:
         return ""
-    folder = os.path.realpath(str(parsed.values["evidence"]))
+    folder = os.path.realpath(str(line.values["evidence"]))
     path = os.path.realpath(told)
     if os.path.commonpath((folder, path)) != folder:
         message = f"--tailor {told}: must lie in the folder of the evidence, {folder}"
@@ -220,14 +153,13 @@ def _own_numbers(parsed: Parsed) -> str:
     return os.path.normpath(told)
 
 
-def _evidence(parsed: Parsed, order: Order, now: datetime) -> Evidence:
-    folder = os.path.normpath(str(parsed.values["evidence"]))
-    expected = parsed.values.get("expect")
+def _judged_evidence(line: CommandLine, order: Order, now: datetime) -> Evidence:
+    folder = os.path.normpath(str(line.values["evidence"]))
     found = read_evidence(
         folder,
         now,
         terms_of(order.spec).evidence_age_days,
-        expected if isinstance(expected, int) else None,
+        line.integer("expect"),
     )
     if found.kit.problems:
         told = "; ".join(f"{one.path}: {one.text}" for one in found.kit.problems[:3])
@@ -245,9 +177,9 @@ def _evidence(parsed: Parsed, order: Order, now: datetime) -> Evidence:
     return found
 
 
-def _asked(parsed: Parsed, found: Certification) -> tuple[str, tuple[str, ...]]:
-    level = one_of(parsed, "level", _LEVELS)
-    tracks = tuple(list_of(parsed, "track"))
+def _asked(line: CommandLine, found: Certification) -> tuple[str, tuple[str, ...]]:
+    level = line.word("level", _LEVELS)
+    tracks = tuple(line.texts("track"))
     known = [one.track for one in found.grants]
     for one in tracks:
         if one not in known:
@@ -282,3 +214,303 @@ def _code(found: Certification, denied: list[Grant]) -> int:
         return 0
     failed = any(o.outcome == "fail" for one in denied for o in one.denied)
     return _DENIED if failed else _INCONCLUSIVE
+
+
+def _planned(line: CommandLine) -> RunPlan:
+    """Return what a command line asks to run; raises UsageError."""
+    engine = line.word("engine", ENGINES)
+    number = line.integer("nodes")
+    if number is not None and number > _MOST_NODES:
+        message = f"--nodes {number}: at most {_MOST_NODES:,}"
+        raise UsageError(message)
+    asked = asked_in(line)
+    least = asked.terms.least_specimens or 1
+    if number is not None and asked.level != "L1" and number < least:
+        message = f"--nodes {number}: a type is known by {least} machines at least"
+        raise UsageError(message)
+    return run_plan(asked, next(one for one in ENGINES if one == engine), number)
+
+
+def _dry_runs(line: CommandLine) -> Iterator[str]:
+    """Return the text on each type of machine that is asked for; all, where none is."""
+    from speccheck.validator.certification.published import dry_run  # noqa: PLC0415 - seldom
+    from speccheck.validator.report.dry_run_text import dry_run_text  # noqa: PLC0415 - seldom
+
+    for option in _NOT_OF_DRY_RUN:
+        if option in line.values:
+            message = f"--dry-run takes no --{option}: it judges published figures"
+            raise UsageError(message)
+    edition = line.text("spec") or "1.0"
+    style = style_of(line, to_file=False)
+    for number, name in enumerate(_types(line, edition)):
+        if number:
+            yield "\n"
+        yield from dry_run_text(dry_run(name, edition), style)
+
+
+def _types(line: CommandLine, spec: str) -> tuple[str, ...]:
+    from speccheck.validator.catalogue.published_runs import published_types  # noqa: PLC0415 - seldom
+
+    loaded = load_edition(spec)
+    found = [find_profile(loaded, one) for one in line.texts("profile")]
+    others = [one.id for one in found if one.kind != "instance"]
+    if others:
+        message = f"--profile {others[0]}: --dry-run takes types of machines, instance/"
+        raise UsageError(message)
+    return tuple(dict.fromkeys(one.id for one in found)) or published_types()
+
+
+def _compared(line: CommandLine) -> int:
+    """Write a table of certificates; returns the exit code."""
+    from speccheck.validator.certification.judging import (  # noqa: PLC0415 - seldom
+        utc_now,
+    )
+    from speccheck.validator.report.certificate_table.forms import (  # noqa: PLC0415 - seldom
+        table_json,
+        table_markdown,
+        table_text,
+    )
+    from speccheck.validator.report.certificate_table.table import table_of  # noqa: PLC0415 - seldom
+    from speccheck.validator.report.document_diff.reading import certificate_of  # noqa: PLC0415 - seldom
+    from speccheck.validator.sources.documents.reading import read_text  # noqa: PLC0415 - seldom
+
+    others = [name for name in line.values if name not in _OF_COMPARISON]
+    if others:
+        flag = others[0].replace("_", "-")
+        message = f"--compare takes no --{flag}: it only reads certificates"
+        raise UsageError(message)
+    paths = line.files
+    if not _FEWEST <= len(paths) <= _MOST:
+        message = f"--compare takes {_FEWEST} to {_MOST} certificates, not {len(paths)}"
+        raise UsageError(message)
+    twice = [one for number, one in enumerate(paths) if one in paths[:number]]
+    if twice:
+        message = f"--compare: {twice[0]} is given twice"
+        raise UsageError(message)
+    outputs = outputs_of(line)
+    found = [(path, certificate_of(read_text(path), path)) for path in paths]
+    table = table_of(found, utc_now())
+    forms = {
+        "text": lambda style: table_text(table, style),
+        "json": lambda _: table_json(table),
+        "markdown": lambda _: table_markdown(table),
+    }
+    write_forms(line, outputs, forms)
+    return 0
+
+
+class CertificateFiles(Record):
+    """What is said and written. written: the certificate; empty where none is."""
+
+    predicate: dict[str, Any]
+    contents: tuple[tuple[str, str], ...]
+    written: str
+
+    def text(self, style: Style) -> Iterator[str]:
+        """Return the certificate on a terminal."""
+        yield from certificate_text(self.predicate, style)
+
+    def write(self) -> None:
+        """Write all files, or none; raises WriteError."""
+        write_all(((text,), path) for text, path in self.contents)
+
+
+def _signer(line: CommandLine) -> Signer | None:
+    """Return what signs; None without --key. Raises UsageError or SigningError."""
+    key = line.text("key")
+    if key is None:
+        for option in ("out", "html", "derive", "public", "passphrase_env"):
+            if option in line.values:
+                flag = option.replace("_", "-")
+                message = f"--{flag} needs --key: nothing is written that is not signed"
+                raise UsageError(message)
+        return None
+    public, variable = line.text("public"), line.text("passphrase_env")
+    signer = signer_of(key, os.environ, public or "", variable or "")
+    if warning := open_to_others(key):
+        sys.stderr.write(f"speccheck: warning: {printable(warning)}\n")
+    return signer
+
+
+def _issue(line: CommandLine, signer: Signer | None, now: datetime) -> Issue:
+    """Who issues the certificate, and its number, which grows with time."""
+    return Issue(
+        verifier=str(line.values.get("verifier", _NOBODY)),
+        key_id=signer.public.key_id if signer else "",
+        created=now,
+        run_id=f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}",
+        third_party=line.has("third_party"),
+        revocation=line.text("revocation") or "",
+    )
+
+
+def _certificate_files(
+    line: CommandLine, found: Certification, issue: Issue, signer: Signer | None
+) -> CertificateFiles:
+    """Return all files of a certificate; none without a signer."""
+    said = predicate(found, issue)
+    if signer is None:
+        return CertificateFiles(said, (), "")
+    statement = Statement(
+        said["instance_type"], said["type"]["sha256"], CERTIFICATE_TYPE, said
+    )
+    out = str(line.values.get("out", _DEFAULT))
+    certificate = _signed(statement, signer)
+    contents = [(certificate, out), *_derived(line, statement, certificate, signer)]
+    page = line.text("html")
+    if page is not None:
+        from speccheck.validator.report.forms.html_certificate import (  # noqa: PLC0415
+            certificate_page,
+        )
+
+        contents.append((certificate_page(said, pictures=_pictures(found)), page))
+    return CertificateFiles(said, tuple(contents), out)
+
+
+def _pictures(found: Certification) -> list[str]:
+    """Return the machines as their snapshots tell that they are joined."""
+    from speccheck.validator.node.machine_layout import layout_of_node  # noqa: PLC0415
+    from speccheck.validator.report.specimen_pictures import (  # noqa: PLC0415
+        specimen_pictures,
+    )
+    from speccheck.validator.sources.joining.one_node import joined  # noqa: PLC0415
+
+    machines = (
+        [one.node for file in machine.files for one in file.readings if one.node]
+        for machine in found.evidence.subject.machines
+    )
+    return specimen_pictures(
+        [layout_of_node(joined(nodes)) if nodes else None for nodes in machines]
+    )
+
+
+def _signed(statement: Statement, signer: Signer) -> str:
+    return signed(statement_bytes(statement), signer).decode("utf-8")
+
+
+def _derived(
+    line: CommandLine, statement: Statement, certificate: str, signer: Signer
+) -> Iterable[tuple[str, str]]:
+    sha256 = hashlib.sha256(certificate.encode("utf-8")).hexdigest()
+    for word in line.texts("derive"):
+        kind, _, path = word.partition("=")
+        if kind not in DERIVED or not path:
+            message = f"--derive {word}: must be {' or '.join(DERIVED)}=FILE"
+            raise UsageError(message)
+        yield _signed(derived(kind, statement, sha256), signer), path
+
+
+def show_kit(line: CommandLine) -> int:
+    """Show what a kit holds; returns the exit code."""
+    folder = os.path.normpath(line.only("folder"))
+    manifest = read_manifest(folder)
+    kit = read_kit(folder)
+    found = differences(manifest, kit) if manifest else ()
+    write(listed_text(kit, found, has_manifest=manifest is not None), None)
+    if kit.problems:
+        return _UNREADABLE
+    return _MISSING if found or not kit.evidence else 0
+
+
+def pack(line: CommandLine) -> int:
+    """Write down what a kit holds, and what is missing; returns the exit code."""
+    folder = os.path.normpath(line.only("folder"))
+    asked = asked_in(line)
+    out = _out(line, folder)
+    kit = read_kit(folder)
+    now = now_in(line)
+    review = review_of(kit, asked, now, line.integer("expect"))
+    if kit.problems:
+        write(kit_text(kit, asked, review, f"{out}: not written"), None)
+        return _UNREADABLE
+    write(manifest_text(manifest_for(kit, asked, review, now)), out)
+    write(kit_text(kit, asked, review, f"{out}: written"), None)
+    return 0 if review.is_whole and kit.evidence else _MISSING
+
+
+def manifest_for(kit: Kit, asked: Asked, review: Review, now: datetime) -> Manifest:
+    """Return what is written down of a kit."""
+    types = kit.instance_types
+    return Manifest(
+        created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        instance_type=asked.instance_type or (types[0] if len(types) == 1 else ""),
+        provider=asked.provider,
+        level=asked.level,
+        files=kit.files,
+        missing=review.missing,
+    )
+
+
+def asked_in(line: CommandLine) -> Asked:
+    """Return the level and the type of machine of a command line; raises UsageError."""
+    edition = load_edition(line.text("spec") or "1.0")
+    level = line.word("level", (LEVELS[-1], *LEVELS[:-1]))
+    found = [find_profile(edition, name) for name in line.texts("profile")]
+    instances = [one.id for one in found if one.kind == "instance"]
+    others = [one.id for one in found if one.kind not in {"instance", "use"}]
+    if len(instances) > 1 or others:
+        told = ", ".join(instances[1:] or others)
+        message = f"--profile {told}: must be one type of machine, instance/..."
+        raise UsageError(message)
+    return asked_of(edition, instances[0] if instances else "", level)
+
+
+def now_in(line: CommandLine) -> datetime:
+    """Return the time that counts as now, UTC; raises UsageError."""
+    told = line.text("now")
+    if told is None:
+        return datetime.now(UTC)
+    try:
+        found = datetime.fromisoformat(told)
+    except ValueError as error:
+        message = f"--now {told}: must be a time, such as 2026-11-22T10:00:00Z"
+        raise UsageError(message) from error
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _out(line: CommandLine, folder: str) -> str:
+    """Return where the manifest is written; raises UsageError."""
+    told = line.text("out")
+    default = os.path.join(folder, MANIFEST)
+    if told is None:
+        return default
+    path, whole = os.path.realpath(told), os.path.realpath(folder)
+    if os.path.isdir(path):
+        message = f"--out {told}: is a folder; name a file in it"
+        raise UsageError(message)
+    inside = os.path.commonpath((path, whole)) == whole
+    if inside and path != os.path.realpath(default):
+        message = f"--out {told}: in the folder itself it must be called {MANIFEST}"
+        raise UsageError(message)
+    return told
+
+
+def keygen(line: CommandLine) -> int:
+    """Make a key pair; returns the exit code."""
+    line.demand_no_file(f"--out {line.files[0]}" if line.files else "")
+    private = line.text("out") or ""
+    if not private:
+        message = "keygen needs --out FILE, the file of the private key"
+        raise UsageError(message)
+    if private == "-":
+        message = "keygen writes a private key to a file, never to standard output"
+        raise UsageError(message)
+    public = line.text("public") or _public_name(private)
+    variable = line.text("passphrase_env") or ""
+    passphrase = passphrase_of(variable, os.environ)
+    key = new_private_key()
+    write_pair((private, key.pem(passphrase)), (public, key.public.pem()))
+    kind = "not encrypted: whoever reads it can sign in your name"
+    if variable:
+        kind = f"encrypted by the passphrase of {variable}"
+    write(
+        f"private key  {private} ({kind})\n"
+        f"public key   {public}\n"
+        f"key id       {key.public.key_id}\n",
+        None,
+    )
+    return 0
+
+
+def _public_name(private: str) -> str:
+    return f"{private.removesuffix('.pem')}.pub.pem"

@@ -5,8 +5,8 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 
-from speccheck.validator.cli.options import Parsed, UsageError
-from speccheck.validator.cli.request import Output
+from speccheck.validator.cli.command_line import CommandLine, UsageError
+from speccheck.validator.cli.reports import Output
 from speccheck.validator.engine.request import Request
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
@@ -34,18 +34,18 @@ class Fixed(Record):
     changes: tuple[str, ...] | None = None
 
     def code(self, of_report: int) -> int:
-        """The exit code: of a diff, whether there is something to change."""
+        """Return the exit code: of a diff, whether there is something to change."""
         if self.changes is None or of_report not in _NO_CODE_OF_ITS_OWN:
             return of_report
         return int(bool(self.changes))
 
 
-def fixed(request: Request, parsed: Parsed, outputs: list[Output]) -> Fixed:
+def fixed(request: Request, line: CommandLine, outputs: list[Output]) -> Fixed:
     """Make the fixes of a run that was asked for, and tell of them on standard error.
 
     Raises UsageError, and what `run` raises.
     """
-    shows, writes = "diff" in parsed.values, "fix" in parsed.values
+    shows, writes = line.has("diff"), line.has("fix")
     if shows and writes:
         message = "--diff only shows what --fix writes: give one of them"
         raise UsageError(message)
@@ -65,7 +65,7 @@ def fixed(request: Request, parsed: Parsed, outputs: list[Output]) -> Fixed:
     def refusal(found: Run, name: str) -> str | None:
         return refusal_of(found, name, stdin, writes=writes)
 
-    found = mended(request, refusal, unsafe="unsafe_fixes" in parsed.values)
+    found = mended(request, refusal, unsafe=line.has("unsafe_fixes"))
     if writes:
         try:
             write_all(found.texts)

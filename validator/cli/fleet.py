@@ -1,162 +1,110 @@
-"""`speccheck fleet PATH ...`: go or no-go for all nodes of a job together."""
+"""`speccheck fleet PATH ...`: go or no-go for all nodes of a job together.
+
+And `speccheck history FILE`: what became of a fleet over days.
+"""
 
 import os
 import sys
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from time import monotonic, time
+from typing import TextIO
 
-from speccheck.validator.cli.fleet_comparisons import OPTIONS as OF_COMPARISON
-from speccheck.validator.cli.fleet_comparisons import (
-    asked_of,
-    changes,
-    keep_run,
-    with_golden,
-    without_own,
-    write_profile,
+from speccheck.validator.cli.command_line import (
+    CommandLine,
+    UsageError,
+    with_settings,
 )
-from speccheck.validator.cli.fleet_progress import Progress
-from speccheck.validator.cli.guarded import guarded
-from speccheck.validator.cli.option_table import FAIL_ON, OF_JUDGING, Option
-from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
-from speccheck.validator.cli.request import (
-    REFUSALS,
-    Output,
-    list_of,
-    one_of,
-    outputs_of,
-    request_of,
-    style_of,
-)
-from speccheck.validator.cli.settled import with_settings
+from speccheck.validator.cli.option_table import FAIL_ON
+from speccheck.validator.cli.reports import Output, outputs_of, write_forms
+from speccheck.validator.cli.request import request_of
 from speccheck.validator.engine.request import Request
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.attendance import Expected
-from speccheck.validator.fleet.reading import NoFleet, listing
+from speccheck.validator.fleet.days import Since, day_of, since
+from speccheck.validator.fleet.golden import Golden, against_golden, golden_findings
+from speccheck.validator.fleet.reading import Listing, NoFleet, listing
 from speccheck.validator.fleet.run import FleetRun, Work, judge_fleet
-from speccheck.validator.fleet.verdict import FleetVerdict, fleet_verdict
+from speccheck.validator.fleet.verdict import FleetVerdict, Unfit, fleet_verdict
 from speccheck.validator.node.host_names import HostNamesError, unfold
+from speccheck.validator.report.fleet_json import fleet_json
+from speccheck.validator.report.fleet_text import fleet_text
 from speccheck.validator.report.fleet_told import FleetTold
 from speccheck.validator.report.node_verdict import NodeVerdict
-from speccheck.validator.report.style import Style, counted, printable
+from speccheck.validator.report.style import counted, printable
 from speccheck.validator.report.write import write
 from speccheck.validator.run.run import read_plans
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.reading import read_text
 from speccheck.validator.sources.files import ReadFile
 
-FORMATS = ("text", "json", "html")
+_SECONDS_BEFORE = 1.0  # short runs show nothing
+_SECONDS_BETWEEN = 0.1
+_WIDTH = 30
 DRAIN_FORMS = ("slurm", "kubernetes", "plain")
-_USAGE = 2
+REFUSED = (NoFleet, HostNamesError, ReadError)
 _MOST_NODES = 1_000_000
-# Of files: a fleet has others of that name, or none of it.
-_NOT_HERE = {
-    *("--baseline", "--waivers", "--no-inline-ignores", "--plot", "--nodes"),
-    *("--output", "--sarif-include-waived", "--statistics", "--warn", "--enforce"),
-}
+_DAYS = 30.0  # of a history, before its newest run
+_NOTHING = 3
+# Other commands have options of these names that mean something else.
+_OWN = frozenset({"diff", "golden", "history", "baseline"})
 
 
-def _option(
-    flag: str, text: str, metavar: str = "", *, several: bool = False
-) -> Option:
-    kind = "text" if metavar else "switch"
-    return Option(flag, text, kind, metavar, repeatable=several, group="Fleet")  # type: ignore[arg-type]
-
-
-OPTIONS: tuple[Option, ...] = (
-    _option("--job", "a file of the job that is to run on it", "FILE", several=True),
-    _option("--expect", "nodes: a number, node[001-064] or @FILE", "NODES"),
-    _option("--need", "nodes that the job takes; the others are spare", "N"),
-    _option("--drain-list", "slurm, kubernetes or plain", "FORM[=FILE]"),
-    _option("--cores", "to judge on (default: all)", "N"),
-    _option("--output", "text, json or html", "FORMAT[=FILE]", several=True),
-    *OF_COMPARISON,
-    *(one for one in OF_JUDGING if one.flag not in _NOT_HERE),
-)
-HELP = f"""\
-usage: speccheck fleet FOLDER|SNAPSHOT|RESULTS.jsonl ... [options]
-
-Judges the snapshots and result lines that `speccheck preflight --out` and `--result`
-wrote on many nodes: each node by itself, as part of the job of --job, and all of them
-beside each other. Says go or no-go, which nodes are not fit, and why.
-
-Exit codes: 0 go; 1 no-go; 2 the command line or a file is wrong; 3 evidence is
-missing, and whenever fewer nodes reported than were expected; 4 a bug of speccheck;
-130 interrupted.
-{options_help(OPTIONS)}
-"""
-
-
-def fleet(words: list[str]) -> int:
+def fleet(line: CommandLine) -> int:
     """Judge a fleet; returns the exit code."""
-    if not words or words[0] in {"-h", "--help"}:
-        write(HELP, None)
-        return 0 if words else _USAGE
-    return guarded(
-        lambda: _judged(words), (*REFUSALS, NoFleet, HostNamesError, ReadError)
-    )
-
-
-def _judged(words: list[str]) -> int:
-    parsed = parse(words, OPTIONS)
-    outputs = outputs_of(parsed, FORMATS)
-    fail_on = one_of(parsed, "fail_on", FAIL_ON)
-    drain = _drain_list(parsed)
+    outputs = outputs_of(line)
+    fail_on = line.word("fail_on", FAIL_ON)
+    drain = _drain_list(line)
     if drain is not None:
         _apart(drain, outputs)
-    need, expected = _number(parsed, "need"), _expected(parsed)
-    jobs = list_of(parsed, "job")
-    asked = asked_of(parsed)
-    stated = without_own(parsed)._replace(files=(*jobs,) or (".",))
-    settled = with_settings(stated, OPTIONS)
+    need, expected = _number(line, "need"), _expected(line)
+    jobs = line.texts("job")
+    wanted = comparisons_of(line)
+    stated = without_own(line)._replace(files=(*jobs,) or (".",))
+    settled = with_settings(stated)
     request = request_of(settled, "preflight")
     job = _job(request._replace(arguments=tuple(jobs)))
-    found = listing(parsed.files)
+    found = listing(line.files)
     progress = Progress(found.snapshots)
     verdict_of = NodeVerdict(request.use, fail_on)
-    work = Work(request, job, verdict_of, progress.add, counts=asked.counts)
-    cores = _number(parsed, "cores") or 0
-    run = judge_fleet(work, found, expected, now=time.time(), cores=cores)
+    work = Work(request, job, verdict_of, progress.add, counts=wanted.counts)
+    cores = _number(line, "cores") or 0
+    run = judge_fleet(work, found, expected, now=time(), cores=cores)
     progress.close()
-    run = with_golden(run, asked.golden)
+    run = with_golden(run, wanted.golden)
     of_fleet = partial(fleet_verdict, need=need, fail_on=fail_on)
     verdict = of_fleet(run)
-    since = changes(asked, run, verdict, work, of_fleet, cores)
-    full = "full" in parsed.values
-    told = FleetTold(run, verdict, parsed.files, full=full, since=since)
+    since = changes(wanted, run, verdict, work, of_fleet, cores)
+    full = line.has("full")
+    told = FleetTold(run, verdict, line.files, full=full, since=since)
     for warning in run.warnings:
         sys.stderr.write(f"speccheck: {printable(warning)}\n")
-    for output in outputs:
-        style = style_of(parsed, to_file=output.path is not None)
-        write(_report(output.format, told, style), output.path)
+    forms = {
+        "text": lambda style: fleet_text(told, style),
+        "json": lambda _: fleet_json(told),
+        "html": lambda _: _page(told),
+    }
+    write_forms(line, outputs, forms)
     if drain is not None:
         _write_drain_list(run, verdict, *drain)
-    if asked.history:
-        keep_run(asked.history, run, verdict)
-    if asked.profile:
-        write_profile(asked.profile, run, verdict, parsed.files)
+    if wanted.history:
+        keep_run(wanted.history, run, verdict)
+    if wanted.profile:
+        write_profile(wanted.profile, run, verdict, line.files)
     return verdict.code
 
 
-def _report(form: str, told: FleetTold, style: Style) -> Iterable[str]:
-    if form == "json":
-        from speccheck.validator.report.fleet_json import (  # noqa: PLC0415
-            fleet_json,
-        )
+def _page(told: FleetTold) -> Iterable[str]:
+    # Pages have pictures, which other forms do without.
+    from speccheck.validator.report.forms.html_fleet import (  # noqa: PLC0415
+        fleet_html,
+    )
 
-        return fleet_json(told)
-    if form == "html":
-        from speccheck.validator.report.forms.html_fleet import (  # noqa: PLC0415
-            fleet_html,
-        )
-
-        return fleet_html(told)
-    from speccheck.validator.report.fleet_text import fleet_text  # noqa: PLC0415
-
-    return fleet_text(told, style)
+    return fleet_html(told)
 
 
 def _job(request: Request) -> tuple[ReadFile, ...]:
-    """The files of the job; raises UsageError where they are not one plan."""
+    """Return the files of the job; raises UsageError where they are not one plan."""
     if not request.arguments:
         return ()
     plans = []
@@ -171,13 +119,13 @@ def _job(request: Request) -> tuple[ReadFile, ...]:
     return plans[0].files
 
 
-def _expected(parsed: Parsed) -> Expected:
+def _expected(line: CommandLine) -> Expected:
     """Who is expected, by the command line; raises UsageError and HostNamesError."""
-    text = parsed.values.get("expect")
-    if not isinstance(text, str):
+    text = line.text("expect")
+    if text is None:
         return Expected()
     if text.isdecimal():
-        number = _number(parsed, "expect")
+        number = _number(line, "expect")
         return Expected(number, (), "--expect")
     if text.startswith("@"):
         text = ",".join(read_text(text[1:]).split())
@@ -185,9 +133,9 @@ def _expected(parsed: Parsed) -> Expected:
     return Expected(len(names), names, "--expect")
 
 
-def _number(parsed: Parsed, name: str) -> int | None:
-    text = parsed.values.get(name)
-    if not isinstance(text, str):
+def _number(line: CommandLine, name: str) -> int | None:
+    text = line.text(name)
+    if text is None:
         return None
     number = int(text) if text.isdecimal() and len(text) < 8 else 0  # noqa: PLR2004
     if not 0 < number <= _MOST_NODES:
@@ -196,9 +144,9 @@ def _number(parsed: Parsed, name: str) -> int | None:
     return number
 
 
-def _drain_list(parsed: Parsed) -> tuple[str, str | None] | None:
-    text = parsed.values.get("drain_list")
-    if not isinstance(text, str):
+def _drain_list(line: CommandLine) -> tuple[str, str | None] | None:
+    text = line.text("drain_list")
+    if text is None:
         return None
     form, _, path = text.partition("=")
     if form not in DRAIN_FORMS:
@@ -246,3 +194,215 @@ def _write_drain_list(
     for name in left_out(verdict, form):
         message = f"{printable(name)}: not on the drain list: is no name of one host"
         sys.stderr.write(f"speccheck: {message}\n")
+
+
+class Comparisons(Record):
+    """What a fleet is compared with, read before any node is judged."""
+
+    old: str = ""
+    old_listing: Listing | None = None
+    golden: Golden | None = None
+    profile: str = ""
+    history: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Whether counters are wanted."""
+        return bool(self.old or self.history)
+
+
+def comparisons_of(line: CommandLine) -> Comparisons:
+    """Return what a fleet is compared with; raises UsageError, NoFleet, ReadError."""
+    old, golden = (_path(line, name) for name in ("diff", "golden"))
+    return Comparisons(
+        old,
+        listing((old,)) if old else None,
+        _golden(golden) if golden else None,
+        _path(line, "baseline"),
+        _history(_path(line, "history")),
+    )
+
+
+def _path(line: CommandLine, name: str) -> str:
+    found = line.values.get(name, "")
+    if found == "":
+        if name in line.values:
+            message = f"--{name} needs a file: --{name} FILE"
+            raise UsageError(message)
+        return ""
+    return str(found)
+
+
+def without_own(line: CommandLine) -> CommandLine:
+    """Return the command line for those who know other options by these names."""
+    values = {name: one for name, one in line.values.items() if name not in _OWN}
+    return line._replace(values=values)
+
+
+def _golden(path: str) -> Golden:
+    from speccheck.validator.fleet.golden import (  # noqa: PLC0415 - where wanted
+        golden_file,
+    )
+
+    return golden_file(path)
+
+
+def with_golden(run: FleetRun, golden: Golden | None) -> FleetRun:
+    """The run with what differs from the golden machine, as findings on all nodes."""
+    if golden is None:
+        return run
+    fleet = run.fleet
+    names = [one.name for one in run.nodes]
+    samples = fleet.samples.values() if golden.ranges else ()
+    found = against_golden(golden, names, fleet.shared, run.with_variables, samples)
+    return run._replace(of_fleet=(*run.of_fleet, *golden_findings(found)))
+
+
+def _silent(_: int) -> None:
+    """Tell nobody."""
+
+
+def changes(
+    wanted: Comparisons,
+    run: FleetRun,
+    verdict: FleetVerdict,
+    work: Work,
+    verdict_of: Callable[[FleetRun], FleetVerdict],
+    cores: int,
+) -> Since | None:
+    """Return what changed since the other day; None where nobody asks."""
+    if wanted.old_listing is None:
+        return None
+    quiet = work._replace(progress=_silent)
+    before = judge_fleet(quiet, wanted.old_listing, Expected(), now=time(), cores=cores)
+    before = with_golden(before, wanted.golden)
+    then = day_of(wanted.old, before, verdict_of(before))
+    return since(then, day_of("now", run, verdict))
+
+
+def write_profile(
+    path: str, run: FleetRun, verdict: FleetVerdict, evidence: Sequence[str]
+) -> None:
+    """Write the profile of a fleet; raises UsageError where none can be made of it."""
+    from speccheck.validator.fleet.own_profile import (  # noqa: PLC0415 - pydantic
+        NoProfile,
+        own_profile,
+        profile_text,
+    )
+
+    try:
+        profile = own_profile(
+            [one.name for one in run.nodes],
+            {one.name: _why(one) for one in verdict.unfit},
+            run.fleet.shared,
+            run.fleet.samples.values(),
+            knows_variables=bool(run.with_variables),
+            synthetic=sum(one.is_synthetic for one in run.nodes),
+        )
+    except NoProfile as error:
+        message = f"--baseline {path}: {error}"
+        raise UsageError(message) from error
+    write("".join(profile_text(profile, evidence, run.fleet.started or time())), path)
+
+
+def _history(path: str) -> str:
+    """The file of a history; raises UsageError before any work for one that is none."""
+    if path:
+        from speccheck.validator.fleet.history.database import (  # noqa: PLC0415 - SQLite
+            HistoryError,
+            demand_history,
+        )
+
+        try:
+            demand_history(path, may_be_new=True)
+        except HistoryError as error:
+            raise UsageError(str(error)) from error
+    return path
+
+
+def keep_run(path: str, run: FleetRun, verdict: FleetVerdict) -> None:
+    """Add the run to a history; raises UsageError where that is not possible."""
+    from speccheck.validator.fleet.history.database import (  # noqa: PLC0415 - SQLite
+        HistoryError,
+        add_run,
+    )
+    from speccheck.validator.fleet.history.recording import (  # noqa: PLC0415
+        history_run,
+    )
+
+    try:
+        add_run(path, history_run(run, verdict), time())
+    except HistoryError as error:
+        raise UsageError(str(error)) from error
+
+
+def _why(node: Unfit) -> str:
+    rules = dict.fromkeys(one.rule or one.message for one in node.reasons)
+    return f"{node.state}: {', '.join(rules)}" if rules else node.state
+
+
+class Progress:
+    """A bar on standard error; nothing where that is no terminal."""
+
+    def __init__(self, total: int, stream: TextIO | None = None) -> None:
+        """Begin; total: how many nodes there are, 0 where that is not known."""
+        self._stream = stream or sys.stderr
+        self._total = total
+        self._done = 0
+        self._is_shown = False
+        self._next = monotonic() + _SECONDS_BEFORE
+        self._is_on = self._stream.isatty()
+
+    def add(self, count: int) -> None:
+        """So many more are done."""
+        self._done += count
+        if self._is_on and monotonic() >= self._next:
+            self._next = monotonic() + _SECONDS_BETWEEN
+            self._is_shown = True
+            self._stream.write(f"\r{self._text()}\x1b[K")
+            self._stream.flush()
+
+    def _text(self) -> str:
+        if not self._total:
+            return f"judged {self._done:,} nodes"
+        done = min(self._done, self._total)
+        filled = _WIDTH * done // self._total
+        bar = "#" * filled + "." * (_WIDTH - filled)
+        return f"judged {done:,} of {self._total:,} [{bar}]"
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._is_shown:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+
+
+def history(line: CommandLine) -> int:
+    """Tell what the file of `--history` holds; returns the exit code."""
+    from speccheck.validator.fleet.history.database import (  # noqa: PLC0415 - SQLite
+        HistoryError,
+    )
+    from speccheck.validator.fleet.history.summary import (  # noqa: PLC0415 - SQLite
+        told,
+    )
+    from speccheck.validator.report.history_json import history_json  # noqa: PLC0415
+    from speccheck.validator.report.history_text import history_text  # noqa: PLC0415
+
+    path = line.only("file")
+    outputs = outputs_of(line)
+    try:
+        found = told(
+            path,
+            node=line.text("node") or "",
+            leaf=line.text("leaf") or "",
+            days=line.number("days") or _DAYS,
+        )
+    except HistoryError as error:
+        raise UsageError(str(error)) from error
+    full = line.has("full")
+    forms = {
+        "text": lambda style: history_text(found, style, full=full),
+        "json": lambda _: history_json(found),
+    }
+    write_forms(line, outputs, forms)
+    return 0 if found.runs else _NOTHING

@@ -1,18 +1,16 @@
-"""The command line. `speccheck FILE...` stays off typer, pydantic and rich."""
+"""The command line. `speccheck FILE...` stays off pydantic, rich and other commands."""
 
 import gc
 import os
 import sys
-from collections.abc import Callable
 
 from speccheck.validator import VERSION
 
-COMMANDS = ("spec", "rules", "explain", "schema")
 _SIGNAL_INTERRUPT = 130
 _READER_GONE = 141
 _NOT_PRINTED = 2
 
-USAGE = """\
+_USAGE = """\
 usage: speccheck FILE|FOLDER|- ... [options]
        speccheck COMMAND ...
 
@@ -20,33 +18,10 @@ Judges the configuration of a large-scale training run - any of its files, toget
 against the edition of the specification, and says what to change.
 
 Commands:
-  plan FILE|FOLDER ...       the values that the files make together, from where, what
-                             they predict; with --what-if tp=4 also what would change
-  probe [--out node.json]    a snapshot of this machine, to be judged here or elsewhere
-  preflight [FILE ...]       go or no-go: this machine, the files and both together
-  fleet FOLDER|RESULTS ...   go or no-go for all nodes of a job, side by side
-  baseline FILE|FOLDER ...   write down what fails today: only new failures count then
-  history FILE               what became of a fleet over days
-  diff A.json B.json         what differs: two machines, days, certificates, reports
-  bench KIND                 measure collectives, copies or products; find slow nodes
-  evidence pack|list DIR     what a certificate is to rest on, and what is missing
-  certify --profile TYPE     a signed certificate of a type of machine; --plan
-  verify CERTIFICATE         a certificate looked at, and its evidence judged again
-  telemetry LOG ...          what a run logged: metrics, intervals, events
-  simulate --nodes N         snapshots of machines that do not exist, with faults
-  keygen --out key.pem       a key that signs certificates
-  explain RULE|CLAUSE        requirement, reason, example and source
-  rules                      all rules with clause and area
-  spec render [--out FILE]   the edition as a document: Markdown, or --format html
-  spec list                  all clauses of the edition
-  spec show [CLAUSE]         the edition, or one clause with its numbers and sources
-  spec coverage              which rules judge each clause, and their fixtures
-  spec diff A B              what differs between two editions, and for a report
-  schema NAME                JSON Schema: native, report, ..., deepspeed, axolotl, ...
-  completion SHELL           completes the command line in bash, zsh or fish
-  ./rules                    a folder or file that is called like a command
 """
-
+_FOLDER = (
+    "  ./rules                    a folder or file that is called like a command\n"
+)
 EXIT_CODES = """\
 
 Exit codes:
@@ -105,63 +80,38 @@ def _dispatch(words: list[str]) -> int:
     if words in (["--version"], ["-V"]):
         print(f"speccheck {VERSION}")  # noqa: T201 - the command line prints
         return 0
-    wants_help = words[:1] == ["plan"] and words[1:2] in (["-h"], ["--help"])
+    wants_help = words[:1] == ["plan"] and bool({"-h", "--help"} & {*words})
     if not words or wants_help or words[0] in {"-h", "--help", "help"}:
         print(_help(), end="")  # noqa: T201
         return 0 if words else 2
-    command = _command(words[0])
-    if command is not None:
-        return command(words[1:])
-    if words[0] in COMMANDS:
-        from speccheck.validator.cli.commands import run_command  # noqa: PLC0415
+    if words[0].isalpha():  # a command, or a file or folder of such a name
+        from speccheck.validator.cli.command_table import command_of  # noqa: PLC0415
 
-        return run_command(words)
+        command = command_of(words)
+        if command is not None:
+            from speccheck.validator.cli.guarded import run_command  # noqa: PLC0415
+
+            return run_command(command, words[len(command.words) :])
     from speccheck.validator.cli.plain import judge_files  # noqa: PLC0415
 
     return judge_files(words)
 
 
-# Commands that read files or the machine, each the function of a module.
-_FUNCTIONS = {
-    "plan": ("show_plan", "show_plan"),
-    "probe": ("take_snapshot", "take_snapshot"),
-    "preflight": ("preflight", "preflight"),
-    "fleet": ("fleet", "fleet"),
-    "bench": ("bench", "bench"),
-    "diff": ("diff", "diff"),
-    "history": ("history", "history"),
-    "baseline": ("baseline", "baseline"),
-    "simulate": ("simulate", "simulate"),
-    "keygen": ("keygen", "keygen"),
-    "certify": ("certify", "certify_command"),
-    "verify": ("verify", "verify"),
-    "evidence": ("evidence", "evidence"),
-    "telemetry": ("telemetry", "telemetry"),
-    "completion": ("completion.command", "completion"),
-}
+def usage() -> str:
+    """Return the first part of the help: what the program does, and its commands."""
+    from speccheck.validator.cli.command_table import commands_help  # noqa: PLC0415
 
-
-def _command(name: str) -> Callable[[list[str]], int] | None:
-    """The command of that name that reads files or the machine; None for others."""
-    if name not in _FUNCTIONS:
-        return None
-    from importlib import import_module  # noqa: PLC0415 - not for `speccheck FILE`
-
-    module, function = _FUNCTIONS[name]
-    found: Callable[[list[str]], int] = getattr(
-        import_module(f"speccheck.validator.cli.{module}"), function
-    )
-    return found
+    return f"{_USAGE}{commands_help()}\n{_FOLDER}"
 
 
 def _help() -> str:
     from speccheck.validator.changes.what_if.names import names_help  # noqa: PLC0415
-    from speccheck.validator.cli.options import options_help  # noqa: PLC0415
+    from speccheck.validator.cli.option_table import options_help  # noqa: PLC0415
     from speccheck.validator.report.form import FORMS  # noqa: PLC0415
 
     forms = "\n".join(f"  {form.name:<26} {form.help}" for form in FORMS.values())
     return (
-        f"{USAGE}{options_help()}\n\nForms of a report (--output):\n{forms}\n\n"
+        f"{usage()}{options_help()}\n\nForms of a report (--output):\n{forms}\n\n"
         f"{names_help()}\n{EXIT_CODES}"
     )
 

@@ -1,24 +1,64 @@
-"""The options of `speccheck FILE...`: one table for all that knows them.
+"""Every option of every command, and every setting: the one table.
 
-Parsing, help, completion, settings and the reference of the command line follow it.
+Parsing, `--help`, completion, the settings files with their JSON Schema, and the pages
+docs/command-line.md and docs/settings.md are made of these rows.
 """
 
-from typing import Literal
+from collections.abc import Set as AbstractSet
+from typing import Any, Literal
 
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.sources.context import ROLES
 
-Kind = Literal["switch", "text", "integer", "number"]
+# path: a text that names a file, in settings relative to theirs. The last three are of
+# settings alone: tables whose keys the user chooses.
+Kind = Literal[
+    "switch",
+    "text",
+    "integer",
+    "number",
+    "path",
+    "levels",
+    "names_by_pattern",
+    "facts_by_pattern",
+]
+# run: for all that is judged at once. plan: by the file that a plan is about.
+Scope = Literal["run", "plan"]
+Value = str | int | float | bool | list[str]
+FAIL_ON = ("error", "warning", "info", "never")
+COLORS = ("auto", "always", "never")
+LEVEL_NAMES = ("error", "warning", "info")
 
 
 class Option(Record):
-    """One option; `metavar` is what help shows for its value."""
+    """One option of some commands, one setting, or both.
+
+    Attributes:
+        flag: as it is written, with its dashes; empty for what only settings say.
+        help: what it says, for `--help`, completion, the pages and the schema.
+        kind: what its value is.
+        metavar: what help shows for the value.
+        repeatable: whether it may be given several times.
+        group: the heading under which help lists it.
+        commands: the commands that take it, as the table of commands names them.
+        words: the only values, or the name of what lists them for completion.
+        setting: its name in settings files; empty for what only options say.
+        default: of the setting, as JSON; empty where there is none.
+        scope: what one value of the setting is for.
+
+    """
 
     flag: str
     help: str
     kind: Kind = "text"
     metavar: str = ""
     repeatable: bool = False
-    group: str = "Report"
+    group: str = ""
+    commands: AbstractSet[str] = frozenset()
+    words: tuple[str, ...] | str = ()
+    setting: str = ""
+    default: str = ""
+    scope: Scope = "plan"
 
     @property
     def name(self) -> str:
@@ -26,110 +66,452 @@ class Option(Record):
         return self.flag.lstrip("-").replace("-", "_")
 
 
-_JOB = "Facts of the job that files seldom state"
-_SPEC = "What is judged"
-_FILES = "Files"
-_REPORT = "Report"
-_FIXES = "Fixes"
-_PLAN = "Plan (speccheck plan)"
+Columns = dict[str, Any]
 
 
-def _job(flag: str, help_text: str, kind: Kind, metavar: str) -> Option:
-    return Option(flag, help_text, kind, metavar, group=_JOB)
+def row(
+    said: str,
+    text: str,
+    kind: Kind | None = None,
+    commands: AbstractSet[str] | None = None,
+    setting: str = "",
+    default: str = "",
+    scope: Scope = "plan",
+    words: tuple[str, ...] | str = (),
+) -> Columns:
+    """Return the columns of a row.
+
+    Args:
+        said: the option as help shows it, with `...` where it may be repeated.
+        text: the help.
+        kind: what its value is; a switch, or a text where it has a value, by default.
+        commands: those that take it; those of its group by default.
+        setting: as in `Option`, and the others.
+        default: of the setting.
+        scope: of the setting.
+        words: the only values.
+
+    """
+    flag, _, metavar = said.partition(" ")
+    columns: Columns = {
+        "flag": flag,
+        "help": text,
+        "kind": kind or ("text" if metavar else "switch"),
+        "metavar": metavar.removesuffix(" ..."),
+        "repeatable": metavar.endswith(" ..."),
+        "words": words,
+        "setting": setting,
+        "default": default,
+        "scope": scope,
+    }
+    return columns if commands is None else {**columns, "commands": commands}
 
 
-def _names(flag: str, help_text: str, metavar: str, group: str) -> Option:
-    return Option(flag, help_text, "text", metavar, repeatable=True, group=group)
+def rows(
+    group: str, commands: AbstractSet[str], *several: Columns
+) -> tuple[Option, ...]:
+    """Return rows of a group, of these commands where a row names none itself."""
+    of_all = {"group": group, "commands": commands}
+    return tuple(Option(**{**of_all, **columns}) for columns in several)
 
 
-def _file(flag: str, help_text: str, kind: Kind = "text", metavar: str = "") -> Option:
-    return Option(flag, help_text, kind, metavar, group=_FILES)
+def _alone(name: str, text: str, kind: Kind, default: str = "{}") -> Columns:
+    """Return the columns of what only settings files may say."""
+    return {**row("", text, kind, setting=name, default=default)}
 
 
-OPTIONS: tuple[Option, ...] = (
-    _job("--nodes", "nodes of the job", "integer", "N"),
-    _job("--gpus-per-node", "GPUs on each node", "integer", "N"),
-    _job("--gpu", "GPU as people write it: H100, H100-80GB", "text", "NAME"),
-    _job("--instance", "provider's name: p5.48xlarge", "text", "NAME"),
-    _job("--fabric", "infiniband, roce, efa, mrc, ...", "text", "NAME"),
-    _job("--nvlink-domain", "GPUs that NVLink joins", "integer", "N"),
-    _job("--role", "pretrain, continued, sft, lora, rl, debug", "text", "ROLE"),
-    _job("--hours", "expected run time", "number", "H"),
-    _job("--step-seconds", "time of one optimizer step", "number", "S"),
-    _job("--mtbf-hours", "mean time between job failures", "number", "H"),
-    _job("--framework-version", 'such as "transformers 4.57.1"', "text", "V"),
-    _job("--nccl-version", "such as 2.27.3", "text", "V"),
-    _job("--node", "snapshot of the machine that it runs on", "text", "NODE.JSON"),
-    _names("--profile", "ci (files), preflight (machines), size/L, ...", "P", _SPEC),
-    Option("--spec", "edition, or a folder with one", "text", "EDITION", group=_SPEC),
-    Option("--enforce", "the same, beside --warn", "text", "EDITION", group=_SPEC),
-    Option("--warn", "a second one, which only warns", "text", "EDITION", group=_SPEC),
-    Option("--tailor", "own numbers: why, whose, until", "text", "FILE", group=_SPEC),
-    _names("--select", "judge only these clauses, areas or rules", "NAMES", _SPEC),
-    _names("--ignore", "do not judge these", "NAMES", _SPEC),
-    _names("--extend-select", "judge these as well", "NAMES", _SPEC),
-    _names("--extend-ignore", "nor these", "NAMES", _SPEC),
-    Option("--settings", "the one settings file for all", "text", "FILE", group=_SPEC),
-    Option("--isolated", "read no settings file", "switch", group=_SPEC),
-    _names("--exclude", "do not search these in folders", "PATTERN", _FILES),
-    _file("--force-exclude", "leave these out where they are named, too", "switch"),
-    Option("--waivers", "what may fail, why, until when", "text", "FILE", group=_SPEC),
-    Option("--baseline", "what failed before: not new", "text", "FILE", group=_SPEC),
-    Option("--no-inline-ignores", "comments waive nothing", "switch", group=_SPEC),
-    _file("--format", "read every file as this format", "text", "FORMAT"),
-    _file("--stdin-filename", "name of the file that `-` reads", "text", "NAME"),
-    _file("--each", "judge every file alone", "switch"),
-    _file("--by-folder", "files of different folders are no one plan", "switch"),
-    _file("--plugins", "use readers and rules of installed packages", "switch"),
-    _file("--skip-unknown", "files of other kinds are no error", "switch"),
-    _file("--show-files", "list what each file was taken for, and stop", "switch"),
-    _file("--show-settings", "each value in force, from where, and stop", "switch"),
-    _file("--watch", "judge again whenever a file changes", "switch"),
-    _names(
-        "--output",
+FILE = "FILE"  # the command without a name, `speccheck FILE...`
+_FILES = frozenset({FILE, "plan", "preflight", "baseline"})
+_MEASURING = frozenset({"collective", "bench memory", "bench gemm"})
+_JUDGING = _FILES | _MEASURING | {"fleet"}
+_LOGS = _JUDGING | {"telemetry"}
+_MACHINES = _LOGS | {"bench expect"}
+_REPORTING = (_FILES | _MEASURING) - {"baseline"}
+_WITH_WAIVERS = _JUDGING - {"fleet"}
+_SHOWING = _REPORTING | {"fleet", "telemetry"}
+
+_FACTS = rows(
+    "Facts of the job that files seldom state",
+    {FILE},
+    row(
+        "--nodes N", "nodes of the job", "integer", _MACHINES - {"fleet"}, "facts.nodes"
+    ),
+    row(
+        "--gpus-per-node N",
+        "GPUs on each node",
+        "integer",
+        _MACHINES,
+        "facts.gpus-per-node",
+    ),
+    row(
+        "--gpu NAME",
+        "GPU as people write it: H100, H100-80GB",
+        "text",
+        _MACHINES,
+        "facts.gpu",
+    ),
+    row(
+        "--instance NAME",
+        "provider's name: p5.48xlarge",
+        "text",
+        _MACHINES,
+        "facts.instance",
+        words="instances",
+    ),
+    row(
+        "--fabric NAME",
+        "infiniband, roce, efa, mrc, ...",
+        "text",
+        _MACHINES,
+        "facts.fabric",
+        words="fabrics",
+    ),
+    row(
+        "--nvlink-domain N",
+        "GPUs that NVLink joins",
+        "integer",
+        _JUDGING,
+        "facts.nvlink-domain",
+    ),
+    row(
+        "--role ROLE",
+        "pretrain, continued, sft, lora, rl, debug",
+        "text",
+        _LOGS,
+        "facts.role",
+        words=ROLES,
+    ),
+    row("--hours H", "expected run time", "number", _JUDGING, "facts.hours"),
+    row(
+        "--step-seconds S",
+        "time of one optimizer step",
+        "number",
+        _LOGS,
+        "facts.step-seconds",
+    ),
+    row(
+        "--mtbf-hours H",
+        "mean time between job failures",
+        "number",
+        _JUDGING,
+        "facts.mtbf-hours",
+    ),
+    row(
+        "--framework-version V",
+        'such as "transformers 4.57.1"',
+        "text",
+        _JUDGING,
+        "facts.framework-version",
+    ),
+    row("--nccl-version V", "such as 2.27.3", "text", _JUDGING, "facts.nccl-version"),
+    row(
+        "--node NODE.JSON",
+        "snapshot of the machine that it runs on",
+        "text",
+        _FILES - {"preflight"},
+    ),
+)
+_JUDGED = rows(
+    "What is judged",
+    {FILE},
+    row(
+        "--profile P ...",
+        "ci (files), preflight (machines), size/L, ...",
+        "text",
+        _JUDGING,
+        "profile",
+        '["ci"]',
+        words="profiles",
+    ),
+    row(
+        "--spec EDITION",
+        "edition, or a folder with one",
+        "text",
+        _LOGS,
+        "spec",
+        '"1.0"',
+        "run",
+        words="editions",
+    ),
+    row(
+        "--enforce EDITION",
+        "the same, beside --warn",
+        "text",
+        _REPORTING,
+        words="editions",
+    ),
+    row(
+        "--warn EDITION",
+        "a second one, which only warns",
+        "text",
+        _REPORTING,
+        "warn",
+        "",
+        "run",
+        words="editions",
+    ),
+    row(
+        "--tailor FILE",
+        "own numbers: why, whose, until",
+        "path",
+        _JUDGING,
+        "tailoring",
+        "",
+        "run",
+    ),
+    row(
+        "--select NAMES ...",
+        "judge only these clauses, areas or rules",
+        "text",
+        _LOGS,
+        "select",
+        words="names",
+    ),
+    row(
+        "--ignore NAMES ...",
+        "do not judge these",
+        "text",
+        _LOGS,
+        "ignore",
+        "[]",
+        words="names",
+    ),
+    row(
+        "--extend-select NAMES ...",
+        "judge these as well",
+        "text",
+        _JUDGING,
+        "extend-select",
+        "[]",
+    ),
+    row(
+        "--extend-ignore NAMES ...",
+        "nor these",
+        "text",
+        _JUDGING,
+        "extend-ignore",
+        "[]",
+    ),
+    row("--settings FILE", "the one settings file for all", "text", _LOGS),
+    row("--isolated", "read no settings file", "switch", _LOGS),
+    row(
+        "--waivers FILE",
+        "what may fail, why, until when",
+        "path",
+        _WITH_WAIVERS | {"telemetry"},
+        "waivers",
+    ),
+    row(
+        "--baseline FILE",
+        "what failed before: not new",
+        "path",
+        _REPORTING | {"telemetry"},
+        "baseline",
+    ),
+    row("--no-inline-ignores", "comments waive nothing", "switch", _WITH_WAIVERS),
+)
+_FILES_READ = rows(
+    "Files",
+    _FILES,
+    row(
+        "--exclude PATTERN ...",
+        "do not search these in folders",
+        "text",
+        None,
+        "exclude",
+        "[]",
+        "run",
+    ),
+    row(
+        "--force-exclude",
+        "leave these out where they are named, too",
+        "switch",
+        None,
+        "force-exclude",
+        "false",
+        "run",
+    ),
+    row("--format FORMAT", "read every file as this format", words="formats"),
+    row("--stdin-filename NAME", "name of the file that `-` reads"),
+    row("--each", "judge every file alone", "switch", None, "each", "false", "run"),
+    row(
+        "--by-folder",
+        "files of different folders are no one plan",
+        "switch",
+        None,
+        "by-folder",
+        "false",
+        "run",
+    ),
+    row(
+        "--plugins",
+        "use readers and rules of installed packages",
+        "switch",
+        _JUDGING,
+        "plugins",
+        "false",
+        "run",
+    ),
+    row(
+        "--skip-unknown",
+        "files of other kinds are no error",
+        "switch",
+        None,
+        "skip-unknown",
+        "false",
+        "run",
+    ),
+    row(
+        "--show-files",
+        "list what each file was taken for, and stop",
+        "switch",
+        {FILE, "plan"},
+    ),
+    row(
+        "--show-settings",
+        "each value in force, from where, and stop",
+        "switch",
+        _FILES - {"preflight"},
+    ),
+    row("--watch", "judge again whenever a file changes"),
+)
+_REPORT = rows(
+    "Report",
+    _REPORTING,
+    row(
+        "--output FORMAT[=FILE] ...",
         "text (default); speccheck --help lists all",
-        "FORMAT[=FILE]",
-        _REPORT,
+        "text",
+        None,
+        "output",
+        '["text"]',
+        "run",
+        words="reports",
     ),
-    Option(
-        "--diff",
-        "show what --fix would change; exit 1 if anything",
+    row(
+        "--sarif-include-waived",
+        "what is waived, too: not for GitHub",
         "switch",
-        group=_FIXES,
+        _WITH_WAIVERS,
     ),
-    Option(
-        "--fix",
-        "mend what can be mended safely, and judge again",
+    row("--plot FILE", "draw measured curves: .svg or .png"),
+    row(
+        "--full",
+        "show every finding, also what holds",
         "switch",
-        group=_FIXES,
+        _SHOWING,
+        "full",
+        "false",
+        "run",
     ),
-    Option(
-        "--unsafe-fixes",
-        "also what changes the training itself",
+    row("--statistics", "count the findings of each rule", "switch", _WITH_WAIVERS),
+    row(
+        "--fail-on LEVEL",
+        "error (default), warning, info or never",
+        "text",
+        _SHOWING,
+        "fail-on",
+        '"error"',
+        "run",
+        words=FAIL_ON,
+    ),
+    row(
+        "--color WHEN",
+        "auto (default), always or never",
+        "text",
+        _SHOWING | {"bench expect"},
+        "color",
+        '"auto"',
+        "run",
+        words=COLORS,
+    ),
+    row(
+        "--out FILE",
+        "the baseline; speccheck-baseline.json by default",
+        "text",
+        {"baseline"},
+    ),
+)
+_FIXES = rows(
+    "Fixes",
+    _FILES,
+    row("--diff", "show what --fix would change; exit 1 if anything"),
+    row("--fix", "mend what can be mended safely, and judge again"),
+    row("--unsafe-fixes", "also what changes the training itself"),
+)
+_WHAT_IF = rows(
+    "Plan (speccheck plan)",
+    {FILE, "plan"},
+    row("--what-if NAME=VALUE ...", "judge the plan with other values too"),
+)
+_SETTINGS = rows(
+    "Settings alone",
+    frozenset(),
+    _alone(
+        "extend",
+        "another settings file, whose values hold where this one has none",
+        "path",
+        "",
+    ),
+    {
+        **_alone(
+            "mandatory",
+            "clauses, areas or rules that nothing below can switch off or waive",
+            "text",
+            "[]",
+        ),
+        "repeatable": True,
+    },
+    _alone(
+        "inline-ignores",
+        "whether comments beside settings may waive what fails",
         "switch",
-        group=_FIXES,
+        "true",
     ),
-    Option("--sarif-include-waived", "what is waived, too: not for GitHub", "switch"),
-    Option("--plot", "draw measured curves: .svg or .png", "text", "FILE"),
-    Option("--full", "show every finding, also what holds", "switch"),
-    Option("--statistics", "count the findings of each rule", "switch"),
-    Option("--fail-on", "error (default), warning, info or never", "text", "LEVEL"),
-    _names("--what-if", "judge the plan with other values too", "NAME=VALUE", _PLAN),
-    Option("--color", "auto (default), always or never", "text", "WHEN"),
+    _alone(
+        "per-file-ignores",
+        "names whose failures are waived in files that match a pattern",
+        "names_by_pattern",
+    ),
+    _alone(
+        "extend-per-file-ignores",
+        "the same, beside those of the files that this one extends",
+        "names_by_pattern",
+    ),
+    _alone(
+        "levels",
+        "clauses, areas or rules whose failures weigh at least so much: error, "
+        "warning or info",
+        "levels",
+    )
+    | {"words": LEVEL_NAMES},
+    _alone(
+        "facts-for",
+        "facts of plans with a file that matches a pattern; of several the last counts",
+        "facts_by_pattern",
+    ),
+)
+ROWS: tuple[Option, ...] = (
+    *_FACTS,
+    *_JUDGED,
+    *_FILES_READ,
+    *_REPORT,
+    *_FIXES,
+    *_WHAT_IF,
+    *_SETTINGS,
 )
 
-# Of commands that take their evidence themselves, and read no files of a job.
-_OF_FILES = {
-    *("--node", "--what-if", "--show-files", "--format", "--stdin-filename"),
-    *("--each", "--by-folder", "--skip-unknown", "--watch"),
-    *("--diff", "--fix", "--unsafe-fixes"),
-    *("--exclude", "--force-exclude", "--show-settings"),
-}
-OF_JUDGING = tuple(one for one in OPTIONS if one.flag not in _OF_FILES)
-# Switches that settings may turn on, so that the command line can turn them off.
-UNDONE = frozenset(
-    {"full", "plugins", "by_folder", "each", "skip_unknown", "force_exclude"}
-)
-FAIL_ON = ("error", "warning", "info", "never")
 
-Value = str | int | float | bool | list[str]
+OPTIONS = tuple(option for option in ROWS if FILE in option.commands)
+
+
+def options_help(options: tuple[Option, ...] = OPTIONS) -> str:
+    """Return the help of options, by group."""
+    lines: list[str] = []
+    for group in dict.fromkeys(option.group for option in options):
+        lines.append(f"\n{group}:")
+        for option in options:
+            if option.group == group:
+                left = f"{option.flag} {option.metavar}".rstrip()
+                lines.append(f"  {left:<26} {option.help}")
+    return "\n".join(lines)

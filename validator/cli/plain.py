@@ -4,36 +4,36 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NoReturn
 
+from speccheck.validator.cli.command_line import (
+    CommandLine,
+    UsageError,
+    parse,
+    with_settings,
+)
+from speccheck.validator.cli.guarded import BUG, REFUSALS, USAGE, bug_message, passes_on
 from speccheck.validator.cli.option_table import FAIL_ON, OPTIONS, Option
-from speccheck.validator.cli.options import Parsed, UsageError, parse
-from speccheck.validator.cli.request import (
-    BUG,
-    REFUSALS,
+from speccheck.validator.cli.reports import (
     Output,
-    bug_message,
-    files_request,
-    one_of,
     outputs_in,
     outputs_of,
-    passes_on,
     picture_of,
+    refuse,
+    write_reports,
 )
+from speccheck.validator.cli.request import files_request
 from speccheck.validator.cli.request import request_of as any_request
-from speccheck.validator.cli.settled import with_settings
-from speccheck.validator.cli.write_reports import refuse, write_reports
 from speccheck.validator.engine.request import Request
-from speccheck.validator.report.form import FORMS, NAMES
+from speccheck.validator.report.form import FORMS
 from speccheck.validator.report.style import printable
 from speccheck.validator.report.summary import exit_of, summarize
 from speccheck.validator.report.told import Told
-from speccheck.validator.report.write import WriteError, write
+from speccheck.validator.report.write import WriteError, write, write_bytes
 from speccheck.validator.run.run import Run, read_plans, run
 from speccheck.validator.sources.context import context_facts
 
 if TYPE_CHECKING:
     from speccheck.validator.cli.fix import Fixed
 
-_USAGE = 2
 _WATCH = "--watch"
 
 
@@ -41,11 +41,11 @@ class Audience:
     """Who hears how a run ended, besides the readers of its reports; here nobody."""
 
     def reports(self, outputs: list[Output]) -> list[Output]:
-        """The reports to write, of those that the command line asks for."""
+        """Return the reports to write, of those that the command line asks for."""
         return outputs
 
     def remarks(self, run: Run) -> tuple[str, ...]:  # noqa: ARG002 - others use it
-        """What the report says besides, at its end."""
+        """Return what the report says besides, at its end."""
         return ()
 
     def told(self, told: Told) -> int:
@@ -78,8 +78,8 @@ def _watched(words: list[str]) -> int:
 def judge(
     words: list[str],
     options: tuple[Option, ...],
-    request_of: Callable[[Parsed], Request],
-    prepared: Callable[[Request, Parsed], Request] | None = None,
+    request_of: Callable[[CommandLine], Request],
+    prepared: Callable[[Request, CommandLine], Request] | None = None,
     audience: Audience = _NOBODY,
 ) -> int:
     """Judge what a command line asks for; every error is one line on standard error.
@@ -96,16 +96,16 @@ def judge(
         The exit code.
 
     """
-    outputs = audience.reports(outputs_in(words, NAMES))
+    outputs = audience.reports(outputs_in(words))
     try:
-        parsed = parse(words, options)
-        outputs = audience.reports(outputs_of(parsed, NAMES))
-        parsed = with_settings(parsed, options)
-        outputs = audience.reports(outputs_of(parsed, NAMES))
-        shown = _shown_instead(parsed, request_of)
+        line = parse(words, options)
+        outputs = audience.reports(outputs_of(line))
+        line = with_settings(line)
+        outputs = audience.reports(outputs_of(line))
+        shown = _shown_instead(line, request_of)
         if shown is not None:
             return shown
-        return _judged(parsed, outputs, request_of(parsed), prepared, audience)
+        return _judged(line, outputs, request_of(line), prepared, audience)
     except WriteError as error:
         # None of the files, not even to say so.
         outputs = [one for one in outputs if one.path is None]
@@ -120,26 +120,26 @@ def judge(
 
 
 def _shown_instead(
-    parsed: Parsed, request_of: Callable[[Parsed], Request]
+    line: CommandLine, request_of: Callable[[CommandLine], Request]
 ) -> int | None:
     """The exit code where something is shown and nothing judged; None elsewhere."""
-    if "show_settings" in parsed.values:
-        return _show_settings(parsed)
-    if "what_if" in parsed.values:
+    if line.has("show_settings"):
+        return _show_settings(line)
+    if line.has("what_if"):
         _send_to_plan()
-    return _show_files(request_of(parsed)) if "show_files" in parsed.values else None
+    return _show_files(request_of(line)) if line.has("show_files") else None
 
 
 def _judged(
-    parsed: Parsed,
+    line: CommandLine,
     outputs: list[Output],
     request: Request,
-    prepared: Callable[[Request, Parsed], Request] | None,
+    prepared: Callable[[Request, CommandLine], Request] | None,
     audience: Audience,
 ) -> int:
     """Judge and write the reports; returns the exit code."""
-    fail_on = one_of(parsed, "fail_on", FAIL_ON)
-    picture = picture_of(parsed)
+    fail_on = line.word("fail_on", FAIL_ON)
+    picture = picture_of(line)
     context_facts(request.context)  # refuses unknown names before any work
     forms = [FORMS[output.format] for output in outputs]
     if any(form.shows_plans for form in forms):
@@ -147,8 +147,8 @@ def _judged(
     if any(form.tells_edits for form in forms):
         request = request._replace(edits=True)
     if prepared is not None:
-        request = prepared(request, parsed)
-    found, fixes = run_of(request, parsed, outputs)
+        request = prepared(request, line)
+    found, fixes = run_of(request, line, outputs)
     warn(found.warnings)
     summary = summarize(found.plans)
     ending = exit_of(found, summary, fail_on, skip_unknown=request.skip_unknown)
@@ -156,31 +156,52 @@ def _judged(
         found,
         summary,
         ending,
-        full="full" in parsed.values,
-        statistics="statistics" in parsed.values,
+        full=line.has("full"),
+        statistics=line.has("statistics"),
         fail_on=fail_on,
         skips_unknown=request.skip_unknown,
-        with_waived="sarif_include_waived" in parsed.values,
+        with_waived=line.has("sarif_include_waived"),
         remarks=audience.remarks(found),
     )
-    write_reports(told, outputs if fixes is None else fixes.outputs, parsed)
+    write_reports(told, outputs if fixes is None else fixes.outputs, line)
     if picture is not None:
-        from speccheck.validator.cli.plot import plot  # noqa: PLC0415 - seldom
-
-        plot(found, picture)
+        _plot(found, picture)
     code = audience.told(told)
     return code if fixes is None else fixes.code(code)
 
 
+def _plot(found: Run, path: str) -> None:
+    """Draw what was measured; raises UsageError and WriteError."""
+    from speccheck.validator.report.curve_plot import (  # noqa: PLC0415 - seldom
+        NoPlotting,
+        draw,
+    )
+
+    curves = [
+        one
+        for plan in found.plans
+        if plan.measured is not None
+        for one in plan.measured.curves
+        if one.curve.points
+    ]
+    if not curves:
+        message = f"--plot {path}: no collective was measured: nothing to draw"
+        raise UsageError(message)
+    try:
+        write_bytes(draw(curves, path.rpartition(".")[2]), path)
+    except NoPlotting as error:
+        raise UsageError(str(error)) from error
+
+
 def run_of(
-    request: Request, parsed: Parsed, outputs: list[Output]
+    request: Request, line: CommandLine, outputs: list[Output]
 ) -> "tuple[Run, Fixed | None]":
-    """The run, and what came of fixes where they were asked for."""
-    if not {"diff", "fix", "unsafe_fixes"} & parsed.values.keys():
+    """Return the run, and what came of fixes where they were asked for."""
+    if not {"diff", "fix", "unsafe_fixes"} & line.values.keys():
         return run(request), None
     from speccheck.validator.cli.fix import fixed  # noqa: PLC0415 - seldom
 
-    fixes = fixed(request, parsed, outputs)
+    fixes = fixed(request, line, outputs)
     return fixes.run, fixes
 
 
@@ -195,7 +216,7 @@ def _send_to_plan() -> NoReturn:
     raise UsageError(message)
 
 
-def _show_settings(parsed: Parsed) -> int:
+def _show_settings(line: CommandLine) -> int:
     """Show them as the command line asks: their own reports are no place for it."""
     from speccheck.validator.cli.show_settings import (  # noqa: PLC0415 - seldom
         sections_of,
@@ -203,14 +224,12 @@ def _show_settings(parsed: Parsed) -> int:
         settings_text,
     )
 
-    any_request(parsed)  # refuses values that no run could be judged by
-    is_isolated = "isolated" in parsed.values
-    own = parsed
-    if parsed.settled is not None:
-        own = parsed._replace(values={**parsed.settled.own})
+    any_request(line)  # refuses values that no run could be judged by
+    is_isolated = line.has("isolated")
+    own = line._replace(values=line.stated)
     for output in outputs_of(own, ("text", "json")):
         form = settings_json if output.format == "json" else settings_text
-        write(form(sections_of(parsed), is_isolated=is_isolated), output.path)
+        write(form(sections_of(line), is_isolated=is_isolated), output.path)
     return 0
 
 
@@ -231,4 +250,4 @@ def _show_files(request: Request) -> int:
                 names = ", ".join(file.status.path for file in group.files)
                 line = f"together: {names} ({'; '.join(group.reasons)})"
                 sys.stdout.write(line + "\n")
-    return _USAGE if missing else 0
+    return USAGE if missing else 0

@@ -1,214 +1,161 @@
-"""What the options ask for: shared by the commands that read files."""
+"""What a command line asks the engine to judge, with what settings say."""
 
 import os
-import sys
-from itertools import pairwise
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from speccheck.validator.catalogue.names import UnknownName
-from speccheck.validator.cli.option_table import Value
-from speccheck.validator.cli.options import Parsed, UsageError
-from speccheck.validator.cli.settings.names import SettingsError
-from speccheck.validator.cli.settled import ForFiles
-from speccheck.validator.editions.compose import UnknownProfile
-from speccheck.validator.editions.edition import UnknownEdition, load_edition
-from speccheck.validator.engine.policy import Policy, TailoringFault, WaiverFault
-from speccheck.validator.engine.request import Excluded, Judging, Request
-from speccheck.validator.engine.selection import Selection, UnknownSelection, told
-from speccheck.validator.evidence.framework_keys import parse_version
-from speccheck.validator.evidence.record import Record
-from speccheck.validator.report.style import Style
-from speccheck.validator.report.write import WriteError
-from speccheck.validator.run.run import NoSnapshot
-from speccheck.validator.sources.context import ROLES, Context
-from speccheck.validator.sources.files import UnknownFormat
-from speccheck.validator.sources.reader import PluginFault
-
-PICTURES = ("svg", "png")
-USES = ("ci", "preflight", "certify")
-# Options that name a file: those that are read, and those that are written.
-_READ = ("node", "settings", "waivers", "baseline", "tailor")
-_WRITTEN = ("plot", "out", "next", "result")
-_DEFAULT_WIDTH = 80
-BUG = 4
-# What a command line or the files that it names may have wrong: exit code 2.
-REFUSALS = (
+from speccheck.validator.cli.command_line import (
+    CommandLine,
+    ForFiles,
     UsageError,
-    UnknownName,
-    UnknownFormat,
-    NoSnapshot,
-    UnknownProfile,
-    UnknownEdition,
-    UnknownSelection,
-    SettingsError,
-    PluginFault,
-    WaiverFault,
-    TailoringFault,
-    WriteError,
+    flag_of,
 )
+from speccheck.validator.cli.settings.files import SettingsError
+from speccheck.validator.editions.compose import UnknownProfile, find_profile
+from speccheck.validator.editions.edition import load_edition
+from speccheck.validator.engine.policy import Policy
+from speccheck.validator.engine.request import Excluded, Judging, Request
+from speccheck.validator.engine.selection import Selection, told
+from speccheck.validator.evidence.framework_keys import parse_version
+from speccheck.validator.evidence.value import Place
+from speccheck.validator.report.style import printable
+from speccheck.validator.sources.context import ROLES, Context
+
+if TYPE_CHECKING:
+    from speccheck.validator.cli.settings.layer import Layer
+
+USES = ("ci", "preflight", "certify")
+_DEFAULT_SPEC = "1.0"
+_LISTS = {
+    "select": "select",
+    "extend_select": "extend-select",
+    "ignore": "ignore",
+    "extend_ignore": "ignore",
+}
 
 
-def passes_on(error: Exception) -> bool:
-    """Whether an unexpected exception is for `main`, and no bug to be told in a line.
-
-    The reader of our output went away, or the user asked to see where it comes from.
-    """
-    is_asked_for = bool(os.environ.get("SPECCHECK_TRACEBACK"))
-    return is_asked_for or isinstance(error, BrokenPipeError)
-
-
-def bug_message(error: Exception) -> str:
-    """One line for an exception that nobody expected."""
-    return (
-        f"a bug of speccheck: {type(error).__name__}: {error}; "
-        "SPECCHECK_TRACEBACK=1 shows where"
-    )
-
-
-class Output(Record):
-    """One report to write; `path` None means standard output."""
-
-    format: str
-    path: str | None
-
-
-def request_of(parsed: Parsed, use: str = "ci") -> Request:
+def request_of(line: CommandLine, use: str = "ci") -> Request:
     """What is to be judged, for that use if no other is named; raises UsageError.
 
     Raises SettingsError as well, where `with_settings` laid settings under it.
     """
-    values = parsed.values
-    use, _ = _profiles(_list(values, "profile"), use)
+    use, _ = _profiles(line.texts("profile"), use)
     request = Request(
-        arguments=parsed.files,
+        arguments=line.files,
         use=use,
-        spec=_spec(parsed),
-        warned=_text(values, "warn"),
-        tailoring=_text(values, "tailor"),
-        format=_text(values, "format"),
-        stdin_name=_text(values, "stdin_filename"),
-        skip_unknown="skip_unknown" in values,
-        full="full" in values,
-        each="each" in values,
-        by_folder="by_folder" in values,
-        plugins="plugins" in values,
-        node=_text(values, "node"),
-        excluded=_excluded(parsed),
-        force_exclude="force_exclude" in values,
-        is_isolated="isolated" in values,
-    ).judging_by(_judging(parsed))
+        spec=_spec(line),
+        warned=line.text("warn"),
+        tailoring=line.text("tailor"),
+        format=line.text("format"),
+        stdin_name=line.text("stdin_filename"),
+        skip_unknown=line.has("skip_unknown"),
+        full=line.has("full"),
+        each=line.has("each"),
+        by_folder=line.has("by_folder"),
+        plugins=line.has("plugins"),
+        node=line.text("node"),
+        excluded=_excluded(line),
+        force_exclude=line.has("force_exclude"),
+        is_isolated=line.has("isolated"),
+    ).judging_by(_judging(line))
     if use == "certify":
         from speccheck.validator.editions.compose import (  # noqa: PLC0415 - seldom
             refuse_draft,
         )
 
         refuse_draft(load_edition(request.spec))
-    if parsed.settled is None:
+    if line.settings is None:
         return request
-    return request._replace(for_files=ForFiles(parsed, parsed.settled, _judging))
+    return request._replace(for_files=ForFiles(line, _judging))
 
 
-def _spec(parsed: Parsed) -> str:
+def _spec(line: CommandLine) -> str:
     """The edition that counts: `--enforce` and `--spec` are one; raises UsageError."""
-    enforced, named = (_text(parsed.values, name) for name in ("enforce", "spec"))
-    own = parsed.settled.own if parsed.settled else parsed.values
-    if enforced and "spec" in own and enforced != named:
+    enforced, named = line.text("enforce"), line.text("spec")
+    if enforced and "spec" in line.stated and enforced != named:
         message = f"--enforce {enforced} and --spec {named} are one option: give one"
         raise UsageError(message)
-    return enforced or named or "1.0"
+    return enforced or named or _DEFAULT_SPEC
 
 
-def _judging(parsed: Parsed) -> Judging:
-    """How plans are judged by one layer of settings; raises UsageError."""
-    values = parsed.values
-    layer = parsed.settled.layer if parsed.settled else None
-    role = _text(values, "role")
+def _judging(line: CommandLine) -> Judging:
+    """Return how plans are judged by one layer of settings; raises UsageError."""
+    role = line.text("role")
     if role is not None and role not in ROLES:
         message = f"--role {role}: must be one of {', '.join(ROLES)}"
         raise UsageError(message)
-    version = _text(values, "framework_version")
+    version = line.text("framework_version")
     if version is not None:
-        _verify_version(version, _said(parsed, "framework_version"))
-    _, profiles = _profiles(_list(values, "profile"), "")
+        try:
+            parse_version(version)
+        except ValueError as error:
+            message = f"{said_of(line, 'framework_version')} {version}: {error}; "
+            raise UsageError(message + 'write "transformers 4.57.1"') from error
+    _, profiles = _profiles(line.texts("profile"), "")
     judging = Judging(
         context=Context(
-            nodes=_integer(values, "nodes"),
-            gpus_per_node=_integer(values, "gpus_per_node"),
-            gpu=_text(values, "gpu"),
-            instance=_text(values, "instance"),
-            fabric=_text(values, "fabric"),
-            nvlink_domain=_integer(values, "nvlink_domain"),
+            nodes=line.integer("nodes"),
+            gpus_per_node=line.integer("gpus_per_node"),
+            gpu=line.text("gpu"),
+            instance=line.text("instance"),
+            fabric=line.text("fabric"),
+            nvlink_domain=line.integer("nvlink_domain"),
             role=role,
-            hours=_number(values, "hours"),
-            step_seconds=_number(values, "step_seconds"),
-            mtbf_hours=_number(values, "mtbf_hours"),
+            hours=line.number("hours"),
+            step_seconds=line.number("step_seconds"),
+            mtbf_hours=line.number("mtbf_hours"),
             framework_version=version,
-            nccl_version=_text(values, "nccl_version"),
+            nccl_version=line.text("nccl_version"),
         ),
         profiles=profiles,
         selection=Selection(
-            select=_names(_list(values, "select")),
-            ignore=_names([*_list(values, "ignore"), *_list(values, "extend_ignore")]),
-            extend_select=_names(_list(values, "extend_select")),
+            select=_names(line.texts("select")),
+            ignore=_names([*line.texts("ignore"), *line.texts("extend_ignore")]),
+            extend_select=_names(line.texts("extend_select")),
         ),
         policy=Policy(
-            waivers=_text(values, "waivers"),
-            baseline=_text(values, "baseline"),
-            inline_ignores="no_inline_ignores" not in values,
+            waivers=line.text("waivers"),
+            baseline=line.text("baseline"),
+            inline_ignores=not line.has("no_inline_ignores"),
         ),
     )
-    if layer is None:
-        return judging
-    # Most runs have no settings.
-    from speccheck.validator.cli.settled_judging import (  # noqa: PLC0415
-        with_policy,
-    )
-
-    return with_policy(judging, parsed)
+    return judging if line.layer is None else _with_policy(judging, line, line.layer)
 
 
-def _excluded(parsed: Parsed) -> tuple[Excluded, ...]:
+def _excluded(line: CommandLine) -> tuple[Excluded, ...]:
     """What is not searched: patterns of settings from their file, others from here."""
-    patterns = _list(parsed.values, "exclude")
+    patterns = line.texts("exclude")
     if not patterns:
         return ()
-    settled = parsed.settled
     folder, places = os.getcwd(), ["--exclude"] * len(patterns)
-    if settled and settled.layer and "exclude" in (settled.places or ()):
-        folder = settled.layer.folders["exclude"]
-        places = [told(one) for one in settled.layer.places["exclude"]]
+    if line.layer and "exclude" in (line.places or ()):
+        folder = line.layer.folders["exclude"]
+        places = [told(place) for place in line.layer.places["exclude"]]
     return tuple(
         Excluded(pattern, folder, place)
         for pattern, place in zip(patterns, places, strict=True)
     )
 
 
-def files_request(parsed: Parsed) -> Request:
+def files_request(line: CommandLine) -> Request:
     """What of the files that must be given is to be judged; raises UsageError."""
-    if not parsed.files:
+    if not line.files:
         message = "no file given: speccheck FILE|FOLDER|- ..."
         raise UsageError(message)
-    return request_of(parsed)
+    return request_of(line)
 
 
-def _said(parsed: Parsed, name: str) -> str:
-    """How a value is given: by an option, or at a line of settings."""
-    settled = parsed.settled
-    if settled is not None and settled.places and name in settled.places:
-        place = settled.places[name][0]
+def said_of(line: CommandLine, name: str) -> str:
+    """Return how a value is given: by an option, or at a line of settings."""
+    if line.places and name in line.places:
+        place = line.places[name][0]
         return f"{told(place)}: {place.key} ="
-    return "--" + name.replace("_", "-")
-
-
-def _verify_version(text: str, said: str) -> None:
-    try:
-        parse_version(text)
-    except ValueError as error:
-        message = f'{said} {text}: {error}; write "transformers 4.57.1"'
-        raise UsageError(message) from error
+    return flag_of(name)
 
 
 def _profiles(names: list[str], use: str) -> tuple[str, tuple[str, ...]]:
-    """The use among the profiles, or that by default, and the others."""
+    """Return the use among the profiles, or that by default, and the others."""
     others: list[str] = []
     for name in _names(names):
         bare = name.removeprefix("use/")
@@ -225,126 +172,96 @@ def _names(texts: list[str]) -> tuple[str, ...]:
     )
 
 
-def outputs_in(words: list[str], formats: tuple[str, ...]) -> list[Output]:
-    """The report on standard output that a command line asks for, though it is wrong.
+def _with_policy(judging: Judging, line: CommandLine, layer: "Layer") -> Judging:
+    """Add what only settings say, and the places of what they say.
 
-    Who reads JSON is to be told so in JSON. Files are left as they are: that they may
-    be written is not known yet.
+    Raises SettingsError for the name of a GPU, a fabric, an instance type or a profile
+    that nobody knows, and for a file of waivers or of a baseline that is not there.
     """
-    flag = "--output"
-    texts = [one for before, one in pairwise(words) if before == flag]
-    texts += [
-        one.removeprefix(flag + "=") for one in words if one.startswith(flag + "=")
-    ]
-    return [Output(one, None) for one in texts if one in formats][:1]
-
-
-def outputs_of(parsed: Parsed, formats: tuple[str, ...]) -> list[Output]:
-    """The reports to write; raises UsageError, also for files that cannot be."""
-    outputs: list[Output] = []
-    for text in _list(parsed.values, "output") or ["text"]:
-        name, equal, path = text.partition("=")
-        if name not in formats:
-            said = _said(parsed, "output")
-            message = f"{said} {name}: must be one of {', '.join(formats)}"
-            raise UsageError(message)
-        if equal and not path:
-            said = _said(parsed, "output")
-            message = f"{said} {name}= needs a file name after the equal sign"
-            raise UsageError(message)
-        outputs.append(Output(name, path or None))
-    if sum(output.path is None for output in outputs) > 1:
-        message = "two reports on standard output: give one a file, --output json=FILE"
-        raise UsageError(message)
-    named = reports_of(parsed)
-    if named:
-        from speccheck.validator.cli.destinations import (  # noqa: PLC0415 - to files
-            verify_destinations,
+    places = line.places or {}
+    context = judging.context._replace(
+        places=tuple(
+            (name, places[name][0]) for name in Context._fields if name in places
         )
-
-        inputs = (one for name in _READ for one in _texts(parsed.values, name))
-        others = {f"--{name}": _text(parsed.values, name) for name in _WRITTEN}
-        verify_destinations(
-            named,
-            inputs=(*parsed.files, *inputs),
-            others={name: path for name, path in others.items() if path},
-        )
-    return outputs
-
-
-def reports_of(parsed: Parsed) -> dict[str, str]:
-    """The files of reports, by the option that names each; raises UsageError."""
-    named: dict[str, str] = {}
-    for text in _list(parsed.values, "output"):
-        _, _, path = text.partition("=")
-        option = f"--output {text}"
-        if path and option in named:
-            message = f"{option} is given twice"
-            raise UsageError(message)
-        if path:
-            named[option] = path
-    return named
-
-
-def _texts(values: dict[str, Value], name: str) -> list[str]:
-    """The texts of an option, however often it may be given."""
-    one = _text(values, name)
-    return [one] if one else _list(values, name)
-
-
-def picture_of(parsed: Parsed) -> str | None:
-    """Where measured curves are to be drawn; raises UsageError."""
-    path = _text(parsed.values, "plot")
-    if path is not None and path.rpartition(".")[2] not in PICTURES:
-        message = f"--plot {path}: must end in .{' or .'.join(PICTURES)}"
-        raise UsageError(message)
-    return path
-
-
-def style_of(parsed: Parsed, *, to_file: bool) -> Style:
-    """How to draw the report."""
-    when = one_of(parsed, "color", ("auto", "always", "never"))
-    is_terminal = not to_file and sys.stdout.isatty()
-    colour = when == "always" or (
-        when == "auto" and is_terminal and not os.environ.get("NO_COLOR")
     )
-    encoding = "utf-8" if to_file else (sys.stdout.encoding or "ascii")
-    width = _DEFAULT_WIDTH
-    if is_terminal:
-        width = max(60, min(os.get_terminal_size().columns, 120))
-    return Style(colour, "utf" in encoding.lower(), width)
+    _verify_names(context)
+    _verify_profiles(line, places)
+    selection = judging.selection._replace(
+        mandatory=layer.policy.mandatory,
+        places=tuple(_named(line, places)),
+    )
+    return judging._replace(
+        context=context,
+        selection=selection,
+        policy=_policy(judging.policy, line, layer),
+        settings=layer.files,
+    )
 
 
-def one_of(parsed: Parsed, name: str, known: tuple[str, ...]) -> str:
-    """The value of an option with a few words, the first of them by default."""
-    value = _text(parsed.values, name) or known[0]
-    if value not in known:
-        flag = "--" + name.replace("_", "-")
-        message = f"{flag} {value}: must be one of {', '.join(known)}"
-        raise UsageError(message)
-    return value
+def _policy(own: Policy, line: CommandLine, layer: "Layer") -> Policy:
+    """Return the policy of settings under what options say; raises SettingsError."""
+    policy = layer.policy
+    for name, path in (("waivers", policy.waivers), ("baseline", policy.baseline)):
+        is_written = name == "baseline" and line.writes_baseline
+        is_own = name in line.stated
+        if path is None or is_own or is_written or os.path.isfile(path):
+            continue
+        place = layer.places[name][0]
+        message = f"{told(place)}: {place.key}: no such file: {printable(path)}"
+        raise SettingsError(message)
+    return policy._replace(
+        waivers=own.waivers or policy.waivers,
+        baseline=own.baseline or policy.baseline,
+        inline_ignores=own.inline_ignores and policy.inline_ignores,
+    )
 
 
-def _text(values: dict[str, Value], name: str) -> str | None:
-    value = values.get(name)
-    return value if isinstance(value, str) else None
+def _named(
+    line: CommandLine, places: Mapping[str, tuple[Place, ...]]
+) -> Iterator[tuple[str, str, Place]]:
+    """Return option, name and place of each name that settings select or ignore."""
+    for name, option in _LISTS.items():
+        for text, place in zip(line.texts(name), places.get(name, ()), strict=False):
+            for part in text.split(","):
+                yield option, part.strip(), place
 
 
-def _integer(values: dict[str, Value], name: str) -> int | None:
-    value = values.get(name)
-    return value if isinstance(value, int) else None
+def _verify_names(context: Context) -> None:
+    """Raise SettingsError for a name of settings that stands in no catalogue."""
+    named = dict(context.places)
+    if named.keys().isdisjoint({"gpu", "fabric", "instance"}):
+        return
+    from speccheck.validator.catalogue.hardware import (  # noqa: PLC0415 - seldom
+        resolve_accelerator,
+        resolve_fabric,
+        resolve_instance,
+    )
+
+    for field, text, resolve in (
+        ("gpu", context.gpu, resolve_accelerator),
+        ("fabric", context.fabric, resolve_fabric),
+        ("instance", context.instance, resolve_instance),
+    ):
+        place = named.get(field)
+        if place is None or text is None:
+            continue
+        try:
+            resolve(text)
+        except UnknownName as error:
+            message = f"{told(place)}: {place.key}: {error}"
+            raise SettingsError(message) from error
 
 
-def _number(values: dict[str, Value], name: str) -> float | None:
-    value = values.get(name)
-    return float(value) if isinstance(value, int | float) else None
-
-
-def list_of(parsed: Parsed, name: str) -> list[str]:
-    """The texts of an option that may be given several times."""
-    return _list(parsed.values, name)
-
-
-def _list(values: dict[str, Value], name: str) -> list[str]:
-    value = values.get(name)
-    return value if isinstance(value, list) else []
+def _verify_profiles(
+    line: CommandLine, places: Mapping[str, tuple[Place, ...]]
+) -> None:
+    """Raise SettingsError for a profile of settings that the edition does not have."""
+    if "profile" not in places:
+        return
+    edition = load_edition(line.text("spec") or _DEFAULT_SPEC)
+    for name, place in zip(line.texts("profile"), places["profile"], strict=False):
+        try:
+            find_profile(edition, name)
+        except UnknownProfile as error:
+            message = f"{told(place)}: {place.key}: {error}"
+            raise SettingsError(message) from error

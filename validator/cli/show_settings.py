@@ -4,12 +4,12 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
+from speccheck.validator.cli.command_line import CommandLine, laid_over
 from speccheck.validator.cli.option_table import Value
-from speccheck.validator.cli.options import Parsed
 from speccheck.validator.cli.settings.keys import EXTEND, KEYS, MANDATORY, Key
 from speccheck.validator.cli.settings.layer import Layer
-from speccheck.validator.cli.settings.load import Setting, SettingValue, told
-from speccheck.validator.cli.settled import laid_over
+from speccheck.validator.cli.settings.load import Setting, SettingValue
+from speccheck.validator.engine.selection import told
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Place, dotted
 from speccheck.validator.report.style import printable
@@ -36,25 +36,26 @@ class Section(Record):
     rows: tuple[Row, ...]
 
 
-def sections_of(parsed: Parsed) -> Iterator[Section]:
-    """The run with what holds for all, then each file with what holds for it."""
-    settled = parsed.settled
-    files = [one for one in parsed.files if not os.path.isdir(one)]
-    layer = settled.layer if settled else None
-    keys = [one for one in KEYS if not files or one.scope == "run"]
-    yield Section("the run", layer.files if layer else (), (*_rows(parsed, keys),))
+def sections_of(line: CommandLine) -> Iterator[Section]:
+    """Return the run with what holds for all, then each file with what holds for it."""
+    files = [one for one in line.files if not os.path.isdir(one)]
+    keys = [key for key in KEYS if not files or key.scope == "run"]
+    yield _section("the run", line, keys)
     for file in files:
-        of_file = parsed
-        if settled is not None:
-            of_file = laid_over(parsed, settled, settled.settings.of_plan((file,)))
-        layer = of_file.settled.layer if of_file.settled else None
-        keys = [one for one in KEYS if one.scope == "plan"]
-        name = "standard input" if file == "-" else file
-        yield Section(name, layer.files if layer else (), (*_rows(of_file, keys),))
+        of_file = line
+        if line.settings is not None:
+            of_file = laid_over(line, line.settings.of_plan((file,)))
+        keys = [key for key in KEYS if key.scope == "plan"]
+        yield _section("standard input" if file == "-" else file, of_file, keys)
 
 
-def _rows(parsed: Parsed, keys: Iterable[Key]) -> Iterator[Row]:
-    layer = parsed.settled.layer if parsed.settled else None
+def _section(title: str, line: CommandLine, keys: Iterable[Key]) -> Section:
+    files = line.layer.files if line.layer else ()
+    return Section(title, files, tuple(_rows(line, keys)))
+
+
+def _rows(line: CommandLine, keys: Iterable[Key]) -> Iterator[Row]:
+    layer = line.layer
     for key in keys:
         if key.name == EXTEND:
             continue  # the files that are extended are named above the values
@@ -63,28 +64,27 @@ def _rows(parsed: Parsed, keys: Iterable[Key]) -> Iterator[Row]:
         elif key.name == MANDATORY:
             yield _locks(key, layer)
         elif key.option:
-            yield _of_option(key, parsed)
+            yield _of_option(key, line)
         else:
-            yield _of_settings_alone(key, parsed)
+            yield _of_settings_alone(key, line)
 
 
-def _of_option(key: Key, parsed: Parsed) -> Row:
-    name, settled = key.option_name, parsed.settled
-    own = settled.own if settled else parsed.values
+def _of_option(key: Key, line: CommandLine) -> Row:
+    name = key.option_name
     origins: list[str] = []
-    if settled and settled.places and name in settled.places:
-        origins += _lines(settled.places[name])
-    if name in own:
+    if line.places and name in line.places:
+        origins += _lines(line.places[name])
+    if name in line.stated:
         origins.append(_COMMAND_LINE)
     if not origins:
         return Row(key.name, _default(key), _DEFAULT)
-    return Row(key.name, parsed.values.get(name, False), ", ".join(origins))
+    return Row(key.name, line.values.get(name, False), ", ".join(origins))
 
 
-def _of_settings_alone(key: Key, parsed: Parsed) -> Row:
-    if key.undone_by.removeprefix("--").replace("-", "_") in parsed.values:
+def _of_settings_alone(key: Key, line: CommandLine) -> Row:
+    if key.undone_by.removeprefix("--").replace("-", "_") in line.values:
         return Row(key.name, value=False, origin=_COMMAND_LINE)
-    layer = parsed.settled.layer if parsed.settled else None
+    layer = line.layer
     found = layer.resolved.values.get((key.name,)) if layer else None
     if not found:
         return Row(key.name, _default(key), _DEFAULT)
@@ -124,7 +124,7 @@ def _lines(places: Iterable[Place]) -> list[str]:
 
 
 def settings_text(sections: Iterable[Section], *, is_isolated: bool) -> str:
-    """The sections as people read them."""
+    """Return the sections as people read them."""
     blocks: list[str] = []
     for section in sections:
         files = ", extending ".join(section.files) or "no settings file"
@@ -150,7 +150,7 @@ def _written(value: Value | None) -> str:
 
 
 def settings_json(sections: Iterable[Section], *, is_isolated: bool) -> str:
-    """The sections as one document."""
+    """Return the sections as one document."""
     run, *files = (
         {
             "files": list(section.files),

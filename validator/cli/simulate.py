@@ -1,18 +1,30 @@
 """`speccheck simulate`: a synthetic fleet, for tests, demos and capacity planning."""
 
+import gzip
+import json
 import os
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import IO
 
-from speccheck.validator.cli.guarded import guarded
-from speccheck.validator.cli.option_table import Kind, Option
-from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
-from speccheck.validator.cli.request import list_of
-from speccheck.validator.cli.simulated_files import Order, write_fleet
+from speccheck.validator.cli.command_line import CommandLine, UsageError
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.spelling import nearest
 from speccheck.validator.report.style import counted, printable, wrap
-from speccheck.validator.report.write import WriteError, write
+from speccheck.validator.report.write import WriteError, write, write_bytes
 from speccheck.validator.simulation.faults import AREAS
-from speccheck.validator.simulation.fleet import Fleet
-from speccheck.validator.simulation.fleet_files import RESULTS, SNAPSHOTS, Form
+from speccheck.validator.simulation.fleet import BY, Fleet
+from speccheck.validator.simulation.fleet_files import (
+    RESULTS,
+    SCHEMA,
+    SNAPSHOTS,
+    Form,
+    Written,
+    file_names,
+    manifest,
+    nodes,
+)
 from speccheck.validator.simulation.planting import (
     PlanError,
     Planting,
@@ -27,120 +39,60 @@ _PROFILE = "dgx-h100"
 _WIDTH = 88
 _LONGEST_NAME = 100
 _OF_KIT = "certify"  # the name of its job, where nobody names one
+REFUSED = (PlanError,)
+MANIFEST = "simulation.json"
+_LINES = (".jsonl", ".jsonl.gz")
+_FAST = 4  # of gzip: half the time of the usual level, and a tenth more bytes
+_MANY = 200  # nodes between two looks at the clock
+_OLDEST = 0  # the time in a gzip file, so that the same fleet is the same bytes
 
 
-def _option(flag: str, text: str, metavar: str = "", kind: Kind = "text") -> Option:
-    kind = kind if metavar else "switch"
-    return Option(flag, text, kind, metavar, group="Synthetic fleet")
-
-
-OPTIONS: tuple[Option, ...] = (
-    _option("--nodes", "how many", "N", "integer"),
-    _option("--out", "DIR gets a file a node; FILE.jsonl[.gz] a line a node", "PATH"),
-    _option("--faults", "a plan of faults: what is wrong on which nodes", "PLAN.YAML"),
-    _option("--profile", f"type of the machines (default {_PROFILE})", "TYPE"),
-    _option("--seed", "another fleet of the same kind (default 1)", "N", "integer"),
-    _option("--day", "the same machines that many days on (default 1)", "N", "integer"),
-    _option("--job", "name of the job that the snapshots tell", "NAME"),
-    _option("--evidence", "a kit for a certificate: measurements, job, logs, drills"),
-    Option(
-        "--spoil",
-        "what is wrong with the kit: --list-faults",
-        "text",
-        "NAME",
-        repeatable=True,
-        group="Synthetic fleet",
-    ),
-    _option("--results", "the lines of their pre-flights, in place of snapshots"),
-    _option("--list-faults", "all faults with the rules that find them, and stop"),
-    _option("--list-profiles", "all types of machines, and stop"),
-    _option("--quiet", "print no progress and no summary"),
-)
-HELP = f"""\
-usage: speccheck simulate --nodes N --out DIR|FILE.jsonl[.gz] [options]
-
-Writes snapshots of machines that do not exist: healthy ones of one type, which differ
-as machines do, and faults where a plan plants some. The same command writes the same
-bytes, and a node is the same in fleets of any size. --day makes the same machines of a
-later day: their counters have grown. Every file says that it is
-synthetic; simulation.json beside them says what is wrong with which node. --results
-writes what the pre-flight of each node would have said, as `speccheck fleet` reads it.
-
-  speccheck simulate --nodes 64 --out fleet/ --faults plan.yaml
-  speccheck fleet fleet/
-
---evidence writes a whole evidence kit (docs/evidence.md) of machines of one type;
---spoil makes one thing wrong with it.
-
-A plan:
-
-  schema: speccheck-faults/1
-  faults:
-    - {{fault: gpu_missing, nodes: [17, 40-45]}}
-    - {{fault: nvlink_down, count: 3}}
-    - {{fault: driver_drift, share: 0.01, version: 570.124.06}}
-
-Exit codes: 0 written; 2 the command line or the plan is wrong, or the files could not
-be written; 4 a bug of speccheck.
-{options_help(OPTIONS)}
-"""
-
-
-def simulate(words: list[str]) -> int:
+def simulate(line: CommandLine) -> int:
     """Write a synthetic fleet; returns the exit code."""
-    if words[:1] in (["-h"], ["--help"]):
-        write(HELP, None)
-        return 0
-    return guarded(
-        lambda: _simulate(parse(words, OPTIONS)), (UsageError, PlanError, WriteError)
-    )
-
-
-def _simulate(parsed: Parsed) -> int:
-    if parsed.files:
-        message = f"simulate takes no file: {parsed.files[0]}; see --out and --faults"
-        raise UsageError(message)
-    if "list_faults" in parsed.values:
+    line.demand_no_file("see --out and --faults")
+    if line.has("list_faults"):
         write(faults_text(), None)
         return 0
-    if "list_profiles" in parsed.values:
+    if line.has("list_profiles"):
         write("\n".join(instances()) + "\n", None)
         return 0
-    fleet, out = _fleet(parsed), _text(parsed, "out")
+    fleet, out = _fleet(line), line.text("out")
     if out is None:
         message = "simulate needs --out DIR, or --out FILE.jsonl"
         raise UsageError(message)
-    faults = _text(parsed, "faults")
+    faults = line.text("faults")
     planting = Planting() if faults is None else plant(load_plan(faults), fleet)
-    is_quiet = "quiet" in parsed.values
-    if "evidence" in parsed.values:
-        return _evidence(parsed, fleet, planting, out)
-    if "spoil" in parsed.values:
+    is_quiet = line.has("quiet")
+    if line.has("evidence"):
+        return _evidence(line, fleet, planting, out)
+    if line.has("spoil"):
         message = "--spoil is of a kit: add --evidence"
         raise UsageError(message)
-    form = _results() if "results" in parsed.values else SNAPSHOTS
+    form = _results() if line.has("results") else SNAPSHOTS
     manifest = write_fleet(Order(fleet, planting, out, form, tells=not is_quiet))
     if not is_quiet:
         write(_summary(fleet, planting, out, manifest), None)
     return 0
 
 
-def _evidence(parsed: Parsed, fleet: Fleet, planting: Planting, out: str) -> int:
+def _evidence(line: CommandLine, fleet: Fleet, planting: Planting, out: str) -> int:
     # It knows all models of networks, which snapshots do without.
     from speccheck.validator.cli.simulated_kit import (  # noqa: PLC0415
         KitOrder,
         write_kit,
     )
-    from speccheck.validator.simulation.kit.corruption import SPOILS  # noqa: PLC0415
+    from speccheck.validator.simulation.kit.corruption import (  # noqa: PLC0415
+        SPOILS,
+    )
 
-    if "results" in parsed.values:
+    if line.has("results"):
         message = "--evidence and --results: give one of them"
         raise UsageError(message)
-    spoils = tuple(list_of(parsed, "spoil"))
-    if "job" not in parsed.values:
+    spoils = tuple(line.texts("spoil"))
+    if not line.has("job"):
         fleet = fleet._replace(job=_OF_KIT)
     count = write_kit(KitOrder(fleet, planting, out, spoils))
-    if "quiet" not in parsed.values:
+    if not line.has("quiet"):
         what = f"a synthetic evidence kit of {counted(fleet.nodes, 'node')}"
         lines = [f"{out}: {what} of {fleet.profile}, {count} files, seed {fleet.seed}"]
         lines += [f"  {SPOILS[name].text}" for name in spoils]
@@ -151,42 +103,37 @@ def _evidence(parsed: Parsed, fleet: Fleet, planting: Planting, out: str) -> int
 
 def _results() -> Form:
     # It loads all rules, which snapshots do without.
-    from speccheck.validator.cli.simulated_results import (  # noqa: PLC0415
+    from speccheck.validator.cli.simulated_kit import (  # noqa: PLC0415
         ResultTeller,
     )
 
     return Form(ResultTeller(), RESULTS)
 
 
-def _fleet(parsed: Parsed) -> Fleet:
-    nodes = parsed.values.get("nodes")
-    if not isinstance(nodes, int):
+def _fleet(line: CommandLine) -> Fleet:
+    nodes = line.integer("nodes")
+    if nodes is None:
         message = "simulate needs --nodes N: how many machines"
         raise UsageError(message)
     if nodes > MOST_NODES:
         message = f"--nodes {nodes}: at most {MOST_NODES:,}"
         raise UsageError(message)
-    profile = _text(parsed, "profile") or _PROFILE
+    profile = line.text("profile") or _PROFILE
     known = instances()
     if profile not in known:
         close = nearest(profile[:_LONGEST_NAME], known)
         hint = f"did you mean {close}?" if close else "see --list-profiles"
         message = f"--profile {profile[:_LONGEST_NAME]}: no such type: {hint}"
         raise UsageError(message)
-    job = _text(parsed, "job") or "synthetic"
+    job = line.text("job") or "synthetic"
     if not job.isprintable() or len(job) > _LONGEST_NAME:
         message = f"--job: must be a name of at most {_LONGEST_NAME} characters"
         raise UsageError(message)
-    day = _number(parsed, "day")
+    day = line.integer("day") or 1
     if day > MOST_DAYS:
         message = f"--day {day}: at most {MOST_DAYS:,}"
         raise UsageError(message)
-    return Fleet(nodes, profile, _number(parsed, "seed"), job, day)
-
-
-def _number(parsed: Parsed, name: str) -> int:
-    found = parsed.values.get(name)
-    return found if isinstance(found, int) else 1
+    return Fleet(nodes, profile, line.integer("seed") or 1, job, day)
 
 
 def _summary(fleet: Fleet, planting: Planting, out: str, manifest: str) -> str:
@@ -199,8 +146,10 @@ def _summary(fleet: Fleet, planting: Planting, out: str, manifest: str) -> str:
 
 
 def faults_text() -> str:
-    """All faults by area: what is wrong, what a plan may set, what finds it."""
-    from speccheck.validator.simulation.kit.corruption import SPOILS  # noqa: PLC0415
+    """Return all faults by area: what is wrong, what a plan may set, what finds it."""
+    from speccheck.validator.simulation.kit.corruption import (  # noqa: PLC0415
+        SPOILS,
+    )
 
     lines: list[str] = []
     for area, faults in AREAS.items():
@@ -223,6 +172,143 @@ def faults_text() -> str:
     return "\n".join([*lines, ""])
 
 
-def _text(parsed: Parsed, name: str) -> str | None:
-    value = parsed.values.get(name)
-    return os.fspath(value) if isinstance(value, str) else None
+class Order(Record):
+    """What is to be written where; tells: whether a terminal is told how far it is."""
+
+    fleet: Fleet
+    planting: Planting
+    out: str
+    form: Form
+    tells: bool
+
+
+def write_fleet(order: Order) -> str:
+    """Write all files of a fleet; returns the path of its manifest.
+
+    Raises UsageError for a place where it may not be written, and WriteError.
+    """
+    out = order.out
+    if out.endswith(_LINES):
+        return _write_lines(order)
+    if os.path.splitext(out)[1] in {".json", ".gz", ".yaml"} and not os.path.isdir(out):
+        message = f"--out {out}: must be a folder, or a file *.jsonl or *.jsonl.gz"
+        raise UsageError(message)
+    return _write_folder(order)
+
+
+def _write_folder(order: Order) -> str:
+    out = order.out
+    _empty(out)
+    path = os.path.join(out, MANIFEST)
+    # It comes first: who is interrupted may write to this folder again.
+    _write_manifest(order, path, is_complete=False)
+    for files in _made(order):
+        for one in files:
+            write_bytes(one.text.encode(), os.path.join(out, one.file))
+    _write_manifest(order, path, is_complete=True)
+    return path
+
+
+def _write_manifest(order: Order, path: str, *, is_complete: bool) -> None:
+    text = manifest(order.fleet, order.planting, is_complete=is_complete)
+    write_bytes(text.encode(), path)
+
+
+def _empty(folder: str) -> None:
+    """Make a folder, or take away what simulate wrote there, and nothing else."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        found = set(os.listdir(folder))
+    except OSError as error:
+        message = f"--out {folder}: {error.strerror}"
+        raise UsageError(message) from error
+    if not found:
+        return
+    others = found - _written_before(folder) - {MANIFEST}
+    if others or MANIFEST not in found:
+        names = sorted(others or found)
+        message = (
+            f"--out {folder}: has files that simulate did not write, such as "
+            f"{names[0]}; name a folder that is new or empty"
+        )
+        raise UsageError(message)
+    for name in found - {MANIFEST}:
+        os.unlink(os.path.join(folder, name))
+
+
+def _written_before(folder: str) -> set[str]:
+    """Return the names of the files that a manifest says were written with it."""
+    try:
+        with open(os.path.join(folder, MANIFEST), encoding="utf-8") as file:
+            found = json.load(file)
+    except (OSError, ValueError):
+        return set()
+    is_ours = isinstance(found, dict) and found.get("schema") == SCHEMA
+    if not is_ours or found.get("synthetic", {}).get("by") != BY:
+        return set()
+    return {*_names_of(found)}
+
+
+def _names_of(found: dict[str, object]) -> Iterator[str]:
+    count = found.get("nodes")
+    ill = (one.get("nodes") for one in _rows(found.get("planted")))
+    names = [name for nodes in ill for name in _texts(nodes)]
+    yield from file_names(count if isinstance(count, int) else 0, names)
+
+
+def _rows(found: object) -> list[dict[str, object]]:
+    rows = found if isinstance(found, list) else []
+    return [one for one in rows if isinstance(one, dict)]
+
+
+def _texts(found: object) -> list[str]:
+    rows = found if isinstance(found, list) else []
+    return [one for one in rows if isinstance(one, str)]
+
+
+def _write_lines(order: Order) -> str:
+    out = order.out
+    stem = out.removesuffix(".gz").removesuffix(".jsonl")
+    path = f"{stem}.{MANIFEST}"
+    folder = os.path.dirname(out)
+    if folder and not os.path.isdir(folder):
+        message = f"--out {out}: no such folder: {folder}"
+        raise UsageError(message)
+    temporary = f"{out}.{os.getpid()}.part"
+    try:
+        with _opened(temporary, is_packed=out.endswith(".gz")) as file:
+            for files in _made(order):
+                for one in files:
+                    file.write(one.text.encode() + b"\n")
+        os.replace(temporary, out)
+    except OSError as error:
+        message = f"{out}: not written: {error.strerror}"
+        raise WriteError(message) from error
+    finally:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+    _write_manifest(order, path, is_complete=True)
+    return path
+
+
+@contextmanager
+def _opened(path: str, *, is_packed: bool) -> Generator[IO[bytes] | gzip.GzipFile]:
+    with open(path, "wb") as file:
+        if not is_packed:
+            yield file
+            return
+        with gzip.GzipFile("", "wb", _FAST, file, _OLDEST) as packed:
+            yield packed
+
+
+def _made(order: Order) -> Iterator[tuple[Written, ...]]:
+    """Return what is written for each node, while a terminal is told how far it is."""
+    total = order.fleet.nodes
+    is_shown = order.tells and sys.stderr.isatty()
+    made = nodes(order.fleet, order.planting, order.form)
+    for done, one in enumerate(made, 1):
+        yield one
+        if is_shown and (done % _MANY == 0 or done == total):
+            end = "\n" if done == total else ""
+            sys.stderr.write(f"\r{done:,} of {total:,} nodes{end}")
+            sys.stderr.flush()

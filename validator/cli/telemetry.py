@@ -2,88 +2,36 @@
 
 import os
 
-from speccheck.validator.cli.guarded import guarded
-from speccheck.validator.cli.option_table import FAIL_ON, OF_JUDGING, Kind, Option
-from speccheck.validator.cli.options import Parsed, UsageError, options_help, parse
-from speccheck.validator.cli.request import (
-    REFUSALS,
-    USES,
-    list_of,
-    one_of,
-    outputs_of,
-    request_of,
-    style_of,
+from speccheck.validator.cli.command_line import (
+    CommandLine,
+    UsageError,
+    with_settings,
 )
-from speccheck.validator.cli.settled import with_settings
-from speccheck.validator.report.style import Style
+from speccheck.validator.cli.option_table import FAIL_ON
+from speccheck.validator.cli.reports import outputs_of, write_forms
+from speccheck.validator.cli.request import USES, request_of
 from speccheck.validator.report.summary import exit_of, summarize
+from speccheck.validator.report.telemetry_json import telemetry_json
 from speccheck.validator.report.telemetry_told import telemetry_of
+from speccheck.validator.report.text import report
 from speccheck.validator.report.told import Told
-from speccheck.validator.report.write import write_all
 from speccheck.validator.run.run import Run, run
 from speccheck.validator.sources.context import context_facts
 
-FORMATS = ("text", "json")
-_GROUP = "Logs"
-# Of judging, what concerns logs: no pictures, no forms of reports of configurations.
-_SHARED = frozenset(
-    {
-        *("--nodes", "--gpus-per-node", "--gpu", "--instance", "--fabric", "--role"),
-        *("--step-seconds", "--spec", "--select", "--ignore", "--settings"),
-        *("--isolated", "--waivers", "--baseline", "--full", "--fail-on", "--color"),
-    }
-)
 
-
-def _option(
-    flag: str, text: str, metavar: str, kind: Kind = "text", *, several: bool = False
-) -> Option:
-    return Option(flag, text, kind, metavar, repeatable=several, group=_GROUP)
-
-
-_OF_SETTINGS = tuple(one for one in OF_JUDGING if one.flag in _SHARED)
-OPTIONS: tuple[Option, ...] = (
-    _option("--job", "a configuration or script of the job", "FILE", several=True),
-    _option("--use", "ci (default), preflight or certify", "USE"),
-    _option("--output", "text or json", "FORMAT[=FILE]", several=True),
-    *_OF_SETTINGS,
-)
-HELP = f"""\
-usage: speccheck telemetry LOG ... [options]
-
-Says what the logs of a run hold - metrics of the dictionary with their intervals, core
-metrics that are missing, events - and judges them: as one job together, with its files
-where --job names them. Reads JSON lines, CSV (also of nvidia-smi and TensorBoard),
-MLPerf's :::MLLOG lines and the text format of Prometheus. `speccheck LOG` gives the
-same findings.
-
-Exit codes: 0 every must that was judged holds; 1 findings at or above --fail-on; 2 the
-command line or a file is wrong, or is no log; 3 evidence is missing; 4 a bug of
-speccheck.
-{options_help(OPTIONS)}
-"""
-
-
-def telemetry(words: list[str]) -> int:
+def telemetry(line: CommandLine) -> int:
     """Judge logs; returns the exit code."""
-    if words[:1] in (["-h"], ["--help"]):
-        write_all([((HELP,), None)])
-        return 0
-    return guarded(lambda: _telemetry(parse(words, OPTIONS)), REFUSALS)
-
-
-def _telemetry(parsed: Parsed) -> int:
-    logs = parsed.files
+    logs = line.files
     if not logs:
         message = "no log given: speccheck telemetry LOG ..."
         raise UsageError(message)
     _demand_files(logs)
-    parsed = parsed._replace(files=(*logs, *list_of(parsed, "job")))
-    outputs = outputs_of(parsed, FORMATS)
-    fail_on = one_of(parsed, "fail_on", FAIL_ON)
-    use = one_of(parsed, "use", USES)
-    parsed = with_settings(parsed, _OF_SETTINGS)
-    request = request_of(parsed, use)
+    line = line._replace(files=(*logs, *line.texts("job")))
+    outputs = outputs_of(line)
+    fail_on = line.word("fail_on", FAIL_ON)
+    use = line.word("use", USES)
+    line = with_settings(line)
+    request = request_of(line, use)
     context_facts(request.context)  # refuses unknown names before any work
     found = run(request)
     _demand_logs(found, logs)
@@ -92,27 +40,15 @@ def _telemetry(parsed: Parsed) -> int:
         found,
         summary,
         exit_of(found, summary, fail_on),
-        full="full" in parsed.values,
+        full=line.has("full"),
         fail_on=fail_on,
     )
-    reports = []
-    for output in outputs:
-        style = style_of(parsed, to_file=output.path is not None)
-        reports.append(((_report(told, output.format, style),), output.path))
-    write_all(reports)
+    forms = {
+        "text": lambda style: report(told, style),
+        "json": lambda _: telemetry_json(told),
+    }
+    write_forms(line, outputs, forms)
     return told.ending.code
-
-
-def _report(told: Told, form: str, style: Style) -> str:
-    if form == "json":
-        from speccheck.validator.report.telemetry_json import (  # noqa: PLC0415 - of two
-            telemetry_json,
-        )
-
-        return telemetry_json(told)
-    from speccheck.validator.report.text import report  # noqa: PLC0415 - of two
-
-    return "".join(report(told, style))
 
 
 def _demand_files(logs: tuple[str, ...]) -> None:

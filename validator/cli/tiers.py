@@ -93,7 +93,7 @@ def join(until: float, allowed: float) -> Ended:
 
 
 def _applies(one: Measurement, content: Content, tier: int, launch: Launch) -> bool:
-    """Whether it can say anything of this node."""
+    """Return whether it can say anything of this node."""
     gpus = content.get("gpus")
     is_alone = isinstance(gpus, list) and len(gpus) == 1
     if one.kind != "collective_runs" or one.is_joint:
@@ -224,7 +224,7 @@ def _hidden(content: Content, ended: Ended) -> str:
 
 
 def _gpus_of(found: Mapping[str, Any]) -> Iterator[Sequence[object]]:
-    """The GPUs that measurements are of, kind by kind."""
+    """Return the GPUs that measurements are of, kind by kind."""
     for one in found.get("copy_tests", ()):
         yield [*{*one["from_gpu"], *one["to_gpu"]} - {None}]
     products = found.get("matrix_products", ())

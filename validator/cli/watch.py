@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import BinaryIO
 
-from speccheck.validator.cli.settings.names import OWN_NAME, SHARED_NAME
+from speccheck.validator.cli.settings.files import OWN_NAME, SHARED_NAME
 
 # What tells that a file changed: when, how long, and which one it is; None: not there.
 State = tuple[int, ...] | None
@@ -105,13 +105,13 @@ def _end_child(judge: Callable[[], int], told: BinaryIO) -> None:
 
 
 def _flags(arguments: tuple[object, ...]) -> int:
-    """How a file was opened, by the audit event `open` (path, mode, flags)."""
+    """Return how a file was opened, by the audit event `open` (path, mode, flags)."""
     flags = arguments[2] if len(arguments) > 2 else 0  # noqa: PLR2004 - as documented
     return flags if isinstance(flags, int) else 0
 
 
 def _is_own(path: str) -> bool:
-    """Whether a path is the program's own, or the machine's."""
+    """Return whether a path is the program's own, or the machine's."""
     absolute = os.path.abspath(path)
     folders = (_OWN, sys.prefix, sys.base_prefix, "/proc")
     return absolute.startswith(tuple(folder + os.sep for folder in folders))

@@ -17,7 +17,6 @@ from speccheck.validator.editions.edition import (
     UnknownEdition,
     load_edition,
 )
-from speccheck.validator.editions.source import frozen_editions
 from speccheck.validator.evidence.finding import ClauseLevel, Level
 from speccheck.validator.evidence.record import Record
 
@@ -305,6 +304,9 @@ class Permission(Record):
 
 def may_certify(edition: Edition) -> Permission:
     """Whether certificates may be written by an edition."""
+    # It reads sources of editions by pydantic, which `speccheck FILE` does without.
+    from speccheck.validator.editions.source import frozen_editions  # noqa: PLC0415
+
     if edition.stage != "approved":
         why = _WHY_NOT.get(edition.stage, f"its stage is {edition.stage}")
         reason = f"edition {edition.id} certifies nothing: {why}"

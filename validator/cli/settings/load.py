@@ -3,6 +3,12 @@
 import os
 from typing import Any
 
+from speccheck.validator.cli.settings.files import (
+    MAXIMUM_BYTES,
+    SHARED_NAME,
+    SettingsError,
+    shown,
+)
 from speccheck.validator.cli.settings.keys import (
     BY_NAME,
     FACT_KEYS,
@@ -11,12 +17,7 @@ from speccheck.validator.cli.settings.keys import (
     TOP,
     Key,
 )
-from speccheck.validator.cli.settings.names import (
-    MAXIMUM_BYTES,
-    SHARED_NAME,
-    SettingsError,
-    shown,
-)
+from speccheck.validator.engine.selection import told
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath, Place, dotted
 from speccheck.validator.report.style import printable
@@ -26,6 +27,7 @@ from speccheck.validator.sources.documents.reading import load_documents, read_t
 Scalar = str | int | float | bool
 SettingValue = Scalar | tuple[str, ...]
 _MOST = 1e12
+_LONGEST = 60  # text of a value in a message
 _TABLE = ("tool", "speccheck")
 _EMPTY = "empty"  # of a ReadError: a file in which nothing is set
 
@@ -60,15 +62,8 @@ class SettingsFile(Record):
     settings: tuple[Setting, ...]
 
 
-def told(place: Place) -> str:
-    """File and line of a place, or the flag of the command line."""
-    if place.span is None:
-        return place.key
-    return f"{place.file}:{place.span.line}"
-
-
 def load(path: str) -> SettingsFile | None:
-    """What a file sets; None for a pyproject.toml without a table for speccheck.
+    """Return what a file sets; None for a pyproject.toml without a table for speccheck.
 
     Raises SettingsError.
     """
@@ -227,7 +222,7 @@ class _Values:
         value: object = None,
         at: tuple[str, ...] | None = None,
     ) -> SettingsError:
-        """What is wrong with a value, or with its key."""
+        """Return what is wrong with a value, or with its key."""
         place = self._place(path if at is None else at, is_key=True)
         name = dotted((*self._prefix, *path))
         given = "" if value is None else f" = {_short(value)}"
@@ -253,6 +248,3 @@ def _short(value: object) -> str:
         return "{...}" if value else "{}"
     text = repr(value) if not isinstance(value, str) else f'"{value}"'
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
-
-
-_LONGEST = 60

@@ -4,23 +4,20 @@ Sources: transformers/training_args.py and trainer.py at 4.57.1 and 5.23.0,
 accelerate/utils/dataclasses.py and commands/launch.py at 16cb6eb.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import ceil
 
 from speccheck.validator.evidence.value import KeyPath
+from speccheck.validator.sources.formats._config import Config
 from speccheck.validator.sources.mapping import (
     Fields,
     Unusable,
-    apply,
     boolean,
-    derive_switch,
     integer_text,
     items,
     lower_text,
-    number,
     one_of,
     placeholder,
-    put,
     section,
     weak_default,
 )
@@ -62,7 +59,10 @@ DTYPES: dict[str, object] = {
     "fp16": "fp16",
     "fp32": "fp32",
 }
+# When a Trainer saves, and what the plan calls it.
+SAVE_UNITS = {"no": "never", "epoch": "epoch", "steps": "steps"}
 _SECOND_VERSION = 2
+_PREFETCH = "communication.overlap_parameter_gather"
 _HANDED_TO_DEEPSPEED = frozenset(
     {"batch.micro_batch_size", "batch.gradient_accumulation_steps"}
 )
@@ -71,38 +71,55 @@ dtype = one_of(DTYPES)
 
 
 def attention(value: object) -> object:
-    """The attention of `attn_implementation`, also of `kernels-community/...` names."""
+    """Return the kind of attention, also of names such as `kernels-community/...`."""
     word = lower_text(value)
     if isinstance(word, str):
         return next((name for part, name in _ATTENTION if part in word), word)
     return word
 
 
-def state_recompute(sheet: FactSheet, key: str, value: object, at: KeyPath) -> None:
+def state_recompute(config: Config, key: str) -> None:
     """State a switch for checkpointing whole layers.
 
     Off is weak: FSDP's own checkpointing may be on, here or in the launcher's file.
     """
-    switch = boolean(value)
+    leaf, switch = "memory.recompute_mode", boolean(config.get(key))
     if switch is False:
-        note = f"{key}: false"
-        weak_default(sheet, "memory.recompute_mode", "none", note, at)
-    elif value is not None:
-        mode = "full" if switch is True else switch
-        put(sheet, "memory.recompute_mode", mode, at)
+        weak_default(config.sheet, leaf, "none", f"{key}: false", config.at(key))
+    elif switch is True:
+        config.state(leaf, "full", key)
+    else:
+        config.put(leaf, key, boolean)
 
 
-def state_liger(sheet: FactSheet, data: Mapping[str, object], *keys: str) -> None:
+def state_liger(config: Config, *keys: str) -> None:
     """State what the Liger kernels replace, by the switch that turns all of them on."""
     for key in keys:
-        if boolean(data.get(key)) is True:
+        if config.switch(key) is True:
             note = "Liger replaces normalization and cross-entropy by fused kernels"
-            derive_switch(sheet, "kernels.fused_normalization", note, (key,))
-            derive_switch(sheet, "kernels.fused_cross_entropy", note, (key,))
+            config.turn("kernels.fused_normalization", note, key)
+            config.turn("kernels.fused_cross_entropy", note, key)
+
+
+def state_bits(config: Config) -> None:
+    """State the bits of quantized weights, by bitsandbytes' switches."""
+    for key, bits in (("load_in_4bit", 4), ("load_in_8bit", 8)):
+        if config.switch(key) is True:
+            config.derive("model.quantized_bits", bits, f"{key}: true", key)
+
+
+def state_fsdp_words(config: Config, words: Iterable[str]) -> None:
+    """State the options of the key `fsdp`."""
+    for word in words:
+        if word in SHARDING_STAGES:
+            leaf, stage = "parallelism.sharding_stage", SHARDING_STAGES[word]
+            config.derive(leaf, stage, f"fsdp: {word}", "fsdp")
+        elif word == "offload":
+            state_offload(config.sheet, config.at("fsdp"), is_on=True)
 
 
 def resume(value: object) -> object:
-    """Whether a restart takes the newest checkpoint; a path always names the same."""
+    """Tell whether a restart takes the newest checkpoint; a path is a fixed one."""
     switch = boolean(value)
     if isinstance(switch, bool):
         return switch
@@ -114,7 +131,7 @@ def resume(value: object) -> object:
 
 
 def sinks(value: object) -> object:
-    """The places that `report_to` names, as one word or a list of them."""
+    """Return the places that `report_to` names, as one word or a list of them."""
     found = placeholder(value)
     if found is not None:
         return found
@@ -127,29 +144,26 @@ def sinks(value: object) -> object:
     return words
 
 
-def state_interval(
-    sheet: FactSheet, leaf: str, value: object, steps: object, at: KeyPath
-) -> None:
+def state_interval(config: Config, leaf: str, key: str, steps: object) -> None:
     """State an interval in steps; below 1 it is a share of the steps of the run."""
-    share = number(value)
-    if not isinstance(share, float) or not 0 < share < 1:
-        put(sheet, leaf, integer_text(value), at)
+    share = config.number(key)
+    if share is None or not 0 < share < 1:
+        config.put(leaf, key, integer_text)
     elif isinstance(steps, int) and steps > 0:
-        note = f"{share:g} of {steps:,} steps"
-        sheet.derive(leaf, ceil(share * steps), note, at)
+        config.derive(leaf, ceil(share * steps), f"{share:g} of {steps:,} steps", key)
     else:
-        sheet.unusable(leaf, f"{share:g} is a share of a run of unknown length", at)
+        config.unusable(leaf, f"{share:g} is a share of a run of unknown length", key)
 
 
-def state_optimizer_kernel(sheet: FactSheet, name: object, at: KeyPath) -> None:
-    """Which of torch's AdamW kernels the name of an optimizer asks for."""
+def state_optimizer_kernel(config: Config, key: str) -> None:
+    """State which of torch's AdamW kernels the name of an optimizer means."""
+    name, leaf = config.get(key), "kernels.fused_optimizer"
     if not isinstance(name, str):
         return
     if name.endswith("_fused"):
-        derive_switch(sheet, "kernels.fused_optimizer", name, at)
+        config.turn(leaf, name, key)
     elif name == "adamw_torch":
-        note = "adamw_torch: foreach, the default of torch's AdamW"
-        derive_switch(sheet, "kernels.fused_optimizer", note, at)
+        config.turn(leaf, "adamw_torch: foreach, the default of torch's AdamW", key)
 
 
 def hand_to_deepspeed(sheet: FactSheet, at: KeyPath) -> None:
@@ -176,25 +190,29 @@ def state_fsdp(sheet: FactSheet, block: object, version: object, at: KeyPath) ->
         version: of FSDP, 1 or 2; anything else when it is not known.
         at: the path of the block.
     """
-    written = section(block)
-    if not written:
-        return
-    plain = {str(key).removeprefix("fsdp_"): key for key in written}
-    fields: Fields = {
-        plain[name]: field for name, field in _FSDP.items() if name in plain
-    }
-    apply(sheet, written, fields, at)
+    config = Config(sheet, block, at)
+    # The name of each key as the block has it.
+    plain = {str(key).removeprefix("fsdp_"): str(key) for key in config.data}
+    config.apply({plain[name]: field for name, field in _FSDP.items() if name in plain})
     for name in ("activation_checkpointing", "xla_fsdp_grad_ckpt"):
-        if name in plain and boolean(written[plain[name]]) is True:
-            sheet.state("memory.recompute_mode", "full", (*at, plain[name]))
-    _offload(sheet, written, plain, at)
+        if name in plain and config.switch(plain[name]) is True:
+            config.state("memory.recompute_mode", "full", plain[name])
+    for name in ("offload_params", "cpu_offload"):
+        switch = config.switch(plain[name]) if name in plain else None
+        if switch is not None:
+            state_offload(sheet, config.at(plain[name]), is_on=switch)
     if version != _SECOND_VERSION:
-        _prefetch(sheet, written, plain, at)
-    _stage(sheet, written, plain, version, at)
+        # FSDP1 gathers the next parameters early unless set otherwise; FSDP2 does.
+        for name in ("backward_prefetch", "backward_prefetch_policy"):
+            word = config.get(plain[name]) if name in plain else None
+            if isinstance(word, str):
+                leaf, is_early = _PREFETCH, word.upper() != "NO_PREFETCH"
+                config.turn(leaf, word, plain[name], is_on=is_early)
+    _stage(config, plain, version)
 
 
 def _class_names(value: object) -> object:
-    """One name, several with commas between them, or a list."""
+    """Return one name, several with commas between them, or a list."""
     names = value.split(",") if isinstance(value, str) else items(value)
     found = tuple(str(one).strip() for one in names)
     if not found or not all(one.isidentifier() for one in found):
@@ -217,62 +235,32 @@ _FSDP: Fields = {
 }
 
 
-def _offload(
-    sheet: FactSheet, block: Mapping[str, object], plain: Mapping[str, str], at: KeyPath
-) -> None:
-    for name in ("offload_params", "cpu_offload"):
-        switch = boolean(block.get(plain.get(name, name)))
-        if isinstance(switch, bool):
-            state_offload(sheet, (*at, plain[name]), is_on=switch)
-
-
 def state_offload(sheet: FactSheet, at: KeyPath, *, is_on: bool) -> None:
-    """FSDP offloads parameters, gradients and the optimizer step together, or none."""
+    """State that FSDP offloads parameters, gradients and optimizer step, or none."""
     device = "cpu" if is_on else "none"
     sheet.state("memory.parameter_offload_device", device, at)
     note = "FSDP keeps the optimizer where the parameters are"
     sheet.derive("memory.optimizer_offload_device", device, note, at)
 
 
-def _prefetch(
-    sheet: FactSheet, block: Mapping[str, object], plain: Mapping[str, str], at: KeyPath
-) -> None:
-    """FSDP1 gathers the next parameters early unless told not to; FSDP2 always does."""
-    for name in ("backward_prefetch", "backward_prefetch_policy"):
-        word = block.get(plain.get(name, name))
-        if isinstance(word, str):
-            is_early = word.upper() != "NO_PREFETCH"
-            leaf = "communication.overlap_parameter_gather"
-            derive_switch(sheet, leaf, word, (*at, plain[name]), is_on=is_early)
-
-
-def _stage(
-    sheet: FactSheet,
-    block: Mapping[str, object],
-    plain: Mapping[str, str],
-    version: object,
-    at: KeyPath,
-) -> None:
+def _stage(config: Config, plain: Mapping[str, str], version: object) -> None:
     """`reshard_after_forward` is a switch in FSDP2 and a strategy in FSDP1."""
-    leaf = "parallelism.sharding_stage"
-    strategy = block.get(plain.get("sharding_strategy", ""))
-    reshard = block.get(plain.get("reshard_after_forward", ""))
-    if strategy is not None and version != _SECOND_VERSION:
-        place = (*at, plain["sharding_strategy"])
-        put(sheet, leaf, one_of(SHARDING_STAGES)(strategy), place)
-    elif reshard is not None:
-        place = (*at, plain["reshard_after_forward"])
-        switch = boolean(reshard)
-        if isinstance(switch, bool):
-            stage = FULL_SHARD if switch else SHARD_GRAD_OP
-            kept = "freed after the forward pass" if switch else "kept until backward"
-            sheet.derive(leaf, stage, f"parameters are {kept}", place)
-        else:
-            put(sheet, leaf, one_of(SHARDING_STAGES)(reshard), place)
+    leaf, strategy = "parallelism.sharding_stage", plain.get("sharding_strategy", "")
+    reshard = plain.get("reshard_after_forward", "")
+    if config.get(strategy) is not None and version != _SECOND_VERSION:
+        config.put(leaf, strategy, one_of(SHARDING_STAGES))
+        return
+    switch = config.switch(reshard)
+    if switch is not None:
+        stage = FULL_SHARD if switch else SHARD_GRAD_OP
+        kept = "freed after the forward pass" if switch else "kept until backward"
+        config.derive(leaf, stage, f"parameters are {kept}", reshard)
+    else:
+        config.put(leaf, reshard, one_of(SHARDING_STAGES))
 
 
 def fsdp_version(block: object, *keys: str) -> object:
-    """The version that an `fsdp_config` block names, or None."""
+    """Return the version that an `fsdp_config` block names, or None."""
     written = section(block)
     for key in keys or ("fsdp_version", "version"):
         if (value := written.get(key)) is not None:

@@ -35,7 +35,7 @@ class _Choice(Record):
 
 
 def hydra_parents(document: Document) -> tuple[Parent, ...]:
-    """The files of the defaults list, the weakest first.
+    """Return the files of the defaults list, the weakest first.
 
     What stands after `_self_` wins over the naming file. A name that is computed
     (`${...}`) or still to be chosen (`???`) names no file: nothing will be found there.
@@ -61,7 +61,7 @@ def hydra_parents(document: Document) -> tuple[Parent, ...]:
 
 
 def _choices(entry: object, at: KeyPath) -> list[_Choice]:
-    """What an entry chooses: `name`, `group/name@package`, or `group: name`."""
+    """Return what an entry chooses: `name`, `group/name@package`, or `group: name`."""
     if isinstance(entry, str):
         config, package = _split(entry)
         choice = _Choice(config, config.rpartition("/")[0], package, at)

@@ -15,20 +15,18 @@ from speccheck.validator.evidence.framework_keys import StatedVersion
 from speccheck.validator.evidence.value import KeyPath, Place
 from speccheck.validator.sources.context import instance_facts
 from speccheck.validator.sources.documents.document import Document, SectionDocument
-from speccheck.validator.sources.formats._nemo1_run import state_cluster
+from speccheck.validator.sources.formats._config import Config
+from speccheck.validator.sources.formats._nemo1 import state_cluster
 from speccheck.validator.sources.mapping import (
     Fields,
     add_defaults,
-    apply,
     boolean,
-    derive_switch,
     fixed_defaults,
     integer_text,
     lower_text,
     number,
     one_of,
     placeholder,
-    put_numbers,
     section,
     text,
 )
@@ -63,7 +61,7 @@ def _recompute(value: object) -> object:
 
 
 def _device(value: object) -> object:
-    """Where an offload goes: a switch, with the CPU behind it."""
+    """Return where an offload goes: a switch, with the CPU behind it."""
     switch = boolean(value)
     if isinstance(switch, bool):
         return "cpu" if switch else "none"
@@ -126,24 +124,29 @@ _NOT_PARALLEL = fixed_defaults(
 
 
 def read_wrapped(document: Document) -> Reading:
-    """What the recipe says, and what the settings inside say."""
+    """Return what the recipe says, and what the settings inside say."""
     data = section(document.data)
     inner = SectionDocument(document, ("training_config",))
     keyed = keyed_file(document, "nemo1", keys_of_format("nemo1"))
     if section(data, "run").get("model_type") == _VERL:
         # Its keys are those of a fork: HyperPod's, not verl's.
         reading = _read_verl(inner)._replace(keyed=keyed)
-        sheet = reading.facts
     else:
-        sheet = FactSheet.of(document)
-        reading = Reading(sheet, keyed)
-        at: KeyPath = ("training_config",)
-        sheet.derive("run.framework", "hyperpod", "a recipe of HyperPod", at)
-        _state_arguments(sheet, section(inner.data))
-    outer = FactSheet.of(document)
-    state_cluster(outer, data)
-    _elastic(outer, section(data, "elastic_policy"))
-    sheet.facts.extend(outer.facts)
+        reading = Reading(FactSheet.of(document), keyed)
+        at = ("training_config",)
+        reading.facts.derive("run.framework", "hyperpod", "a recipe of HyperPod", at)
+        _state_arguments(Config(reading.facts, inner.data, at))
+    outer = Config(FactSheet.of(document), data)
+    state_cluster(outer)
+    policy = outer.section("elastic_policy")
+    if policy.switch("is_elastic") is True:  # the bounds count only then
+        policy.apply(
+            {
+                "min_nodes": ("recovery.minimum_nodes", integer_text),
+                "max_nodes": ("recovery.maximum_nodes", integer_text),
+            }
+        )
+    reading.facts.facts.extend(outer.sheet.facts)
     return reading
 
 
@@ -157,86 +160,61 @@ def _read_verl(document: Document) -> Reading:
     return Reading(sheet)
 
 
-def _state_arguments(sheet: FactSheet, inner: Settings) -> None:
+def _state_arguments(config: Config) -> None:
     """State the arguments of `llmft`."""
-    apply(sheet, inner, _FIELDS, ("training_config",))
-    if (arguments := section(inner, "training_args")) == {}:
+    config.apply(_FIELDS)
+    arguments = config.section("training_args")
+    if not arguments.data:
         return
-    betas = ("optimizer.beta1", "optimizer.beta2")
-    put_numbers(sheet, betas, arguments.get("adam_betas"), (*_ARGUMENTS, "adam_betas"))
-    _sharding(sheet, section(arguments, "strategy", "fsdp_config"))
-    add_defaults(sheet, _NOT_PARALLEL)
-    every = integer_text(arguments.get("save_steps"))
-    if isinstance(every, int) and every > 0:
-        at = (*_ARGUMENTS, "save_steps")
-        sheet.state("checkpoint.interval_steps", every, at)
-        sheet.derive("checkpoint.interval_unit", "steps", "save_steps", at)
-    _role(sheet, inner, arguments)
-
-
-def _sharding(sheet: FactSheet, block: Settings) -> None:
-    if not block:
-        return
-    key = "sharding_strategy"
-    word = lower_text(block.get(key) or "full_shard")
-    at = (*_FSDP, key) if key in block else _FSDP
-    sheet.derive("parallelism.engine", "fsdp1", "strategy.fsdp_config", _FSDP)
-    if isinstance(word, str) and word in _STAGES:
-        note = f"{key}: {word}"
-        sheet.derive("parallelism.sharding_stage", _STAGES[word], note, at)
-
-
-def _role(sheet: FactSheet, inner: Settings, arguments: Settings) -> None:
-    kind = lower_text(arguments.get("trainer_type"))
-    block = section(inner, "model_config")
-    at: KeyPath = (*_ARGUMENTS, "trainer_type")
-    if section(block, "peft_config").get("peft_type"):
-        at = ("training_config", "model_config", "peft_config", "peft_type")
-        sheet.derive("run.role", "lora", "peft_type is set", at)
-    elif kind == "sft":
-        sheet.derive("run.role", "sft", "trainer_type: sft", at)
-    elif kind == "dpo":
-        sheet.derive("run.role", "rl", "trainer_type: dpo", at)
-    if "peft_config" in block and not block["peft_config"]:
-        at = ("training_config", "model_config", "peft_config")
-        sheet.derive("model.adapter", "none", "peft_config: null", at)
-
-
-def _elastic(sheet: FactSheet, policy: Settings) -> None:
-    """The bounds count only while the job is elastic."""
-    if boolean(policy.get("is_elastic")) is True:
-        fields: Fields = {
-            "min_nodes": ("recovery.minimum_nodes", integer_text),
-            "max_nodes": ("recovery.maximum_nodes", integer_text),
-        }
-        apply(sheet, policy, fields, ("elastic_policy",))
+    arguments.put_betas("adam_betas")
+    block = arguments.section("strategy.fsdp_config")
+    if block.data:
+        sheet, key = config.sheet, "sharding_strategy"
+        engine, note = "parallelism.engine", "strategy.fsdp_config"
+        sheet.derive(engine, "fsdp1", note, block.prefix)
+        word = lower_text(block.get(key) or "full_shard")
+        if isinstance(word, str) and word in _STAGES:
+            leaf, at = "parallelism.sharding_stage", key if key in block else ""
+            block.derive(leaf, _STAGES[word], f"{key}: {word}", at)
+    add_defaults(config.sheet, _NOT_PARALLEL)
+    every = arguments.whole("save_steps")
+    if every is not None and every > 0:
+        arguments.state("checkpoint.interval_steps", every, "save_steps")
+        unit = "checkpoint.interval_unit"
+        arguments.derive(unit, "steps", "save_steps", "save_steps")
+    role, kind = "run.role", arguments.word("trainer_type")
+    adapter = "model_config.peft_config"
+    if config.get(f"{adapter}.peft_type"):
+        config.derive(role, "lora", "peft_type is set", f"{adapter}.peft_type")
+    else:
+        arguments.first(
+            role,
+            (kind == "sft", "sft", "trainer_type: sft", "trainer_type"),
+            (kind == "dpo", "rl", "trainer_type: dpo", "trainer_type"),
+        )
+    if adapter in config and not config.get(adapter):
+        config.derive("model.adapter", "none", "peft_config: null", adapter)
 
 
 def state_launcher(reading: Reading, document: Document) -> Reading:
     """Add what the Launcher's own file says: machines, image and environment."""
-    data = section(document.data)
-    outer = FactSheet.of(document)
-    instance = data.get("instance_type")
+    outer = Config(FactSheet.of(document), document.data)
+    instance = outer.get("instance_type")
     if isinstance(instance, str) and instance and placeholder(instance) is None:
         place = document.place(("instance_type",))
         try:
-            instance_facts(outer, instance, place)
+            instance_facts(outer.sheet, instance, place)
         except UnknownName as error:
-            outer.unusable("cluster.instance_type", str(error), place)
-    _restarts(outer, section(data, "cluster"))
-    if isinstance(data.get("container"), str):
-        derive_switch(outer, "run.in_container", "container is set", ("container",))
-    reading.facts.facts.extend(outer.facts)
+            outer.unusable("cluster.instance_type", str(error), "instance_type")
+    # The restart policy of the Kubernetes job.
+    outer.put("recovery.restart_policy", "cluster.restartPolicy", lower_text)
+    if isinstance(outer.get("container"), str):
+        outer.turn("run.in_container", "container is set", "container")
+    reading.facts.facts.extend(outer.sheet.facts)
     return reading._replace(
-        variables=(*reading.variables, *_variables(document, data)),
-        versions=(*reading.versions, *_versions(document, data)),
+        variables=(*reading.variables, *_variables(document, outer.data)),
+        versions=(*reading.versions, *_versions(document, outer.data)),
     )
-
-
-def _restarts(sheet: FactSheet, cluster: Settings) -> None:
-    """The restart policy of the Kubernetes job."""
-    fields: Fields = {"restartPolicy": ("recovery.restart_policy", lower_text)}
-    apply(sheet, cluster, fields, ("cluster",))
 
 
 def _variables(document: Document, data: Settings) -> Iterator[Variable]:

@@ -1,44 +1,190 @@
-"""What a job on Kubernetes is, whichever kind of object describes it.
+"""Pods of Kubernetes, and what a job of them is, whichever kind of object describes it.
 
 One pod is what launchers call a node. Pods count where they ask for accelerators: a
-job may have others that prepare data, or start the rest.
+job may have others that prepare data, or start the rest. There is no key table: the API
+server itself names unknown fields before anything starts.
+Sources: Kubernetes core/v1 (PodSpec, Volume, VolumeMount, SecurityContext, Quantity);
+containerd and Docker mount /dev/shm with 64 MiB where the pod mounts nothing there.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
+from speccheck.validator.catalogue.names import UnknownName
+from speccheck.validator.evidence.environment import Variable
+from speccheck.validator.evidence.framework_keys import StatedVersion
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, StatedKey
 from speccheck.validator.evidence.value import KeyPath
+from speccheck.validator.sources.context import accelerator_facts, instance_facts
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.embedded_script import embedded_script
-from speccheck.validator.sources.formats._kubernetes_hardware import state_hardware
-from speccheck.validator.sources.formats._kubernetes_keys import keyed
-from speccheck.validator.sources.formats._kubernetes_pods import (
-    ACCELERATORS,
-    LAUNCHERS,
-    Container,
-    Count,
-    Pod,
-    environment,
-    scripts,
-    versions,
-    whole,
+from speccheck.validator.sources.embedded_script import (
+    embedded_command,
+    embedded_script,
+    value_at,
 )
-from speccheck.validator.sources.formats._kubernetes_resources import state_resources
 from speccheck.validator.sources.launching import launches
 from speccheck.validator.sources.mapping import (
     Convert,
     Unusable,
     derive_switch,
     integer_text,
+    items,
     number,
+    parse_number,
     put,
+    section,
     weak_default,
 )
-from speccheck.validator.sources.reader import Fact, FactSheet, Reading, Source
+from speccheck.validator.sources.pinned_versions import versions_of_image
+from speccheck.validator.sources.reader import (
+    Fact,
+    FactSheet,
+    Reading,
+    Source,
+    keyed_file,
+)
 
-_NODES, _GPUS = "cluster.nodes", "cluster.gpus_per_node"
+if TYPE_CHECKING:
+    from speccheck.validator.catalogue.hardware import Accelerator
+
+# Extended resources of device plugins, and the family of the accelerator that they
+# hand out. Shares of a GPU (nvidia.com/mig-1g.10gb) are none.
+ACCELERATORS = {
+    "nvidia.com/gpu": "nvidia",
+    "amd.com/gpu": "amd",
+    "google.com/tpu": "tpu",
+    "habana.ai/gaudi": "gaudi",
+    "aws.amazon.com/neuron": "trainium",
+}
+# A command that starts ranks holds one of these words.
+LAUNCHERS = (
+    "accelerate",
+    "deepspeed",
+    "ft_launcher",
+    "mpiexec",
+    "mpirun",
+    "torch.distributed",
+    "torchrun",
+)
+_SHARED = "/dev/shm"  # noqa: S108 - compared with, never opened
+_VOLUME, _BYTES = "cluster.shared_memory_volume", "cluster.shared_memory_bytes"
+_DEFAULT_BYTES = 64 * 2**20  # containerd pkg/oci/mounts.go, size=65536k
+_UNITS = {
+    "Ki": 2**10,
+    "Mi": 2**20,
+    "Gi": 2**30,
+    "Ti": 2**40,
+    "Pi": 2**50,
+    "m": 1e-3,
+    "k": 1e3,
+    "M": 1e6,
+    "G": 1e9,
+    "T": 1e12,
+    "P": 1e15,
+}
+# Kinds of volumes that are memory or disk of the host, by their key in a volume.
+_KINDS = {"hostPath": "host", "emptyDir": "disk"}
+_LOCKING = frozenset({"IPC_LOCK", "SYS_RESOURCE", "ALL"})
+_EFA = "/efa"  # its images of nodes lift the limit of locked memory
+_FABRIC_WORDS = ("rdma", "hca", "sriov", "infiniband", "roce", _EFA)
+
+_GPUS = "cluster.gpus_per_node"
+# Labels of nodes that name the machine type, or the accelerator.
+_INSTANCE_LABELS = (
+    "node.kubernetes.io/instance-type",
+    "beta.kubernetes.io/instance-type",
+    "sagemaker.amazonaws.com/compute-type",
+)
+_ACCELERATOR_LABELS = (
+    "cloud.google.com/gke-accelerator",
+    "cloud.google.com/gke-tpu-accelerator",
+    "nvidia.com/gpu.product",
+    "karpenter.k8s.aws/instance-gpu-name",
+    "gpu.nvidia.com/class",
+)
+# GKE adds how the chips are sold to the name of a TPU: tpu-v6e-slice.
+_TPU_SUFFIXES = ("-podslice", "-slice", "-device")
+_EFA_DEVICE = "vpc.amazonaws.com/efa"
+_REQUIRED = (
+    "affinity",
+    "nodeAffinity",
+    "requiredDuringSchedulingIgnoredDuringExecution",
+    "nodeSelectorTerms",
+)
+_NODES = "cluster.nodes"
 _RESTARTS = "recovery.max_restarts"
 _FAMILY = "cluster.accelerator_family"
+
+
+class Count(Record):
+    """A number of pods or devices: None with the reason where it is not known."""
+
+    value: int | None
+    paths: tuple[KeyPath, ...] = ()
+    note: str = ""
+
+
+class Container(Record):
+    """One container of a pod: its fields, where they stand, and its resources' key."""
+
+    path: KeyPath
+    fields: Mapping[str, object]
+    resources: str = "resources"
+
+    def runs(self, names: Iterable[str]) -> bool:
+        """Tell whether one of these texts stands in its command."""
+        command = " ".join(
+            word
+            for key in ("command", "args")
+            for word in items(self.fields.get(key))
+            if isinstance(word, str)
+        )
+        return any(name in command for name in names)
+
+    @property
+    def accelerators(self) -> tuple[str, Count] | None:
+        """The accelerators that it asks for, by resource name; None for none."""
+        # Kubernetes sets the request of a device to its limit.
+        for kind in ("limits", "requests"):
+            asked = section(self.fields, self.resources, kind)
+            for name in ACCELERATORS:
+                if name in asked:
+                    at = (*self.path, self.resources, kind, name)
+                    count = whole(asked[name], at)
+                    return None if count.value == 0 else (name, count)
+        return None
+
+
+class Pod(Record):
+    """A pod template: where its spec lies, and its containers."""
+
+    path: KeyPath
+    spec: Mapping[str, object]
+    containers: tuple[Container, ...]
+
+    @property
+    def accelerators(self) -> tuple[str, Count] | None:
+        """The accelerators of all containers; None when none asks for any."""
+        asked = [one for each in self.containers if (one := each.accelerators)]
+        if not asked:
+            return None
+        name, first = asked[0]
+        if len(asked) == 1:
+            return name, first
+        counts = [count.value for _, count in asked]
+        paths = tuple(path for _, count in asked for path in count.paths)
+        known = [one for one in counts if one is not None]
+        if len(known) < len(counts):
+            return name, next(count for _, count in asked if count.value is None)
+        parts = " + ".join(str(one) for one in known)
+        return name, Count(sum(known), paths, f"containers of {parts}")
+
+    def trainers(self) -> tuple[Container, ...]:
+        """Return the containers with accelerators; all where none asks for any."""
+        with_devices = tuple(one for one in self.containers if one.accelerators)
+        return with_devices or self.containers
 
 
 class Group(Record):
@@ -98,7 +244,7 @@ class Job:
     def state_processes(
         self, fields: Mapping[str, object], key: str, at: KeyPath
     ) -> None:
-        """State the ranks of a pod, as the operator is told."""
+        """State the ranks of a pod, as the operator has them."""
         self.put("recovery.processes_per_node", _processes, (*at, key), fields.get(key))
 
     def state_deadline(self, fields: Mapping[str, object], at: KeyPath) -> None:
@@ -108,14 +254,14 @@ class Job:
 
     def state_restarts(self, parts: Sequence[tuple[str, Count]]) -> None:
         """State the restarts of each controller, the outer first, as their sum."""
-        told = [one for one in parts if one[1].paths]
-        unknown = next((count for _, count in told if count.value is None), None)
+        stated = [one for one in parts if one[1].paths]
+        unknown = next((count for _, count in stated if count.value is None), None)
         if unknown is not None:
             self.sheet.unusable(_RESTARTS, unknown.note, unknown.paths[0])
             return
         total = sum(count.value or 0 for _, count in parts)
         note = " + ".join(f"{count.value} by the {name}" for name, count in parts)
-        paths = tuple(path for _, count in told for path in count.paths)
+        paths = tuple(path for _, count in stated for path in count.paths)
         if not paths:
             self.sheet.default(_RESTARTS, total, note)
         elif "--max-restarts" in self._options:
@@ -143,7 +289,7 @@ class Job:
             self.scripts = (*self.scripts, source)
 
     def reading(self, format_id: str) -> Reading:
-        """All that was read."""
+        """Return all that was read."""
         if self.containers:
             note = "pods have the files of their images, and what is mounted"
             path = self.containers[0].path
@@ -158,18 +304,18 @@ class Job:
 
 
 def at_text(path: KeyPath) -> str:
-    """The last key of a path, for a note."""
+    """Return the last key of a path, for a note."""
     return f"{path[-1]} of the job"
 
 
 def product(*factors: Count) -> Count:
-    """Of the pods of a job and the jobs, or the like; the first may have no place."""
+    """Return the product of pods of a job and jobs; the first may have no place."""
     unknown = next((one for one in factors if one.value is None), None)
     if unknown is not None:
         return unknown
-    told = [one for one in factors if one.value != 1 and one.paths]
-    if len(told) == 1 and all(one.value == 1 for one in factors if one not in told):
-        return told[0]
+    stated = [one for one in factors if one.value != 1 and one.paths]
+    if len(stated) == 1 and all(one.value == 1 for one in factors if one not in stated):
+        return stated[0]
     total = 1
     for one in factors:
         total *= one.value or 0
@@ -182,7 +328,7 @@ def product(*factors: Count) -> Count:
 def count_at(
     fields: Mapping[str, object], key: str, at: KeyPath, default: int | None = 1
 ) -> Count:
-    """The number under a key; its default where it is not set."""
+    """Return the number under a key; its default where it is not set."""
     value = fields.get(key)
     if value is not None:
         return whole(value, (*at, key))
@@ -203,7 +349,7 @@ def weakened(sheet: FactSheet, note: str) -> None:
 
 
 def _processes(value: object) -> object:
-    """A number; `auto` and `gpu` mean all accelerators of the pod."""
+    """Return a number; `auto` and `gpu` mean all accelerators of the pod."""
     if value in ("auto", "cpu", "gpu"):
         return Unusable(f"{value}: as many as the pod has")
     return integer_text(value)
@@ -283,3 +429,365 @@ def _state_world(sheet: FactSheet, parts: Sequence[tuple[Count, Count]]) -> None
     terms = " + ".join(f"{pods.value} x {devices.value}" for pods, devices in parts)
     paths = [path for pods, devices in parts for path in (*pods.paths, *devices.paths)]
     sheet.derive("cluster.world_size", total, f"{terms} = {total}", *paths)
+
+
+def fields_at(document: Document, path: KeyPath) -> Mapping[str, object]:
+    """Return the mapping at a path; empty for anything else."""
+    return section(value_at(document.data, path))
+
+
+def pod_at(document: Document, path: KeyPath) -> Pod:
+    """Return the pod whose spec lies at a path; empty when nothing does."""
+    spec = fields_at(document, path)
+    containers = tuple(
+        Container((*path, "containers", index), section(one))
+        for index, one in enumerate(items(spec.get("containers")))
+    )
+    return Pod(path, spec, containers)
+
+
+def whole(value: object, at: KeyPath) -> Count:
+    """Return a number of pods or devices, as text where it is a quantity."""
+    if isinstance(value, str) and "$" in value:
+        return Count(None, (at,), f"placeholder {value[:60]}")
+    number = integer_text(value)
+    if isinstance(number, int) and number >= 0:
+        return Count(number, (at,))
+    reason = number.reason if isinstance(number, Unusable) else f"{number} is below 0"
+    return Count(None, (at,), reason)
+
+
+def environment(
+    document: Document, containers: Sequence[Container]
+) -> tuple[Variable, ...]:
+    """Return the variables of the containers; one that differs has no value."""
+    found: dict[str, list[Variable]] = {}
+    for container in containers:
+        for index, item in enumerate(items(container.fields.get("env"))):
+            one = section(item)
+            name = one.get("name")
+            if not isinstance(name, str) or not name:
+                continue
+            at = (*container.path, "env", index)
+            found.setdefault(name, []).append(_variable(document, name, one, at))
+    return tuple(_shared(parts, len(containers)) for parts in found.values())
+
+
+def _shared(parts: Sequence[Variable], containers: int) -> Variable:
+    """The variable of all pods, with its parts where they say something together."""
+    first = parts[0]
+    if any(one.value != first.value for one in parts):
+        return first._replace(value=None, parts=(*parts,))
+    is_whole = len(parts) == containers > 1
+    return first._replace(parts=(*parts,)) if is_whole else first
+
+
+def _variable(
+    document: Document, name: str, item: Mapping[str, object], at: KeyPath
+) -> Variable:
+    """One entry of `env`; a value from elsewhere, or of a template, is not known."""
+    key = "value" if "value" in item or "valueFrom" not in item else "valueFrom"
+    value = item.get("value") if key in item else ""
+    place = document.place((*at, key) if key in item else (*at, "name"))
+    text: str | None = None
+    if isinstance(value, str) and key == "value" and "$" not in value:
+        text = value
+    elif isinstance(value, bool | int | float):
+        text = str(value).lower()
+    raw = value if isinstance(value, str) else ""
+    return Variable(name, text, place._replace(key=name), raw)
+
+
+def scripts(document: Document, containers: Sequence[Container]) -> tuple[Source, ...]:
+    """Return what the containers run, each text once: most pods run the same."""
+    found: dict[str, Source] = {}
+    for container in containers:
+        known = {one.name: one.value for one in environment(document, (container,))}
+        paths = ((*container.path, "command"), (*container.path, "args"))
+        source = embedded_command(document, *paths, known=known)
+        if source is not None:
+            found.setdefault(source.text.lstrip("\n"), source)
+    return tuple(found.values())
+
+
+def versions(
+    document: Document, containers: Sequence[Container]
+) -> Iterator[StatedVersion]:
+    """Return the releases that the images of the containers name."""
+    seen: set[object] = set()
+    for container in containers:
+        image = container.fields.get("image")
+        if isinstance(image, str) and image not in seen:
+            seen.add(image)
+            place = document.place((*container.path, "image"))
+            for package, release in versions_of_image(image):
+                yield StatedVersion(package, release, place)
+
+
+def keyed(
+    document: Document, format_id: str, containers: Sequence[Container]
+) -> KeyedFile:
+    """Return the keys without the containers' variables, which are evidence already.
+
+    Nor with `$NAME`: manifests go through envsubst before they are applied, and what
+    such a text leaves open is unknown.
+    """
+    whole = keyed_file(document, format_id, None)
+    variables = tuple((*one.path, "env") for one in containers)
+    keys = tuple(
+        key
+        for key in whole.keys
+        if not _is_filled_in(key) and not _is_below(key.path, variables)
+    )
+    mistyped = tuple(_mistyped(document, containers))
+    return whole._replace(keys=keys, loaded_as=mistyped)
+
+
+def _is_filled_in(key: StatedKey) -> bool:
+    return isinstance(key.value, str) and key.value.startswith("$")
+
+
+def _is_below(path: KeyPath, parents: Sequence[KeyPath]) -> bool:
+    return "env" in path and any(path[: len(one)] == one for one in parents)
+
+
+def _mistyped(
+    document: Document, containers: Sequence[Container]
+) -> Iterator[LoadedAs]:
+    """Variables without quotes: EnvVar.value of core/v1 is a string, nothing else."""
+    for container in containers:
+        for index, item in enumerate(items(container.fields.get("env"))):
+            value = section(item).get("value")
+            if isinstance(value, bool | int | float):
+                path = (*container.path, "env", index, "value")
+                raw = document.raw(path)
+                written = raw.text if raw is not None else str(value).lower()
+                kind = "true or false" if isinstance(value, bool) else "a number"
+                place = document.place(path)
+                name = str(section(item).get("name"))[:60]
+                expected = "a text in quotes"
+                yield LoadedAs(name, written, kind, expected, place, fatal=True)
+
+
+def state_resources(sheet: FactSheet, pod: Pod) -> None:
+    """State what the container that trains gets, where the pod is all there."""
+    if not pod.spec or not pod.containers:
+        return
+    container = pod.trainers()[0]
+    _state_shared_memory(sheet, pod, container)
+    _state_processors(sheet, pod.trainers())
+    _state_fabric_device(sheet, pod, container)
+
+
+def quantity(value: object) -> float | None:
+    """Return the number of a quantity: `16Gi`, `500m`, 8; None for a placeholder."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value)
+    if not isinstance(value, str):
+        return None
+    for suffix, factor in _UNITS.items():
+        if value.endswith(suffix):
+            number = parse_number(value.removesuffix(suffix))
+            return None if number is None else number * factor
+    return parse_number(value)
+
+
+def _state_shared_memory(sheet: FactSheet, pod: Pod, container: Container) -> None:
+    """The volume at /dev/shm and its size; no volume leaves the runtime's default."""
+    mounts = items(container.fields.get("volumeMounts"))
+    for index, item in enumerate(mounts):
+        mount = section(item)
+        path = mount.get("mountPath")
+        if isinstance(path, str) and path.rstrip("/") == _SHARED:
+            at = (*container.path, "volumeMounts", index, "mountPath")
+            _state_volume(sheet, pod, mount.get("name"), at)
+            return
+    if pod.spec.get("hostIPC") is True:
+        sheet.derive(_VOLUME, "host", "hostIPC shares that of the node", _ipc(pod))
+        return
+    if any(isinstance(item, str) for item in mounts):
+        return  # a template fills them in
+    sheet.derive(_VOLUME, "none", "nothing is mounted at /dev/shm", container.path)
+    note = "the container runtime's default: 64 MiB"
+    sheet.default(_BYTES, _DEFAULT_BYTES, note)
+
+
+def _ipc(pod: Pod) -> KeyPath:
+    return (*pod.path, "hostIPC")
+
+
+def _state_volume(sheet: FactSheet, pod: Pod, name: object, at: KeyPath) -> None:
+    volumes = items(pod.spec.get("volumes"))
+    for index, item in enumerate(volumes):
+        volume = section(item)
+        if volume.get("name") != name:
+            continue
+        path = (*pod.path, "volumes", index)
+        kind = next((one for one in _KINDS if one in volume), "")
+        fields = section(volume, "emptyDir")
+        is_memory = fields.get("medium") == "Memory"
+        found = "memory" if is_memory else _KINDS.get(kind, "other")
+        sheet.derive(_VOLUME, found, f"the volume at {_SHARED}", (*path, "name"), at)
+        if is_memory and fields.get("sizeLimit") is not None:
+            _state_size(sheet, fields["sizeLimit"], (*path, "emptyDir", "sizeLimit"))
+        return
+
+
+def _state_size(sheet: FactSheet, limit: object, at: KeyPath) -> None:
+    number = quantity(limit)
+    if number is None:
+        sheet.unusable(_BYTES, "the size is not a number yet", at)
+        return
+    sheet.state(_BYTES, int(number), at)
+
+
+def _state_processors(sheet: FactSheet, containers: Sequence[Container]) -> None:
+    """The processors that the containers may use; a request alone is no limit."""
+    leaf = "cluster.job_cpus_per_node"
+    limits = [section(one.fields, one.resources, "limits") for one in containers]
+    counts = [quantity(one.get("cpu")) for one in limits]
+    known = [count for count in counts if count is not None]
+    total = int(sum(known))
+    if total and len(known) == len(counts):
+        paths = [(*one.path, one.resources, "limits", "cpu") for one in containers]
+        sheet.derive(leaf, total, "the limit of the pod", *paths)
+
+
+def _state_fabric_device(sheet: FactSheet, pod: Pod, container: Container) -> None:
+    """The network device that the container asks for, and whether it may lock memory.
+
+    A privileged container, or one with devices of the host, needs to ask for none.
+    """
+    leaf = "cluster.fabric_device"
+    limits = section(container.fields, container.resources, "limits")
+    at = (*container.path, container.resources, "limits")
+    found = next((name for name in limits if _is_of_fabric(name)), None)
+    if found is not None:
+        sheet.derive(leaf, found, f"{found} is asked for", (*at, found))
+        if not found.endswith(_EFA):
+            _state_locking(sheet, container)
+    elif limits and not _has_devices_of_host(pod, container):
+        sheet.derive(leaf, "none", "no device of the network is asked for", at)
+
+
+def _has_devices_of_host(pod: Pod, container: Container) -> bool:
+    if section(container.fields, "securityContext").get("privileged") is True:
+        return True
+    if any(isinstance(item, str) for item in items(pod.spec.get("volumes"))):
+        return True  # a template fills them in
+    paths = [
+        section(volume, "hostPath").get("path")
+        for volume in map(section, items(pod.spec.get("volumes")))
+    ]
+    return any(isinstance(path, str) and path.startswith("/dev") for path in paths)
+
+
+def _state_locking(sheet: FactSheet, container: Container) -> None:
+    context = section(container.fields, "securityContext")
+    at = (*container.path, "securityContext")
+    leaf = "cluster.may_lock_memory"
+    if context.get("privileged") is True:
+        path = (*at, "privileged")
+        derive_switch(sheet, leaf, "a privileged container", path)
+        return
+    added = items(section(context, "capabilities").get("add"))
+    granted = [one for one in added if isinstance(one, str) and one in _LOCKING]
+    if granted:
+        path = (*at, "capabilities", "add", added.index(granted[0]))
+        derive_switch(sheet, leaf, f"the capability {granted[0]}", path)
+        return
+    sheet.default(leaf, value=False, note="no capability IPC_LOCK is added")
+
+
+def _is_of_fabric(name: str) -> bool:
+    """An extended resource of a device plugin: `rdma/hca_shared_devices_a`, EFA."""
+    return "/" in name and any(word in name.lower() for word in _FABRIC_WORDS)
+
+
+def state_hardware(sheet: FactSheet, pod: Pod) -> None:
+    """State what the labels of the nodes say, as far as their names are known."""
+    selected = _selected(pod)
+    sheet.facts += _labelled(sheet, selected, pod.accelerators)
+    for container in pod.trainers():
+        limits = section(container.fields, container.resources, "limits")
+        if _EFA_DEVICE in limits:
+            at = (*container.path, container.resources, "limits", _EFA_DEVICE)
+            sheet.derive("cluster.fabric", "efa", f"{_EFA_DEVICE} is asked for", at)
+            break
+
+
+Labels = dict[str, tuple[str, KeyPath]]
+
+
+"""The labels that a node must have, by name, with the path of their value."""
+
+
+def _labelled(
+    sheet: FactSheet, selected: Labels, devices: tuple[str, Count] | None
+) -> list[Fact]:
+    found = FactSheet(sheet.file, sheet.document)
+    for name in _INSTANCE_LABELS:
+        text, path = selected.get(name, ("", ()))
+        if text and _is_instance(text):
+            instance_facts(found, text, sheet.place(path))
+            return [fact for fact in found.facts if not _is_larger(fact, devices)]
+    for name in _ACCELERATOR_LABELS:
+        text, path = selected.get(name, ("", ()))
+        accelerator = _accelerator(text) if text else None
+        if accelerator is not None:
+            accelerator_facts(found, accelerator, sheet.place(path))
+            break
+    return found.facts
+
+
+def _is_larger(fact: Fact, devices: tuple[str, Count] | None) -> bool:
+    """Whether a machine has more accelerators than a pod asks for, or nobody asks."""
+    if fact.name != _GPUS:
+        return False
+    asked = devices[1].value if devices is not None else None
+    return asked is None or fact.value >= asked
+
+
+def _selected(pod: Pod) -> Labels:
+    found: Labels = {}
+    for name, value in section(pod.spec, "nodeSelector").items():
+        if isinstance(value, str):
+            found[name] = value, (*pod.path, "nodeSelector", name)
+    terms = items(value_at(pod.spec, _REQUIRED))
+    if len(terms) != 1:
+        return found  # any of several will do
+    at = (*pod.path, *_REQUIRED, 0, "matchExpressions")
+    for index, item in enumerate(items(section(terms[0]).get("matchExpressions"))):
+        one = section(item)
+        label, values = one.get("key"), items(one.get("values"))
+        if one.get("operator") != "In" or len(values) != 1:
+            continue
+        if isinstance(label, str) and isinstance(values[0], str):
+            found.setdefault(label, (values[0], (*at, index, "values", 0)))
+    return found
+
+
+# The search for names that resemble an unknown one takes a millisecond.
+@lru_cache(maxsize=64)
+def _is_instance(name: str) -> bool:
+    from speccheck.validator.catalogue.hardware import resolve_instance  # noqa: PLC0415
+
+    try:
+        resolve_instance(name)
+    except UnknownName:
+        return False
+    return True
+
+
+@lru_cache(maxsize=64)
+def _accelerator(label: str) -> "Accelerator | None":
+    from speccheck.validator.catalogue.hardware import resolve_accelerator  # noqa: PLC0415
+
+    for suffix in _TPU_SUFFIXES:
+        label = label.removesuffix(suffix)
+    try:
+        return resolve_accelerator(label)
+    except UnknownName:
+        return None

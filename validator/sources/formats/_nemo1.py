@@ -1,32 +1,35 @@
-"""The model of a NeMo 1 file: parallelism, batch, optimizer and dimensions.
+"""NeMo 1: Megatron's model, Lightning's trainer, and NeMo's `exp_manager`.
 
-Source: NVIDIA/NeMo nemo/collections/nlp/models/language_modeling/
-megatron_base_model.py and megatron_gpt_model.py, releases 1.17 to 2.0.
+Sources, releases 1.17 to 2.0: NVIDIA/NeMo nemo/collections/nlp/models/
+language_modeling/megatron_base_model.py and megatron_gpt_model.py,
+nemo/collections/nlp/parts/megatron_trainer_builder.py, nemo/utils/exp_manager.py
+(ExpManagerConfig, CallbackParams); Lightning 2.0,
+trainer/connectors/accelerator_connector.py and callbacks/model_checkpoint.py.
 """
 
+import math
 from collections.abc import Mapping
 
-from speccheck.validator.evidence.value import KeyPath
+from speccheck.validator.sources.formats._config import Config
 from speccheck.validator.sources.mapping import (
     Fields,
+    Unusable,
     add_defaults,
-    apply,
     boolean,
-    derive_switch,
     fixed_defaults,
     integer_text,
     lower_text,
     mebibytes,
+    negation,
     number,
     one_of,
+    placeholder,
     put,
-    put_numbers,
     section,
+    text,
 )
-from speccheck.validator.sources.reader import FactSheet
 
 Settings = Mapping[str, object]
-
 MEGATRON_KEYS = frozenset(
     {
         "tensor_model_parallel_size",
@@ -138,27 +141,58 @@ _NO_PARALLELISM = fixed_defaults(
 # A model restored from a checkpoint takes what is not set from there.
 _NEW_MODEL = fixed_defaults(
     "not set: 1",
+    {"parallelism.context_parallel_size": 1, "parallelism.expert_parallel_size": 1},
+)
+_CALLBACK = "checkpoint_callback_params"
+_SINKS = {
+    "create_tensorboard_logger": "tensorboard",
+    "create_wandb_logger": "wandb",
+    "create_mlflow_logger": "mlflow",
+    "create_dllogger_logger": "dllogger",
+    "create_clearml_logger": "clearml",
+    "create_neptune_logger": "neptune",
+}
+_TRAINER: Fields = {
+    "gradient_clip_val": ("optimizer.clip_norm", number),
+    "log_every_n_steps": ("telemetry.log_interval_steps", integer_text),
+    "deterministic": ("run.deterministic", boolean),
+}
+_EXPERIMENT: Fields = {
+    "create_checkpoint_callback": ("checkpoint.enabled", boolean),
+    "resume_if_exists": ("checkpoint.resume", boolean),
+    _CALLBACK: {
+        "async_save": ("checkpoint.asynchronous", boolean),
+        "save_weights_only": ("checkpoint.save_optimizer", negation),
+    },
+}
+_EXPERIMENT_DEFAULTS = fixed_defaults(
+    "not set in exp_manager: decided by NeMo's ExpManagerConfig",
     {
-        "parallelism.context_parallel_size": 1,
-        "parallelism.expert_parallel_size": 1,
+        "checkpoint.enabled": True,
+        "checkpoint.resume": False,
+        "checkpoint.asynchronous": False,
+        "checkpoint.save_optimizer": True,
     },
 )
+_TORCH = fixed_defaults("NeMo runs on torch", {"run.uses_torch": True})
+_CLOCK_PARTS = 3  # hours, minutes, seconds; days may stand before them
+_DAYS_TO_SECONDS = (86_400, 3_600, 60, 1)
 
 
 def is_recipe(data: Settings) -> bool:
-    """Whether a mapping is a recipe with the settings of another library."""
+    """Tell whether a mapping is a recipe with the settings of another library."""
     own = data.get("training_config")
     return isinstance(own, dict) and isinstance(data.get("trainer"), dict)
 
 
 def is_megatron(data: Settings) -> bool:
-    """Whether the model is one of NeMo's Megatron models, not a speech model."""
+    """Tell whether the model is one of NeMo's Megatron models, not a speech model."""
     model = section(data, "model")
     return not (MEGATRON_KEYS.isdisjoint(model) and MEGATRON_KEYS.isdisjoint(data))
 
 
 def is_evaluation(data: Settings) -> bool:
-    """Whether the file only runs a model that another one trained."""
+    """Tell whether the file only runs a model that another one trained."""
     model = section(data, "model")
     if "optim" in model:
         return False
@@ -172,203 +206,395 @@ def is_evaluation(data: Settings) -> bool:
     )
 
 
-def state_model(sheet: FactSheet, data: Settings, *, is_training: bool) -> None:
+def state_model(config: Config, *, is_training: bool) -> None:
     """State what `model` says; evaluations keep their degrees at the top."""
-    model = section(data, "model")
-    apply(sheet, data, _DEGREES)
-    apply(sheet, model, _DEGREES, ("model",))
-    add_defaults(sheet, _NO_PARALLELISM)
-    if not _is_restored(data, model):
-        add_defaults(sheet, _NEW_MODEL)
-    _dimensions(sheet, data, model)
-    _attention(sheet, model)
-    _fp8(sheet, model)
-    if is_training:
-        _batch(sheet, model)
-        apply(sheet, model, _TRAINING, ("model",))
-        _recompute(sheet, model)
-        _optimizer(sheet, section(model, "optim"))
-        _sharding(sheet, model)
-        _gradients(sheet, model)
-        _loader(sheet, model)
-        _role(sheet, data, model)
-
-
-def _is_restored(data: Settings, model: Settings) -> bool:
+    model = config.section("model")
     keys = ("restore_from_path", "language_model_path", "pretrained_checkpoint")
-    return any(one.get(key) is not None for one in (data, model) for key in keys)
+    is_restored = any(
+        block.get(key) is not None for block in (config, model) for key in keys
+    )
+    config.apply(_DEGREES)
+    model.apply(_DEGREES)
+    add_defaults(config.sheet, _NO_PARALLELISM)
+    if not is_restored:
+        add_defaults(config.sheet, _NEW_MODEL)
+    _dimensions(model, is_restored=is_restored)
+    key = "use_flash_attention"
+    if model.switch(key) is True:
+        model.derive("kernels.attention_backend", "flash", key, key)
+    _fp8(model)
+    if is_training:
+        _batch(model)
+        model.apply(_TRAINING)
+        _recompute(model)
+        model.put_betas("optim.betas")
+        name = model.word("optim.name")
+        if name in _FUSED:
+            note = f"optimizer {model.get('optim.name')}"
+            model.turn("kernels.fused_optimizer", note, "optim.name")
+        _sharding(model, name)
+        _gradients(model, name)
+        train = model.section("data.train_ds")
+        (train if train.data else model.section("data")).apply(_LOADER)
+        _role(config, model)
 
 
-def _batch(sheet: FactSheet, model: Settings) -> None:
+def _batch(model: Config) -> None:
     """Fine-tuning takes the batch of `data.train_ds` before that of the model."""
-    train = section(model, "data", "train_ds")
-    inner: KeyPath = ("model", "data", "train_ds")
+    train = "data.train_ds"
     for key in ("micro_batch_size", "global_batch_size"):
-        leaf = f"batch.{key}"
-        if train.get(key) is not None:
-            put(sheet, leaf, integer_text(train[key]), (*inner, key))
-        elif model.get(key) is not None:
-            put(sheet, leaf, integer_text(model[key]), ("model", key))
-    leaf = "batch.sequence_length"
-    if train.get("max_seq_length") is not None:
-        at: KeyPath = (*inner, "max_seq_length")
-        put(sheet, leaf, integer_text(train["max_seq_length"]), at)
-    elif model.get("encoder_seq_length") is not None:
-        at = ("model", "encoder_seq_length")
-        put(sheet, leaf, integer_text(model["encoder_seq_length"]), at)
-    elif (length := section(model, "data").get("seq_length")) is not None:
-        put(sheet, leaf, integer_text(length), ("model", "data", "seq_length"))
-    if train.get("packed_sequence") is not None:
-        at = (*inner, "packed_sequence")
-        put(sheet, "batch.packing", boolean(train["packed_sequence"]), at)
-    if model.get("rampup_batch_size") is not None:
-        at = ("model", "rampup_batch_size")
-        sheet.derive("batch.mode", "rampup", "rampup_batch_size is set", at)
-    else:
-        sheet.default("batch.mode", "fixed", "rampup_batch_size is not set")
-
-
-def _recompute(sheet: FactSheet, model: Settings) -> None:
-    key, leaf = "activations_checkpoint_granularity", "memory.recompute_mode"
-    at: KeyPath = ("model", key)
+        model.put_first(f"batch.{key}", integer_text, f"{train}.{key}", key)
+    lengths = (f"{train}.max_seq_length", "encoder_seq_length", "data.seq_length")
+    model.put_first("batch.sequence_length", integer_text, *lengths)
+    model.put("batch.packing", f"{train}.packed_sequence", boolean)
+    leaf, key = "batch.mode", "rampup_batch_size"
     if model.get(key) is not None:
-        words = one_of({"full": "full", "selective": "selective"})
-        put(sheet, leaf, words(model[key]), at)
-    elif key in model:
-        sheet.derive(leaf, "none", f"{key}: null", at)
+        model.derive(leaf, "rampup", f"{key} is set", key)
     else:
-        sheet.default(leaf, "none", f"{key} is not set: null")
+        model.default(leaf, "fixed", f"{key} is not set")
 
 
-def _optimizer(sheet: FactSheet, optim: Settings) -> None:
-    betas = ("optimizer.beta1", "optimizer.beta2")
-    put_numbers(sheet, betas, optim.get("betas"), ("model", "optim", "betas"))
-    if lower_text(optim.get("name")) in _FUSED:
-        at = ("model", "optim", "name")
-        note = f"optimizer {optim['name']}"
-        derive_switch(sheet, "kernels.fused_optimizer", note, at)
+def _recompute(model: Config) -> None:
+    key, leaf = "activations_checkpoint_granularity", "memory.recompute_mode"
+    if model.get(key) is not None:
+        model.put(leaf, key, one_of({"full": "full", "selective": "selective"}))
+    elif key in model:
+        model.derive(leaf, "none", f"{key}: null", key)
+    else:
+        model.default(leaf, "none", f"{key} is not set: null")
 
 
-def _sharding(sheet: FactSheet, model: Settings) -> None:
+def _sharding(model: Config, optimizer: str | None) -> None:
     """FSDP of torch, or Megatron with or without its distributed optimizer."""
     stage, engine = "parallelism.sharding_stage", "parallelism.engine"
-    if boolean(model.get("fsdp")) is True:
-        sheet.derive(engine, "fsdp1", "model.fsdp", ("model", "fsdp"))
+    if model.switch("fsdp") is True:
+        model.derive(engine, "fsdp1", "model.fsdp", "fsdp")
         key = "fsdp_sharding_strategy"
         word = lower_text(model.get(key) or "full")
         if isinstance(word, str) and word in _FSDP_STAGES:
-            at: KeyPath = ("model", key if key in model else "fsdp")
-            sheet.derive(stage, _FSDP_STAGES[word], f"{key}: {word}", at)
+            at = key if key in model else "fsdp"
+            model.derive(stage, _FSDP_STAGES[word], f"{key}: {word}", at)
         return
-    sheet.default(engine, "megatron", "NeMo's Megatron models")
-    name = lower_text(section(model, "optim").get("name"))
-    if isinstance(name, str):
-        at = ("model", "optim", "name")
-        is_on = name in DISTRIBUTED
-        note = f"optimizer {name}"
-        derive_switch(sheet, "optimizer.is_distributed", note, at, is_on=is_on)
-        sheet.derive(stage, int(is_on), note, at)
+    model.default(engine, "megatron", "NeMo's Megatron models")
+    if optimizer is not None:
+        is_on, note = optimizer in DISTRIBUTED, f"optimizer {optimizer}"
+        model.turn("optimizer.is_distributed", note, "optim.name", is_on=is_on)
+        model.derive(stage, int(is_on), note, "optim.name")
 
 
-def _gradients(sheet: FactSheet, model: Settings) -> None:
+def _gradients(model: Config, optimizer: str | None) -> None:
     """The dtype of gradient sums: fp32 with a distributed optimizer unless set.
 
     That of Megatron Core adds them up in the buffer that it reduces
     (DistributedDataParallelConfig.grad_reduce_in_fp32).
     """
-    optim = section(model, "optim")
-    key = "grad_sync_dtype"
-    at: KeyPath = ("model", "optim", key)
+    key = "optim.grad_sync_dtype"
     reduced = "precision.gradient_reduce_dtype"
     accumulated = "precision.gradient_accumulate_dtype"
-    name = lower_text(optim.get("name"))
-    if name in DISTRIBUTED and boolean(model.get("fsdp")) is not True:
-        if optim.get(key) is not None:
-            dtype = _DTYPE(optim[key])
-            put(sheet, reduced, dtype, at)
-            if name == "mcore_distributed_optim" and isinstance(dtype, str):
-                note = "added up in the buffer that is reduced"
-                sheet.derive(accumulated, dtype, note, at)
-        else:
-            sheet.default(reduced, "fp32", f"{key} is not set: fp32")
-            sheet.default(accumulated, "fp32", f"{key} is not set: fp32")
-    elif boolean(model.get("fsdp")) is True:
-        key = "fsdp_grad_reduce_dtype"
-        if model.get(key) is not None:
-            put(sheet, reduced, _DTYPE(model[key]), ("model", key))
+    if model.switch("fsdp") is True:
+        model.put(reduced, "fsdp_grad_reduce_dtype", _DTYPE)
+    elif optimizer in DISTRIBUTED and model.get(key) is None:
+        model.default(reduced, "fp32", "grad_sync_dtype is not set: fp32")
+        model.default(accumulated, "fp32", "grad_sync_dtype is not set: fp32")
+    elif optimizer in DISTRIBUTED:
+        model.put(reduced, key, _DTYPE)
+        dtype = _DTYPE(model.get(key))
+        if optimizer == "mcore_distributed_optim" and isinstance(dtype, str):
+            note = "added up in the buffer that is reduced"
+            model.derive(accumulated, dtype, note, key)
 
 
-def _loader(sheet: FactSheet, model: Settings) -> None:
-    names = ("data", "train_ds") if section(model, "data", "train_ds") else ("data",)
-    apply(sheet, section(model, *names), _LOADER, ("model", *names))
-
-
-def _role(sheet: FactSheet, data: Settings, model: Settings) -> None:
+def _role(config: Config, model: Config) -> None:
     """What is trained: an adapter, all of a restored model, or a new one."""
-    scheme = section(model, "peft").get("peft_scheme")
-    at: KeyPath = ("model", "peft", "peft_scheme")
+    role, adapter, key = "run.role", "model.adapter", "peft.peft_scheme"
     if "virtual_prompt_style" in model:
-        at = ("model", "virtual_prompt_style")
-        sheet.derive("model.adapter", "ptuning", "virtual_prompt_style", at)
-        sheet.derive("run.role", "lora", "only a prompt encoder is trained", at)
-    elif "peft_scheme" in section(model, "peft"):
+        style = "virtual_prompt_style"
+        model.derive(adapter, "ptuning", style, style)
+        model.derive(role, "lora", "only a prompt encoder is trained", style)
+    elif key in model:
+        scheme = model.get(key)
         name = "none" if scheme is None else lower_text(scheme)
-        put(sheet, "model.adapter", name, at)
+        put(model.sheet, adapter, name, model.at(key))
         if isinstance(name, str):
-            role = "sft" if name == "none" else "lora"
-            sheet.derive("run.role", role, f"peft_scheme: {name}", at)
-    elif isinstance(data.get("restore_from_path"), str):
-        at = ("restore_from_path",)
-        sheet.derive("run.role", "continued", "restore_from_path", at)
+            kind = "sft" if name == "none" else "lora"
+            model.derive(role, kind, f"peft_scheme: {name}", key)
+    elif isinstance(config.get("restore_from_path"), str):
+        config.derive(role, "continued", "restore_from_path", "restore_from_path")
 
 
-def _dimensions(sheet: FactSheet, data: Settings, model: Settings) -> None:
+def _dimensions(model: Config, *, is_restored: bool) -> None:
     """Sizes of the model, where one block of layers makes it."""
-    apply(sheet, model, _DIMENSIONS, ("model",))
-    is_restored = _is_restored(data, model)
-    if not _ENCODER_DECODER.isdisjoint(model):
-        _family(sheet, "encoder-decoder")
+    model.apply(_DIMENSIONS)
+    family = "transformer"
+    if not _ENCODER_DECODER.isdisjoint(model.data):
+        family = "encoder-decoder"
+    elif "mm_cfg" in model:
+        family = "multimodal"
+    elif not _HYBRID.isdisjoint(model.data):
+        family = "hybrid"
+    if family != "encoder-decoder":
+        model.apply(_DEPTH)
+    model.default("model.family", family, f"a NeMo {family} model")
+    if family == "encoder-decoder":
         return
-    apply(sheet, model, _DEPTH, ("model",))
-    if "mm_cfg" in model:
-        _family(sheet, "multimodal")
-    elif not _HYBRID.isdisjoint(model):
-        _family(sheet, "hybrid")
-    else:
-        _family(sheet, "transformer")
-    heads = integer_text(model.get("num_attention_heads"))
-    if model.get("num_query_groups") is None and isinstance(heads, int):
-        note = "num_query_groups is not set: one for each head"
-        at: KeyPath = ("model", "num_attention_heads")
-        sheet.derive("model.key_value_heads", heads, note, at)
-    if "share_embeddings_and_output_weights" not in model and not is_restored:
-        note = "share_embeddings_and_output_weights is not set: true"
-        sheet.default("model.tied_embeddings", value=True, note=note)
+    heads = model.whole("num_attention_heads")
+    if model.get("num_query_groups") is None and heads is not None:
+        leaf = "model.key_value_heads"
+        note = "num_query_groups is not set: one for each"
+        model.derive(leaf, heads, f"{note} head", "num_attention_heads")
+    key = "share_embeddings_and_output_weights"
+    if key not in model and not is_restored:
+        model.default(
+            "model.tied_embeddings", value=True, note=f"{key} is not set: true"
+        )
     if isinstance(activation := model.get("activation"), str):
-        at = ("model", "activation")
-        is_on = activation in _GATED
-        note = f"activation {activation}"
-        derive_switch(sheet, "model.gated_feed_forward", note, at, is_on=is_on)
+        leaf, note = "model.gated_feed_forward", f"activation {activation}"
+        model.turn(leaf, note, "activation", is_on=activation in _GATED)
 
 
-def _family(sheet: FactSheet, name: str) -> None:
-    sheet.default("model.family", name, f"a NeMo {name} model")
-
-
-def _attention(sheet: FactSheet, model: Settings) -> None:
-    if boolean(model.get("use_flash_attention")) is True:
-        at: KeyPath = ("model", "use_flash_attention")
-        sheet.derive("kernels.attention_backend", "flash", "use_flash_attention", at)
-
-
-def _fp8(sheet: FactSheet, model: Settings) -> None:
+def _fp8(model: Config) -> None:
     """Transformer Engine's fp8, with its delayed scaling unless a recipe is named."""
     if model.get("fp8") is None:
         return
-    at: KeyPath = ("model", "fp8")
-    put(sheet, "precision.fp8", boolean(model["fp8"]), at)
-    recipe = model.get("fp8_recipe")
+    model.put("precision.fp8", "fp8", boolean)
+    leaf, recipe = "precision.fp8_recipe", model.get("fp8_recipe")
     if isinstance(recipe, str):
-        sheet.state("precision.fp8_recipe", recipe.lower(), ("model", "fp8_recipe"))
-    elif boolean(model["fp8"]) is True:
-        sheet.default("precision.fp8_recipe", "delayed", "NeMo 1 scales with delay")
+        model.state(leaf, recipe.lower(), "fp8_recipe")
+    elif model.switch("fp8") is True:
+        model.default(leaf, "delayed", "NeMo 1 scales with delay")
+
+
+def state_cluster(config: Config) -> None:
+    """State nodes and GPUs, and the time that the Launcher asks for."""
+    trainer = config.section("trainer")
+    trainer.put("cluster.nodes", "num_nodes", integer_text)
+    key = "devices" if "devices" in trainer else "gpus"  # before Lightning 1.6
+    if trainer.get("accelerator") != "cpu":
+        trainer.put("cluster.gpus_per_node", key, _devices)
+    limit = _clock_seconds(config.get("run.time_limit"))
+    if limit is not None:
+        config.state("recovery.walltime_seconds", limit, "run.time_limit")
+    # `max_time` ends the run and saves, in time if the job lasts longer.
+    # `max_time_per_run` takes its place, with a clock that a resumed run sets back
+    # (StatelessTimer in nemo/utils/exp_manager.py).
+    for key in ("exp_manager.max_time_per_run", "trainer.max_time"):
+        most = _clock_seconds(config.get(key))
+        if most is not None and limit is not None:
+            where = "within" if most < limit else "beyond"
+            leaf = "recovery.exit_before_walltime"
+            note = f"{key.partition('.')[2]} {where} run.time_limit"
+            config.turn(leaf, note, key, is_on=most < limit)
+            break
+    add_defaults(config.sheet, _TORCH)
+
+
+def _devices(value: object) -> object:
+    """Return a count, a list of GPUs, or all of the node (-1 and auto)."""
+    if isinstance(value, list):
+        return len(value) or Unusable("no device")
+    if isinstance(value, str) and value.count(",") and placeholder(value) is None:
+        return len([part for part in value.split(",") if part.strip()])
+    count = -1 if value == "auto" else integer_text(value)
+    return Unusable(f"{value}: all GPUs of the node") if count == -1 else count
+
+
+def _clock_seconds(value: object) -> float | None:
+    """Return the seconds of `h:m:s`, `d:h:m:s` (Lightning) or `d-h:m:s` (Slurm)."""
+    if not isinstance(value, str):
+        return None
+    parts = value.strip().replace("-", ":", 1).split(":")
+    if len(parts) not in {_CLOCK_PARTS, _CLOCK_PARTS + 1}:
+        return None
+    if not all(part.isascii() and part.isdecimal() for part in parts):
+        return None
+    factors = _DAYS_TO_SECONDS[-len(parts) :]
+    return float(
+        sum(int(part) * factor for part, factor in zip(parts, factors, strict=True))
+    )
+
+
+def state_precision(config: Config) -> None:
+    """State the number format of the trainer: `bf16`, `16-mixed`, 32."""
+    key, leaf = "trainer.precision", "precision.compute_dtype"
+    value = config.get(key)
+    if value is None:
+        return
+    word = lower_text(value)
+    base = word.partition("-")[0] if isinstance(word, str) else ""
+    note = f"precision: {word}"
+    if base in {"bf16", "16"}:
+        on, off = ("bf16", "fp16") if base == "bf16" else ("fp16", "bf16")
+        config.turn(f"precision.{on}", note, key)
+        config.default(f"precision.{off}", value=False, note=note)
+    elif base == "32":
+        config.derive(leaf, "fp32", note, key)
+    else:
+        reason = word.reason if isinstance(word, Unusable) else f"precision {word}"
+        config.unusable(leaf, reason, key)
+    if base == "16" and is_megatron(config.data):
+        _loss_scale(config.section("model"))
+
+
+def _loss_scale(model: Config) -> None:
+    """The gradient scaler of Megatron models, which only fp16 has."""
+    model.default("precision.loss_scale", 0.0, "NeMo scales the loss dynamically")
+    model.apply(
+        {
+            "native_amp_growth_interval": ("precision.loss_scale_window", integer_text),
+            "hysteresis": ("precision.hysteresis", integer_text),
+        }
+    )
+    key = "native_amp_init_scale"
+    scale = model.number(key)
+    if scale is not None and scale >= 1 and math.log2(scale).is_integer():
+        power = int(math.log2(scale))
+        model.derive("precision.initial_scale_power", power, f"2^{power}", key)
+
+
+def state_training(config: Config) -> None:
+    """State what the trainer says of the run; -1 and null mean no limit."""
+    trainer = config.section("trainer")
+    trainer.apply(_TRAINER)
+    for key, leaf in (("max_steps", "run.steps"), ("max_epochs", "run.epochs")):
+        count = number(trainer.get(key))
+        if isinstance(count, float) and count > 0:
+            trainer.state(leaf, int(count) if key == "max_steps" else count, key)
+        elif isinstance(trainer.get(key), str) and isinstance(count, Unusable):
+            trainer.unusable(leaf, count.reason, key)
+    if is_megatron(config.data):
+        return
+    leaf, key = "batch.gradient_accumulation_steps", "accumulate_grad_batches"
+    trainer.put(leaf, key, integer_text)
+    strategy = trainer.get("strategy")
+    target = section(strategy).get("_target_", strategy)
+    if isinstance(target, str) and (
+        target.startswith("ddp") or target.endswith("DDPStrategy")
+    ):
+        trainer.derive(
+            "parallelism.engine", "ddp", f"strategy {target:.60}", "strategy"
+        )
+        stage, note = "parallelism.sharding_stage", "ddp shards nothing"
+        trainer.derive(stage, 0, note, "strategy")
+
+
+def state_experiment(config: Config) -> None:
+    """State checkpoints, logs and fault tolerance of `exp_manager`."""
+    block = config.section("exp_manager")
+    if not isinstance(config.get("exp_manager"), dict):
+        return
+    block.apply(_EXPERIMENT)
+    add_defaults(config.sheet, _EXPERIMENT_DEFAULTS)
+    if boolean(block.get("create_checkpoint_callback", True)) is True:
+        _directory(block)
+        _interval(config, block.section(_CALLBACK))
+        _kept(block.section(_CALLBACK))
+    _logs(block)
+    if block.switch("create_fault_tolerance_callback") is True:
+        block.section("fault_tolerance").apply(
+            {
+                "rank_heartbeat_timeout": ("recovery.heartbeat_seconds", number),
+                "max_rank_restarts": ("recovery.max_restarts", integer_text),
+            }
+        )
+
+
+def _directory(block: Config) -> None:
+    leaf, key = "checkpoint.directory", "explicit_log_dir"
+    if block.put_first(leaf, text, f"{_CALLBACK}.dirpath"):
+        return
+    if not block.get(key):
+        if block.get("exp_dir"):
+            block.put(leaf, "exp_dir", text)
+        return
+    folder = text(block.get(key))
+    if isinstance(folder, Unusable):
+        block.unusable(leaf, folder.reason, key)
+    else:
+        path = f"{str(folder).rstrip('/')}/checkpoints"
+        block.derive(leaf, path, f"{key}/checkpoints", key)
+
+
+def _interval(config: Config, saving: Config) -> None:
+    """Every so many steps, some time, or after each validation.
+
+    ModelCheckpoint saves at the end of validation unless a step or a time triggers it.
+    """
+    unit, steps = "checkpoint.interval_unit", "checkpoint.interval_steps"
+    key = "every_n_train_steps"
+    if saving.get(key):
+        saving.put(steps, key, integer_text)
+        saving.derive(unit, "steps", key, key)
+        return
+    key = "train_time_interval"
+    if saving.get(key):
+        saving.derive(unit, "seconds", key, key)
+        saving.put("checkpoint.interval_seconds", key, _interval_seconds)
+        return
+    key = "trainer.val_check_interval"
+    between = config.get(key)
+    batches = number(config.get("trainer.limit_val_batches", 1.0))
+    is_validated = not isinstance(batches, float) or batches > 0
+    if isinstance(between, bool) or between is None or not is_validated:
+        return
+    if isinstance(between, int) and between > 0:
+        note = "a checkpoint follows each validation"
+        config.derive(steps, between, note, key)
+        config.derive(unit, "steps", note, key)
+    elif isinstance(between, float):
+        reason = f"{between:g} of an epoch, whose steps are not known"
+        config.unusable(steps, reason, key)
+        note = "val_check_interval is part of an epoch"
+        config.derive(unit, "epoch", note, key)
+    elif isinstance(between, str):
+        why = placeholder(between) or Unusable(f"{between!r:.60} is no count")
+        config.unusable(steps, why.reason, key)
+
+
+def _interval_seconds(value: object) -> object:
+    """Return a clock text, seconds, or the parts of a timedelta."""
+    if isinstance(value, dict):
+        units = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
+        total = 0.0
+        for name, part in value.items():
+            amount = number(part)
+            if name not in units or not isinstance(amount, float):
+                return Unusable(f"{value!r:.60} is no duration")
+            total += amount * units[name]
+        return total
+    clock = _clock_seconds(value)
+    return clock if clock is not None else number(value)
+
+
+def _kept(saving: Config) -> None:
+    """`save_top_k`: -1 keeps all; the newest is kept besides with `save_last`."""
+    key, leaf = "save_top_k", "checkpoint.keep_last"
+    if saving.get(key) is None:
+        return
+    count = integer_text(saving.get(key))
+    last = boolean(saving.get("save_last", True)) is True
+    if count == -1:
+        saving.derive(leaf, 0, "save_top_k: -1 keeps all", key)
+    elif isinstance(count, int):
+        note = f"{key} {count}" + (" and the newest" if last else "")
+        if count + last > 0:
+            saving.derive(leaf, count + last, note, key)
+    elif isinstance(count, Unusable):
+        saving.unusable(leaf, count.reason, key)
+
+
+def _logs(block: Config) -> None:
+    """The loggers; tensorboard is on unless switched off."""
+    usual, leaf = "create_tensorboard_logger", "telemetry.sinks"
+    names = tuple(
+        name
+        for key, name in _SINKS.items()
+        if boolean(block.get(key, key == usual)) is True
+    )
+    stated = [key for key in _SINKS if key in block]
+    if stated:
+        block.derive(leaf, names, "loggers of exp_manager", *stated)
+    else:
+        block.default(leaf, names, f"{usual} is not set: true")
+    keys = ("log_tflops_per_sec_per_gpu", "log_step_timing")
+    cases = [(block.switch(key) is True, True, key, key) for key in keys]
+    block.first("telemetry.throughput", *cases)

@@ -1,25 +1,47 @@
-"""Settings on a command line, `a.b.c=value`: a document whose places are its words.
+"""Settings on a command line: overrides, `a.b.c=value`, and flags, `--a.b value`.
 
-Grammar: https://hydra.cc/docs/advanced/override_grammar/basic. Of a word that the shell
-fills in when the job runs nothing is known but that it is there.
+Both become the tree that a file would make, as a document whose places are its words:
+the reader of the file format reads it, so that one table of keys serves every way to
+state a setting. Of a word that the shell fills in when the job runs nothing is known
+but that it is there.
+Grammar: https://hydra.cc/docs/advanced/override_grammar/basic.
 """
 
+import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from speccheck.validator.catalogue.frameworks import keys_of_format
-from speccheck.validator.evidence.framework_keys import FrameworkKeys
+from speccheck.validator.evidence.framework_keys import FrameworkKeys, KeyRow
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
-from speccheck.validator.evidence.stated_keys import KeyedFile, StatedKey
+from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, StatedKey
 from speccheck.validator.evidence.value import KeyPath, Place, Span, dotted
-from speccheck.validator.sources.documents.document import Document, TreeNode
-from speccheck.validator.sources.launching import word_place
-from speccheck.validator.sources.mapping import parse_number, section
+from speccheck.validator.sources.documents.document import (
+    Document,
+    Resolution,
+    TreeNode,
+)
+from speccheck.validator.sources.launching import (
+    is_sure,
+    last_options,
+    launch_of,
+    may_hold_options,
+    python_program,
+    unresolved,
+    word_place,
+)
+from speccheck.validator.sources.mapping import (
+    FALSE_TEXTS,
+    TRUE_TEXTS,
+    parse_number,
+    section,
+)
 from speccheck.validator.sources.reader import (
+    Fact,
     FactSheet,
     Parent,
     Reader,
@@ -27,7 +49,7 @@ from speccheck.validator.sources.reader import (
     Reference,
     Source,
 )
-from speccheck.validator.sources.shell.script import Word
+from speccheck.validator.sources.shell.script import Command, Option, Word, options
 
 _OVERRIDE = lazy_pattern(r"(?s)(\+\+|\+|~)?([A-Za-z_][\w-]*(?:\.[\w-]+)*)(?:=(.*))?$")
 _INTEGER = lazy_pattern(r"[+-]?[0-9][0-9_]*$")
@@ -38,6 +60,14 @@ _MOST_NESTED = 20
 _LONGEST_INTEGER = 400
 # How far above a script the configurations of its repository may lie.
 _ASCENTS = (".", "..", "../..", "../../..", "../../../..")
+PathOf = Callable[[str, FrameworkKeys], KeyPath | None]
+
+
+"""The key of a table that a flag states; None for a flag of something else."""
+
+
+_MODULE_FLAGS = frozenset({"-m", "--module"})
+_TRUE, _FALSE = TRUE_TEXTS | {"t", "y"}, FALSE_TEXTS | {"f", "n"}
 
 
 class Override(Record):
@@ -58,7 +88,7 @@ class Override(Record):
 
 
 def overrides(words: Iterable[Word], *, top_level: bool) -> Iterator[Override]:
-    """The settings among the words of a command.
+    """Return the settings among the words of a command.
 
     Args:
         words: the words after the program.
@@ -86,7 +116,7 @@ def _unknown(text: str) -> str:
 
 
 def parsed(text: str, depth: int = 0) -> object:
-    """What Hydra makes of the text of a value."""
+    """Return what Hydra makes of the text of a value."""
     stripped = text.strip()
     if len(stripped) > 1 and stripped[0] in _QUOTES and stripped[-1] == stripped[0]:
         return stripped[1:-1]
@@ -106,7 +136,7 @@ def parsed(text: str, depth: int = 0) -> object:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas that stand in no brackets and no quotes."""
+    """Return the parts between commas that stand in no brackets and no quotes."""
     parts: list[str] = []
     start, depth, quote = 0, 0, ""
     for position, sign in enumerate(text):
@@ -169,7 +199,7 @@ class OverrideDocument(Document):
         return tuple(self._settings.values())
 
     def place(self, path: KeyPath) -> Place:
-        """The word that states the value at a path, or the one around it."""
+        """Return the word that states the value at a path, or the one around it."""
         for length in range(len(path), 0, -1):
             found = self._settings.get(path[:length])
             if found is not None:
@@ -179,7 +209,7 @@ class OverrideDocument(Document):
     def span(
         self, path: KeyPath, *, part: Literal["key", "value"] = "value"
     ) -> Span | None:
-        """Where the word stands."""
+        """Return where the word stands."""
         del part
         return self.place(path).span
 
@@ -221,7 +251,7 @@ def read_over(
         config: the file that the command names; None where it names none, so that the
             document's own defaults list counts.
     """
-    from speccheck.validator.sources.composition import (  # noqa: PLC0415 - dear
+    from speccheck.validator.sources.composition import (  # noqa: PLC0415 - seldom
         compose,
     )
 
@@ -239,8 +269,8 @@ def read_over(
 
 
 def merged(document: OverrideDocument, config: Parent) -> Document:
-    """The settings over the file that their command names, and nothing besides."""
-    from speccheck.validator.sources.composition import (  # noqa: PLC0415 - dear
+    """Return the settings over the file that their command names, and nothing else."""
+    from speccheck.validator.sources.composition import (  # noqa: PLC0415 - seldom
         compose,
     )
 
@@ -261,7 +291,7 @@ def _nothing(document: Document) -> Reading:
 
 
 def config_parent(target: str, folders: Sequence[str]) -> Parent:
-    """The file of that name, in folders beside a script or in the repository above.
+    """Return the file of that name, beside a script or in the repository above.
 
     Folders with a full path are those of the machine that runs the job: here the file
     may lie beside the script.
@@ -274,21 +304,21 @@ def config_parent(target: str, folders: Sequence[str]) -> Parent:
 
 
 def with_suffix(name: str) -> str:
-    """The file of a configuration that Hydra is given by name."""
+    """Return the file of a configuration that Hydra is given by name."""
     return name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
 
 
 def over_reference(seen: Seen, reference: Reference) -> Reading:
-    """The reading of a command that names a file: its settings win over the file's."""
+    """Return the reading of a command with a file, whose settings it overrides."""
     reading = seen.reading
-    told = tuple(sorted({fact.name for fact in reading.facts.facts}))
+    stated = tuple(sorted({fact.name for fact in reading.facts.facts}))
     target = seen.config or reference.target
-    named = reference._replace(target=target, replaces=told)
+    named = reference._replace(target=target, replaces=stated)
     return reading._replace(references=(named, *reading.references))
 
 
 def without_defaults(reading: Reading) -> Reading:
-    """The reading without the framework's defaults: a file unseen may say otherwise."""
+    """Return the reading without defaults: a file unseen may say otherwise."""
     facts = reading.facts.facts
     facts[:] = [fact for fact in facts if fact.status != "default"]
     return reading
@@ -297,7 +327,7 @@ def without_defaults(reading: Reading) -> Reading:
 def keyed_settings(
     file: str, format_id: str, document: OverrideDocument, *, refuses: bool
 ) -> KeyedFile:
-    """The settings for the rules on configuration hygiene.
+    """Return the settings for the rules on configuration hygiene.
 
     Args:
         file: the script.
@@ -327,3 +357,233 @@ def _refusing(format_id: str) -> FrameworkKeys | None:
     if table is None:
         return None
     return table._replace(default_policy="reject", policies=(), open_at_top=True)
+
+
+class Flags(Record):
+    """The settings among the arguments of one command.
+
+    named: the flag of each key, as written.
+    hidden: a word that may hold more of them, such as `$EXTRA_ARGS`; else empty.
+    refused: texts of which the parser cannot make the number that a flag takes.
+    """
+
+    settings: tuple[Override, ...]
+    named: Mapping[KeyPath, str]
+    hidden: str
+    refused: tuple[LoadedAs, ...]
+
+
+class FlagDocument(OverrideDocument):
+    """The flags of one command as a document whose places name the flags."""
+
+    __slots__ = ("_named",)
+
+    def __init__(self, source: Source, start: Word, flags: Flags) -> None:
+        """Take the flags of the program that `start` names."""
+        super().__init__(source, start, flags.settings)
+        self._named = flags.named
+
+    def place(self, path: KeyPath) -> Place:
+        """Return the word that states the value at a path, or the program."""
+        found = super().place(path)
+        flag = next(
+            (
+                self._named[path[:length]]
+                for length in range(len(path), 0, -1)
+                if path[:length] in self._named
+            ),
+            found.key,
+        )
+        return found._replace(key=flag)
+
+    def resolution(self, path: KeyPath) -> Resolution | None:
+        """Return why a value is not known, where only the job knows it."""
+        for one in self.settings:
+            if one.path == path[: len(one.path)] and not one.is_known:
+                return Resolution(is_known=False, note=unresolved(one.word))
+        return None
+
+
+def program_and_arguments(command: Command) -> tuple[Word, Sequence[Word]] | None:
+    """Return the training program of a command, and the words after it."""
+    words = command.words
+    launch = launch_of(command)
+    if launch is not None and launch.program:
+        start = len(words) - len(launch.program)
+        start += words[start].text in _MODULE_FLAGS
+        return (words[start], words[start + 1 :]) if start < len(words) else None
+    program = python_program(command)
+    if program is None:
+        return None
+    return program, words[words.index(program) + 1 :]
+
+
+def flag_names(arguments: Sequence[Word]) -> Iterator[str]:
+    """Return the long flags among words, without their dashes and with underscores."""
+    for word in arguments:
+        if word.text.startswith("--"):
+            yield word.text[2:].partition("=")[0].replace("-", "_")
+
+
+def read_flags(
+    file: str, arguments: Sequence[Word], table: FrameworkKeys, path_of: PathOf
+) -> Flags:
+    """Return the settings among the words after a program, of equal ones the last."""
+    arguments = [one for one in arguments if not _is_all_arguments(one)]
+    found = last_options(options(arguments))
+    settings: list[Override] = []
+    named: dict[KeyPath, str] = {}
+    refused: list[LoadedAs] = []
+    first = next((i for i, one in enumerate(arguments) if one.text[:1] == "-"), 0)
+    surplus = [*arguments[:first]]
+    for flag, values, word in found.values():
+        path = path_of(flag, table)
+        row = table.lookup(path) if path is not None else None
+        kind = row.type if row is not None else "any"
+        if "list" not in kind:
+            surplus += values[1:]
+        if path is None:
+            continue
+        one = _setting(path, (flag, values, word), row, table)
+        if not one.word.resolved and _is_switch(row):
+            surplus.append(one.word)
+        settings.append(one)
+        named[one.path] = flag
+        if row is not None and (fault := _refused(file, flag, one.word, row)):
+            refused.append(fault)
+    hidden = next((one.text for one in surplus if may_hold_options(one)), "")
+    return Flags(tuple(settings), named, hidden, tuple(refused))
+
+
+def _is_all_arguments(word: Word) -> bool:
+    """`"$@"` and `$*`: what the script is called with; it is read as called without."""
+    return not word.resolved and word.text.strip('"${}') in {"@", "*"}
+
+
+def _is_switch(row: KeyRow | None) -> bool:
+    return row is not None and row.type.split("|")[0] == "bool"
+
+
+def _setting(
+    path: KeyPath, option: Option, row: KeyRow | None, table: FrameworkKeys
+) -> Override:
+    """What a flag states, and the word that says so: its value, else the flag."""
+    _, values, word = option
+    denied = _denied(path, table) if row is None and not values else None
+    if denied is not None:
+        return Override(denied, value=False, sign="", word=word)
+    if not values and is_sure(option):
+        return Override(path, value=True, sign="", word=word)
+    said = values[0] if values and is_sure(option) else word
+    if not said.resolved:
+        return Override(path, f"$({unresolved(said)})", "", said)
+    kind = row.type if row is not None else "any"
+    if "list" in kind and len(values) > 1:
+        return Override(path, [_typed(one.text, kind) for one in values], "", said)
+    value = _typed(said.text, kind)
+    if _is_switch(row) and not isinstance(value, bool):
+        return Override(path, value=True, sign="", word=word)
+    return Override(path, value, "", said)
+
+
+def _denied(path: KeyPath, table: FrameworkKeys) -> KeyPath | None:
+    """Return the switch that a flag with `no_` before its name turns off."""
+    name = str(path[-1])
+    if not name.startswith("no_"):
+        return None
+    switch = (*path[:-1], name.removeprefix("no_"))
+    return switch if _is_switch(table.lookup(switch)) else None
+
+
+def _typed(text: str, kind: str) -> object:
+    """Return what a parser of arguments makes of a text, by the type of its flag."""
+    kinds = kind.split("|")
+    word = text.strip().lower()
+    if "bool" in kinds and word in _TRUE | _FALSE:
+        return word in _TRUE
+    if text.startswith("{") and ("map" in kinds or "object" in kinds):
+        return _mapping(text)
+    number = parse_number(text) if {"int", "float"} & {*kinds} else None
+    if number is None:
+        return text
+    return int(number) if "int" in kinds and number.is_integer() else number
+
+
+def _mapping(text: str) -> object:
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value
+
+
+class _Number(NamedTuple):
+    of: Callable[[str], float]
+    expected: str
+
+
+_NUMBERS = {"int": _Number(int, "a whole number"), "float": _Number(float, "a number")}
+
+
+def _refused(file: str, flag: str, word: Word, row: KeyRow) -> LoadedAs | None:
+    """Return a text that stops the parser of arguments when the job starts."""
+    number = _NUMBERS.get(row.type.removesuffix("|null"))
+    text = word.text.partition("=")[2] if word.text.startswith("--") else word.text
+    if number is None or row.choices or not word.resolved or not text:
+        return None
+    try:
+        number.of(text)
+    except ValueError:
+        place = word_place(file, flag, word)
+        loaded = f"the text {text!r:.60}"
+        return LoadedAs(flag, text, loaded, number.expected, place, fatal=True)
+    return None
+
+
+def keyed_flags(
+    file: str, format_id: str, flags: Flags, table: FrameworkKeys
+) -> KeyedFile:
+    """Return the flags for the rules on configuration hygiene."""
+    keys = tuple(
+        StatedKey(
+            one.path,
+            one.value if one.is_known else None,
+            word_place(file, flags.named[one.path], one.word),
+        )
+        for one in flags.settings
+    )
+    return KeyedFile(file, format_id, keys, table, loaded_as=flags.refused)
+
+
+def joined_keys(files: Sequence[KeyedFile | None]) -> KeyedFile | None:
+    """Return the flags of several commands of one script, each place once."""
+    known = [one for one in files if one is not None]
+    if not known:
+        return None
+    keys = {key.at: key for one in known for key in one.keys}
+    refused = dict.fromkeys(fault for one in known for fault in one.loaded_as)
+    return known[0]._replace(keys=(*keys.values(),), loaded_as=(*refused,))
+
+
+def stated_alone(reading: Reading) -> Reading:
+    """Return the reading with what the flags say, and nothing from their absence.
+
+    A file that is not there, or a program of its own, may say otherwise.
+    """
+    facts = reading.facts.facts
+    facts[:] = [fact for fact in facts if fact.places and fact.status != "default"]
+    return reading
+
+
+def with_hidden(reading: Reading, hidden: str) -> Reading:
+    """Return the reading with defaults unknown, as more flags may be out of sight."""
+    if hidden:
+        reason = f"may be given in {hidden[:60]}"
+        facts = reading.facts.facts
+        facts[:] = [
+            Fact(fact.name, None, "unknown", (), reason)
+            if fact.status == "default"
+            else fact
+            for fact in facts
+        ]
+    return reading

@@ -4,16 +4,19 @@ Points of one series are those of one name with the same labels; their lists hav
 length. Names are looked up when the whole log is known, since some of them mean a thing
 only beside others of their dialect. What a log says that is no finite number stays a
 point without a value, and is counted.
+
+Units are those of UCUM, as OpenTelemetry has them. Times become seconds since 1970 UTC;
+numbers show by their size whether they are seconds, milli-, micro- or nanoseconds. A
+time without a zone is taken as UTC, and the log's clock is then `local`: its intervals
+are right, its place in the day is not known.
 """
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from math import isfinite
+from typing import Literal
 
-from speccheck.validator.catalogue.metrics import (
-    Meaning,
-    MetricNames,
-    metric_names,
-)
+from speccheck.validator.catalogue.metrics import Meaning, MetricNames, metric_names
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.measurement.telemetry import MetricEntry
 from speccheck.validator.evidence.record import Record
@@ -21,10 +24,61 @@ from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.evidence.value import Place, Span
 from speccheck.validator.sources.capture import Capture, Found, Scalar
 from speccheck.validator.sources.documents.document import ReadError
-from speccheck.validator.sources.formats._printed_lines import absent
-from speccheck.validator.sources.formats._run_log_times import Clock, Moment
-from speccheck.validator.sources.formats._run_log_units import factor
+from speccheck.validator.sources.formats._printed import absent
 
+_SCALES: dict[str, tuple[str, float]] = {
+    "1": ("1", 1.0),
+    "%": ("1", 0.01),
+    "percent": ("1", 0.01),
+    "ratio": ("1", 1.0),
+    "s": ("s", 1.0),
+    "seconds": ("s", 1.0),
+    "ms": ("s", 1e-3),
+    "milliseconds": ("s", 1e-3),
+    "us": ("s", 1e-6),
+    "ns": ("s", 1e-9),
+    "By": ("By", 1.0),
+    "B": ("By", 1.0),
+    "bytes": ("By", 1.0),
+    "KiB": ("By", 2.0**10),
+    "MiB": ("By", 2.0**20),
+    "GiB": ("By", 2.0**30),
+    "kB": ("By", 1e3),
+    "MB": ("By", 1e6),
+    "GB": ("By", 1e9),
+    "By/s": ("By/s", 1.0),
+    "B/s": ("By/s", 1.0),
+    "MiB/s": ("By/s", 2.0**20),
+    "GB/s": ("By/s", 1e9),
+    "W": ("W", 1.0),
+    "watts": ("W", 1.0),
+    "mW": ("W", 1e-3),
+    "J": ("J", 1.0),
+    "joules": ("J", 1.0),
+    "mJ": ("J", 1e-3),
+    "Cel": ("Cel", 1.0),
+    "C": ("Cel", 1.0),
+    "celsius": ("Cel", 1.0),
+    "MHz": ("MHz", 1.0),
+    "GHz": ("MHz", 1e3),
+    "TFLOP/s": ("TFLOP/s", 1.0),
+    "TFLOPS": ("TFLOP/s", 1.0),
+}
+ClockName = Literal["utc", "local", "none"]
+# 1990 and 2100: what lies outside is no time of a log, but a duration or a count.
+_EARLIEST, _LATEST = 631_152_000.0, 4_102_444_800.0
+_UNITS = (1.0, 1e3, 1e6, 1e9)
+_LONGEST = 40  # of a time
+
+
+class Moment(Record):
+    """When something was logged; without seconds, the log does not tell."""
+
+    seconds: float | None
+    clock: ClockName
+
+
+NEVER = Moment(None, "none")
 # A scrape of 500 nodes with 8 GPUs and 25 metrics; the lists of more fill gigabytes.
 _MOST_SERIES = 100_000
 _LONGEST_TEXT = 200  # of a name, a node or a reason
@@ -44,6 +98,53 @@ class Labels(Record):
 
 
 NO_LABELS = Labels()
+TIMES = (
+    *("time", "timestamp", "ts", "datetime", "date", "_timestamp", "@timestamp"),
+    *("wall_time", "Wall time", "time_ms", "timestamp_ms", "time_ns", "timestamp_ns"),
+    *("time_unix_nano", "unix_time", "created", "asctime"),
+)
+STEPS = (
+    *("step", "global_step", "_step", "iteration", "iter", "train/global_step"),
+    *("trainer/global_step", "Step"),
+)
+NODES = ("node", "host", "hostname", "Hostname", "node_name", "nodename", "instance")
+RANKS = ("rank", "global_rank", "process_rank", "RANK")
+GPUS = ("gpu", "gpu_id", "gpu_index", "device_index", "GPU")
+PEERS = ("peer", "peer_node", "to_node")
+DEVICES = ("device", "port", "interface", "nic", "direction", "mode")
+RUNS = ("run", "run_id", "run_name", "job", "job_id", "job_name", "experiment")
+EDITIONS = ("edition", "spec_edition")
+EVENTS = ("event", "event_name")
+UNITS = ("unit", "units")
+# What stands beside numbers and is none: bookkeeping of Weights & Biases and others.
+IGNORED = frozenset({"_runtime", "_wandb", "epoch", "level", "lineno", "pid", "seed"})
+KEYS = frozenset(
+    {
+        *(*TIMES, *STEPS, *NODES, *RANKS, *GPUS, *PEERS, *DEVICES, *RUNS),
+        *(*EDITIONS, *EVENTS, *UNITS),
+    }
+)
+# Leaves of an event that logs tell, by the keys that they use.
+EVENT_TEXTS = {
+    "status": ("status",),
+    "reason": ("reason", "cause", "message"),
+    "drill": ("drill", "drill_id"),
+}
+EVENT_NUMBERS = {
+    "old_value": ("old_value", "old"),
+    "new_value": ("new_value", "new"),
+    "seconds": ("seconds", "duration_seconds", "duration_s", "duration"),
+}
+EVENT_BYTES = ("size_bytes", "bytes", "requested_bytes")
+EVENT_KEYS = frozenset(
+    {
+        *(one for keys in EVENT_TEXTS.values() for one in keys),
+        *(one for keys in EVENT_NUMBERS.values() for one in keys),
+        *EVENT_BYTES,
+    }
+)
+_MOST_WHOLE = 2**62
+_PORT = lazy_pattern(r":\d{1,5}")
 
 
 class Event(Record):
@@ -95,7 +196,7 @@ class RunLogText:
         step: int | None,
         line: int,
     ) -> None:
-        """One number."""
+        """Take a point of a series."""
         key = name, labels
         series = self._series.get(key)
         if series is None:
@@ -111,7 +212,7 @@ class RunLogText:
             series.not_finite += 1
 
     def last_step(self, name: str, labels: Labels) -> int | None:
-        """The step of the last point of a series that has one."""
+        """Return the step of the last point of a series that has one."""
         series = self._series.get((name, labels))
         steps = series.steps if series is not None else ()
         return next((one for one in reversed(steps) if isinstance(one, int)), None)
@@ -122,7 +223,7 @@ class RunLogText:
         return bool(self._series or self.events)
 
     def put(self, capture: Capture) -> None:
-        """The log, its series and its events."""
+        """Put down the log, its series and its events."""
         capture.command = f"{self.dialect} log"
         first = Span(1, 1, 1)
         number = capture.add("run_logs", first)
@@ -152,9 +253,9 @@ class RunLogText:
         part = kind, capture.add(kind, at)
         capture.put_at(part, "log", log, at)
         if kind == "metrics" and self.run and "run" not in leaves:
-            capture.put_at(part, "run", told_text(self.run), at)
+            capture.put_at(part, "run", safe_text(self.run), at)
         if kind == "metrics" and self.edition:
-            capture.put_at(part, "edition", told_text(self.edition), at)
+            capture.put_at(part, "edition", safe_text(self.edition), at)
         for leaf, found in leaves.items():
             capture.put_at(part, leaf, found, at)
 
@@ -171,8 +272,8 @@ class RunLogText:
             "dialect": self.dialect,
             "lines": self.lines,
             "unread_lines": self.unread,
-            "run": told_text(self.run) if self.run else reason,
-            "edition": told_text(self.edition) if self.edition else reason,
+            "run": safe_text(self.run) if self.run else reason,
+            "edition": safe_text(self.edition) if self.edition else reason,
             "is_complete": is_complete,
             "first_seconds": reason if first is None else first,
             "last_seconds": reason if last is None else last,
@@ -180,7 +281,7 @@ class RunLogText:
         }
 
     def _event_leaves(self, event: Event) -> dict[str, Found]:
-        leaves: dict[str, Found] = {"written": told_text(event.written)}
+        leaves: dict[str, Found] = {"written": safe_text(event.written)}
         known = self.names.event_id(event.written)
         if known is None:
             leaves["event"] = absent("not in the dictionary of events", self.dialect)
@@ -191,7 +292,7 @@ class RunLogText:
         if event.step is not None:
             leaves["step"] = event.step
         for leaf, found in event.leaves.items():
-            leaves[leaf] = told_text(found) if isinstance(found, str) else found
+            leaves[leaf] = safe_text(found) if isinstance(found, str) else found
         return leaves
 
 
@@ -205,8 +306,8 @@ def _too_many(file: str, line: int) -> ReadError:
     )
 
 
-def told_text(text: str) -> str:
-    """A text of a log: short, without commands of terminals and without secrets.
+def safe_text(text: str) -> str:
+    """Return a text of a log: short, without commands of terminals and without secrets.
 
     The letter that ends a command would hide that a token begins behind it.
     """
@@ -216,13 +317,9 @@ def told_text(text: str) -> str:
 
 
 def _metric_leaves(
-    names: MetricNames,
-    name: str,
-    labels: Labels,
-    series: _Series,
-    meaning: Meaning,
+    names: MetricNames, name: str, labels: Labels, series: _Series, meaning: Meaning
 ) -> dict[str, Found]:
-    leaves: dict[str, Found] = {"written": told_text(name)}
+    leaves: dict[str, Found] = {"written": safe_text(name)}
     alias = meaning.alias
     entry = names.entry(alias.metric) if alias is not None else None
     values = series.values
@@ -253,7 +350,7 @@ def _metric_leaves(
         ("run", labels.run),
     ):
         if text:
-            leaves[leaf] = told_text(text)
+            leaves[leaf] = safe_text(text)
     if labels.rank is not None:
         leaves["rank"] = labels.rank
     if gpu is not None:
@@ -266,15 +363,15 @@ def _metric_leaves(
 
 
 def _scale(
-    scale: float, unit: str, told: str, entry: MetricEntry
+    scale: float, unit: str, stated: str, entry: MetricEntry
 ) -> tuple[float | None, str]:
-    """From told values to the unit of the dictionary; None where there is no way.
+    """Return factor and unit from a log to the dictionary; None where there is none.
 
-    A unit that the log itself tells wins over that of its dialect.
+    A unit that the log itself states wins over that of its dialect.
     """
-    if not told or told == unit:
+    if not stated or stated == unit:
         return scale, entry.unit
-    return factor(told, entry.unit), entry.unit
+    return factor(stated, entry.unit), entry.unit
 
 
 def _converted(
@@ -288,3 +385,163 @@ def _converted(
     if divisor * scale == 1:  # 57 % is 0.57, and 57 * 0.01 is not
         return [None if one is None else one / divisor for one in values]
     return [None if one is None else one * scale for one in values]
+
+
+def factor(stated: str, wanted: str) -> float | None:
+    """Return the factor from one unit to another; None for another quantity."""
+    if stated == wanted:
+        return 1.0
+    left, right = _SCALES.get(stated), _SCALES.get(wanted)
+    if left is None or right is None or left[0] != right[0]:
+        return None
+    return left[1] / right[1]
+
+
+class Clock:
+    """What all times of a log come to."""
+
+    __slots__ = ("_names", "first", "last")
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._names: set[ClockName] = set()
+        self.first: float | None = None
+        self.last: float | None = None
+
+    def note(self, moment: Moment) -> Moment:
+        """Take a note of an event, and return it."""
+        seconds = moment.seconds
+        if seconds is not None:
+            self._names.add(moment.clock)
+            if self.first is None or seconds < self.first:
+                self.first = seconds
+            if self.last is None or seconds > self.last:
+                self.last = seconds
+        return moment
+
+    @property
+    def name(self) -> ClockName:
+        """One time without a zone makes the clock local."""
+        if not self._names:
+            return "none"
+        return "local" if "local" in self._names else "utc"
+
+
+def moment_of(stated: object) -> Moment:
+    """Return the moment that a log means by a number or a text."""
+    if isinstance(stated, bool):
+        return NEVER
+    if isinstance(stated, int | float):
+        return _of_number(float(stated)) if abs(stated) < 1e30 else NEVER  # noqa: PLR2004
+    if not isinstance(stated, str) or len(stated) > _LONGEST:
+        return NEVER
+    text = stated.strip()
+    try:
+        return _of_number(float(text))
+    except ValueError:
+        return _of_text(text)
+
+
+def _of_number(number: float) -> Moment:
+    if isfinite(number):
+        for unit in _UNITS:
+            if _EARLIEST <= number / unit < _LATEST:
+                return Moment(number / unit, "utc")
+    return NEVER
+
+
+def _of_text(text: str) -> Moment:
+    """ISO 8601, also with a blank or slashes as nvidia-smi writes it."""
+    text = text.replace("/", "-").replace(",", ".")
+    for ending in (" UTC", " GMT"):
+        if text.endswith(ending):
+            text = text.removesuffix(ending) + "Z"
+    try:
+        found = datetime.fromisoformat(text)
+        clock: ClockName = "local" if found.tzinfo is None else "utc"
+        if found.tzinfo is None:
+            found = found.replace(tzinfo=UTC)
+        seconds = found.timestamp()
+    except (ValueError, OverflowError):
+        return NEVER
+    return Moment(seconds, clock) if _EARLIEST <= seconds < _LATEST else NEVER
+
+
+def first(record: Mapping[str, object], keys: tuple[str, ...]) -> object:
+    """Return the value of the first of these keys that a record has."""
+    return next((record[key] for key in keys if key in record), None)
+
+
+def whole(found: object) -> int | None:
+    """Return a whole number that is not negative, also as a text or as `12.0`."""
+    if isinstance(found, str) and found.isdecimal() and len(found) < 19:  # noqa: PLR2004 - 64 bits
+        return int(found)
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        return None
+    is_whole = 0 <= found < _MOST_WHOLE and found == int(found)
+    return int(found) if is_whole else None
+
+
+def number(found: object) -> float | None:
+    """Return a number, NaN and infinities too, also from their texts."""
+    if isinstance(found, bool):
+        return None
+    if isinstance(found, int | float):
+        try:
+            return float(found)
+        except OverflowError:
+            return None
+    if isinstance(found, str) and found.lower().lstrip("+-") in _NOT_FINITE:
+        return float(found)
+    return None
+
+
+_NOT_FINITE = frozenset({"nan", "inf", "infinity"})
+
+
+def text(found: object) -> str:
+    """Return a text, or a whole number as one; of anything else nothing."""
+    if isinstance(found, bool):
+        return ""
+    if isinstance(found, int):
+        return str(found) if abs(found) < _MOST_WHOLE else ""
+    return found if isinstance(found, str) else ""
+
+
+def labels_of(record: Mapping[str, object], gpu: int | None = None) -> Labels:
+    """Return the labels of the numbers that a record holds."""
+    node = text(first(record, NODES))
+    if "instance" in record and node == record["instance"]:
+        node = _PORT.sub("", node) if node.count(":") == 1 else node
+    stated = first(record, GPUS)
+    devices = [text(record[key]) for key in DEVICES if key in record]
+    return Labels(
+        node,
+        whole(first(record, RANKS)),
+        gpu if gpu is not None else whole(stated),
+        text(first(record, PEERS)),
+        " ".join(one for one in devices if one),
+        text(first(record, UNITS)),
+        text(first(record, RUNS)),
+    )
+
+
+def event_leaves(record: Mapping[str, object]) -> dict[str, Scalar]:
+    """Return what a record says of an event besides its name, time and step."""
+    leaves: dict[str, Scalar] = {}
+    node, rank = text(first(record, NODES)), whole(first(record, RANKS))
+    if node:
+        leaves["node"] = node
+    if rank is not None:
+        leaves["rank"] = rank
+    for leaf, keys in EVENT_TEXTS.items():
+        if stated := text(first(record, keys)):
+            leaves[leaf] = stated
+    for leaf, keys in EVENT_NUMBERS.items():
+        value = number(first(record, keys))
+        if value is not None and abs(value) < _MOST_WHOLE:
+            leaves[leaf] = value
+    size = whole(first(record, EVENT_BYTES))
+    if size is not None:
+        leaves["size_bytes"] = size
+    return leaves

@@ -4,12 +4,11 @@ Keys and defaults: schemas/catalogues/frameworks/accelerate.yaml. Blocks are cop
 environment variables (accelerate/commands/launch.py), so texts count as numbers here.
 """
 
-from collections.abc import Mapping
-
 from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.catalogue.names import UnknownName
 from speccheck.validator.sources.context import instance_facts
 from speccheck.validator.sources.documents.document import Document
+from speccheck.validator.sources.formats._config import Config
 from speccheck.validator.sources.formats._huggingface import (
     FULL_SHARD,
     fsdp_version,
@@ -21,13 +20,11 @@ from speccheck.validator.sources.mapping import (
     add_defaults,
     apply,
     boolean,
-    derive_switch,
     fixed_defaults,
     integer_text,
     lower_text,
     number,
     placeholder,
-    put,
     section,
     text,
     weak_default,
@@ -57,7 +54,7 @@ _FEWEST_COMPANIONS = 2
 
 
 def _count(value: object) -> object:
-    """A number of processes or machines; -1 stands for not set."""
+    """Return a number of processes or machines; -1 stands for not set."""
     count = integer_text(value)
     if isinstance(count, int) and count < 1:
         return Unusable(f"{count}: not set")
@@ -65,7 +62,7 @@ def _count(value: object) -> object:
 
 
 def _word(value: object) -> object:
-    """A text, where YAML 1.1 may have read `no` as false."""
+    """Return a text, where YAML 1.1 may have read `no` as false."""
     return "no" if value is False else lower_text(value)
 
 
@@ -164,7 +161,7 @@ _PRECISIONS = frozenset({"no", *_HALF})
 
 
 def detect(document: Document) -> float:
-    """By `distributed_type`, which the file must have, and any of its companions."""
+    """Recognise it by `distributed_type`, which it must have, and companions."""
     data = section(document.data)
     if "distributed_type" not in data:
         return 0.0
@@ -175,39 +172,38 @@ def detect(document: Document) -> float:
 
 
 def read(document: Document) -> Reading:
-    """What the launcher's file states of cluster, engine and precision."""
+    """Return what the launcher's file states of cluster, engine and precision."""
     sheet = FactSheet.of(document)
     data = section(document.data)
-    apply(sheet, data, _FIELDS)
+    config = Config(sheet, data)
+    config.apply(_FIELDS)
     apply(sheet, data, _WEAK_FIELDS, weakly=True)
-    _rendezvous(sheet, data)
-    _instance(sheet, data.get("ec2_instance_type"))
-    _precision(sheet, data)
-    _engine(sheet, data)
-    if lower_text(section(data, "dynamo_config").get("dynamo_backend", "no")) != "no":
-        at = ("dynamo_config", "dynamo_backend")
-        derive_switch(sheet, "kernels.compiled", "a backend of torch.compile", at)
-    old = section(data, "megatron_lm_config").get("megatron_lm_recompute_activations")
-    if boolean(old) is True:
-        at = ("megatron_lm_config", "megatron_lm_recompute_activations")
-        sheet.state("memory.recompute_mode", "selective", at)
+    address, port = config.get("main_process_ip"), config.get("main_process_port")
+    if isinstance(address, str) and placeholder(address) is None:
+        endpoint = f"{address}:{port}" if isinstance(port, int | str) else address
+        leaf, key = "recovery.rendezvous_endpoint", "main_process_ip"
+        weak_default(sheet, leaf, endpoint, key, config.at(key))
+    _instance(sheet, config.get("ec2_instance_type"))
+    _precision(config)
+    _engine(config)
+    key = "dynamo_config.dynamo_backend"
+    if lower_text(config.get(key, "no")) != "no":
+        config.turn("kernels.compiled", "a backend of torch.compile", key)
+    key = "megatron_lm_config.megatron_lm_recompute_activations"
+    if config.switch(key) is True:
+        config.state("memory.recompute_mode", "selective", key)
     add_defaults(sheet, _LAUNCHED)
     add_defaults(sheet, _NO_MODEL_PARALLELISM)
     keyed = keyed_file(document, _FORMAT, keys_of_format(_FORMAT))
     # Launching calls .lower() on it (accelerate/utils/launch.py); a distributed_type
     # of false does no harm.
     loaded_as = words_loaded_as_false(document, ("mixed_precision",), fatal=True)
-    return Reading(
-        sheet, keyed._replace(loaded_as=loaded_as), references=_references(sheet, data)
-    )
-
-
-def _rendezvous(sheet: FactSheet, data: Mapping[str, object]) -> None:
-    address, port = data.get("main_process_ip"), data.get("main_process_port")
-    if isinstance(address, str) and placeholder(address) is None:
-        endpoint = f"{address}:{port}" if isinstance(port, int | str) else address
-        leaf = "recovery.rendezvous_endpoint"
-        weak_default(sheet, leaf, endpoint, "main_process_ip", ("main_process_ip",))
+    references: tuple[Reference, ...] = ()
+    key = "deepspeed_config.deepspeed_config_file"
+    target = config.get(key)
+    if isinstance(target, str) and target:
+        references = (Reference(target, sheet.place(config.at(key))),)
+    return Reading(sheet, keyed._replace(loaded_as=loaded_as), references=references)
 
 
 def _instance(sheet: FactSheet, name: object) -> None:
@@ -221,72 +217,54 @@ def _instance(sheet: FactSheet, name: object) -> None:
         sheet.unusable("cluster.instance_type", str(error), place)
 
 
-def _precision(sheet: FactSheet, data: Mapping[str, object]) -> None:
+def _precision(config: Config) -> None:
     """State the half precision of the launcher.
 
     `no` says nothing for sure: the Trainer replaces it by its own bf16 and fp16.
     """
-    at = ("mixed_precision",)
-    stated = data.get("mixed_precision")
+    key = "mixed_precision"
+    stated = config.get(key)
     if stated is None:
         return
     word = _word(stated)
     if isinstance(word, Unusable):
-        sheet.unusable("precision.compute_dtype", word.reason, at)
+        config.unusable("precision.compute_dtype", word.reason, key)
     elif word == "fp8":
-        derive_switch(sheet, "precision.fp8", "mixed_precision: fp8", at)
-        _fp8_recipe(sheet, section(data, "fp8_config"))
+        config.turn("precision.fp8", "mixed_precision: fp8", key)
+        for name in ("fp8_config.fp8_backend", "fp8_config.backend"):
+            config.put("precision.fp8_recipe", name, lower_text)
     elif word in _PRECISIONS:
         for name in _HALF:
             if name == word:
-                derive_switch(
-                    sheet, f"precision.{name}", f"mixed_precision: {name}", at
-                )
+                config.turn(f"precision.{name}", f"{key}: {name}", key)
             else:
-                note = f"mixed_precision is {word}"
-                sheet.default(f"precision.{name}", value=False, note=note)
+                note = f"{key} is {word}"
+                config.default(f"precision.{name}", value=False, note=note)
 
 
-def _fp8_recipe(sheet: FactSheet, block: Mapping[str, object]) -> None:
-    for key in ("fp8_backend", "backend"):
-        if block.get(key) is not None:
-            at = ("fp8_config", key)
-            put(sheet, "precision.fp8_recipe", lower_text(block[key]), at)
-
-
-def _engine(sheet: FactSheet, data: Mapping[str, object]) -> None:
-    at = ("distributed_type",)
-    kind = _word(data.get("distributed_type"))
-    leaf = "parallelism.engine"
+def _engine(config: Config) -> None:
+    sheet, leaf, key = config.sheet, "parallelism.engine", "distributed_type"
+    kind = _word(config.get(key))
     if kind == "fsdp":
-        block = data.get("fsdp_config")
+        block = config.get("fsdp_config")
         stated = fsdp_version(block)
         version = stated if isinstance(stated, int) else 1
         note = "fsdp_version" if stated == version else "fsdp_version 1 by default"
-        sheet.derive(leaf, f"fsdp{version}", note, at)
+        config.derive(leaf, f"fsdp{version}", note, key)
         state_fsdp(sheet, block, version, ("fsdp_config",))
         add_defaults(sheet, _FULLY_SHARDED)
         if section(block):  # without a block the program sets its plugin up itself
             add_defaults(sheet, _NOT_WRAPPED)
     elif kind == "deepspeed":
-        sheet.state(leaf, "deepspeed", at)
+        config.state(leaf, "deepspeed", key)
     elif kind == "megatron_lm":
-        sheet.state(leaf, "megatron", at)
+        config.state(leaf, "megatron", key)
     elif isinstance(kind, str) and kind.startswith("multi_"):
         # The Trainer's own `deepspeed` or `fsdp` works under such a launcher.
-        weak_default(sheet, leaf, "ddp", f"distributed_type: {kind}", at)
+        weak_default(sheet, leaf, "ddp", f"{key}: {kind}", config.at(key))
         add_defaults(sheet, _NOT_SHARDED)
     elif kind == "no":
-        note = "distributed_type: NO runs one process"
-        sheet.default("cluster.world_size", 1, note)
-
-
-def _references(sheet: FactSheet, data: Mapping[str, object]) -> tuple[Reference, ...]:
-    target = section(data, "deepspeed_config").get("deepspeed_config_file")
-    if not isinstance(target, str) or not target:
-        return ()
-    place = sheet.place(("deepspeed_config", "deepspeed_config_file"))
-    return (Reference(target, place),)
+        config.default("cluster.world_size", 1, f"{key}: NO runs one process")
 
 
 READER = Reader(_FORMAT, "launcher", detect, read, keys=("distributed_type",))

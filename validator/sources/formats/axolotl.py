@@ -4,36 +4,37 @@ Its schema converts texts to numbers (axolotl/utils/schemas/), so `2e-4` is a nu
 Sources of behaviour: axolotl/core/builders/base.py, utils/config/__init__.py, 0.12.
 """
 
-from collections.abc import Mapping
-
 from speccheck.validator.catalogue.frameworks import keys_of_format
-from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.formats._axolotl import state_run
+from speccheck.validator.sources.formats._config import ONE_OF_EACH, Config, defaults_of
 from speccheck.validator.sources.formats._huggingface import (
+    FULL_SHARD,
+    SAVE_UNITS,
     attention,
+    fsdp_version,
     hand_to_deepspeed,
     resume,
+    state_bits,
+    state_fsdp,
+    state_fsdp_words,
     state_interval,
     state_liger,
     state_optimizer_kernel,
     state_recompute,
 )
+from speccheck.validator.sources.formats.deepspeed import state_deepspeed
 from speccheck.validator.sources.mapping import (
     Fields,
-    TabulatedDefault,
     Unusable,
     add_defaults,
-    apply,
     boolean,
-    derive_switch,
     fixed_defaults,
     integer_text,
+    items,
     lower_text,
     mebibytes,
     negation,
     number,
-    put,
     section,
     tabulated_defaults,
     text,
@@ -47,6 +48,18 @@ from speccheck.validator.sources.reader import (
     keyed_file,
 )
 
+# A sink is on by its own switch, or by a project where it has one.
+_SINKS = (
+    ("wandb", ("use_wandb", "wandb_project")),
+    ("mlflow", ("use_mlflow", "mlflow_tracking_uri", "mlflow_experiment_name")),
+    ("tensorboard", ("use_tensorboard",)),
+    ("comet_ml", ("use_comet", "comet_project_name", "comet_api_key")),
+    ("trackio", ("use_trackio",)),
+)
+_FULLY_SHARDED = fixed_defaults(
+    "FSDP shards fully unless told otherwise",
+    {"parallelism.sharding_stage": FULL_SHARD},
+)
 _FORMAT = "axolotl"
 _COMPANIONS = frozenset(
     {
@@ -68,16 +81,13 @@ _OFFLOAD_WORDS = ("legacy", "disk", "hidden_states")
 
 
 def _offload(value: object) -> object:
-    """A switch, or the word for where activations go."""
+    """Return a switch, or the word for where activations go."""
     return True if value in _OFFLOAD_WORDS else boolean(value)
 
 
 _FIELDS: Fields = {
     "micro_batch_size": ("batch.micro_batch_size", integer_text),
-    "gradient_accumulation_steps": (
-        "batch.gradient_accumulation_steps",
-        integer_text,
-    ),
+    "gradient_accumulation_steps": ("batch.gradient_accumulation_steps", integer_text),
     "sequence_len": ("batch.sequence_length", integer_text),
     "sample_packing": ("batch.packing", boolean),
     "fp16": ("precision.fp16", boolean),
@@ -132,17 +142,12 @@ _OLD_ATTENTION = {
     "flex_attention": "flex",
     "eager_attention": "eager",
 }
-_DEFAULTS = (
-    TabulatedDefault("micro_batch_size", "batch.micro_batch_size", integer_text),
-    TabulatedDefault("sequence_len", "batch.sequence_length", integer_text),
-    TabulatedDefault("output_dir", "checkpoint.directory", text),
-    TabulatedDefault("save_only_model", "checkpoint.save_optimizer", negation),
+_DEFAULTS = defaults_of(
+    _FIELDS, "micro_batch_size", "sequence_len", "output_dir", "save_only_model"
 )
 # What the schema leaves at null, the Trainer below decides (training_args.py).
-_TRAINER_DEFAULTS = (
-    TabulatedDefault("ddp_timeout", "communication.timeout_seconds", number),
-    TabulatedDefault("dataloader_pin_memory", "data.pin_memory", boolean),
-    TabulatedDefault("max_grad_norm", "optimizer.clip_norm", number),
+_TRAINER_DEFAULTS = defaults_of(
+    _FIELDS, "ddp_timeout", "dataloader_pin_memory", "max_grad_norm"
 )
 _BUILDER_DEFAULTS = fixed_defaults(
     "not set: decided by axolotl's trainer builder",
@@ -154,18 +159,12 @@ _EVERY_EPOCH = fixed_defaults(
 )
 _NO_MODEL_PARALLELISM = fixed_defaults(
     "not set; axolotl runs without it",
-    {
-        "parallelism.tensor_parallel_size": 1,
-        "parallelism.pipeline_parallel_size": 1,
-        "parallelism.context_parallel_size": 1,
-        "parallelism.ulysses_size": 1,
-        "parallelism.expert_parallel_size": 1,
-    },
+    ONE_OF_EACH,
 )
 
 
 def detect(document: Document) -> float:
-    """By `base_model` and two of its companions."""
+    """Recognise the format by `base_model` and two of its companions."""
     data = section(document.data)
     if "base_model" not in data or not _FOREIGN_KEYS.isdisjoint(data):
         return 0.0
@@ -176,23 +175,23 @@ def detect(document: Document) -> float:
 
 
 def read(document: Document) -> Reading:
-    """What the file states, and what axolotl does where it states nothing."""
+    """Return what the file states, and what axolotl does where it states nothing."""
     sheet = FactSheet.of(document)
     data = section(document.data)
-    apply(sheet, data, _FIELDS)
-    steps = _steps(sheet, data)
-    _accumulation(sheet, data)
-    _half_precision(sheet, data)
-    _saving(sheet, data, steps)
-    _kernels(sheet, data)
-    state_run(sheet, data)
-    if data.get("resume_from_checkpoint") is not None:
-        at: KeyPath = ("resume_from_checkpoint",)
-        put(sheet, "checkpoint.resume", resume(data["resume_from_checkpoint"]), at)
-    elif boolean(data.get("auto_resume_from_checkpoints")) is True:
-        note = "the newest checkpoint of output_dir"
-        at = ("auto_resume_from_checkpoints",)
-        derive_switch(sheet, "checkpoint.resume", note, at)
+    config = Config(sheet, data)
+    config.apply(_FIELDS)
+    steps = config.whole("max_steps")
+    if steps is not None and steps > 0:
+        config.state("run.steps", steps, "max_steps")
+    _accumulation(config)
+    _half_precision(config)
+    _saving(config, steps)
+    _kernels(config)
+    _state_run(config)
+    leaf, key = "checkpoint.resume", "auto_resume_from_checkpoints"
+    is_stated = config.put_first(leaf, resume, "resume_from_checkpoint")
+    if not is_stated and config.switch(key) is True:
+        config.turn(leaf, "the newest checkpoint of output_dir", key)
     for defaults in (
         tabulated_defaults(_FORMAT, _DEFAULTS),
         tabulated_defaults("hf-trainer", _TRAINER_DEFAULTS, None, "trainer"),
@@ -200,118 +199,179 @@ def read(document: Document) -> Reading:
         _NO_MODEL_PARALLELISM,
     ):
         add_defaults(sheet, defaults)
-    if data.get("deepspeed"):
+    references: tuple[Reference, ...] = ()
+    target = config.get("deepspeed")
+    if target:
         hand_to_deepspeed(sheet, ("deepspeed",))
+    if isinstance(target, str) and target:
+        references = (Reference(target, sheet.place(("deepspeed",))),)
     keyed = keyed_file(document, _FORMAT, keys_of_format(_FORMAT))
-    return Reading(sheet, keyed, references=_references(sheet, data))
+    return Reading(sheet, keyed, references=references)
 
 
-def _steps(sheet: FactSheet, data: Mapping[str, object]) -> int | None:
-    steps = integer_text(data.get("max_steps"))
-    if isinstance(steps, int) and steps > 0:
-        sheet.state("run.steps", steps, ("max_steps",))
-        return steps
-    return None
-
-
-def _accumulation(sheet: FactSheet, data: Mapping[str, object]) -> None:
+def _accumulation(config: Config) -> None:
     """`batch_size` is that of one rank; it may stand in place of the accumulation."""
-    if data.get("gradient_accumulation_steps") is not None:
+    leaf = "batch.gradient_accumulation_steps"
+    if config.get("gradient_accumulation_steps") is not None:
         return
-    name = "batch.gradient_accumulation_steps"
-    size = integer_text(data.get("batch_size"))
-    micro = integer_text(data.get("micro_batch_size") or 1)
-    if isinstance(size, int) and isinstance(micro, int) and micro > 0:
+    size = config.whole("batch_size")
+    micro = integer_text(config.get("micro_batch_size") or 1)
+    if size is not None and isinstance(micro, int) and micro > 0:
         note = f"batch_size {size} / micro_batch_size {micro}"
-        sheet.derive(name, size // micro, note, ("batch_size",))
-    elif data.get("batch_size") is None:
-        sheet.default(name, 1, "gradient_accumulation_steps is not set: 1")
+        config.derive(leaf, size // micro, note, "batch_size")
+    elif config.get("batch_size") is None:
+        config.default(leaf, 1, "gradient_accumulation_steps is not set: 1")
 
 
-def _half_precision(sheet: FactSheet, data: Mapping[str, object]) -> None:
+def _half_precision(config: Config) -> None:
     """`full` keeps the weights in bf16 too; `auto` asks the GPU when the job starts."""
-    key = "bf16" if data.get("bf16") is not None else "bfloat16"
-    stated = data.get(key)
+    key = "bf16" if config.get("bf16") is not None else "bfloat16"
+    stated = config.get(key)
     leaf, weights = "precision.bf16", "precision.parameter_dtype"
     if stated == "auto":
-        reason = "auto: bf16 where the GPU has it, else fp16"
-        sheet.unusable(leaf, reason, (key,))
+        config.unusable(leaf, "auto: bf16 where the GPU has it, else fp16", key)
     elif stated == "full":
-        derive_switch(sheet, leaf, "bf16: full", (key,))
-        sheet.derive(weights, "bf16", "bf16: full", (key,))
+        config.turn(leaf, "bf16: full", key)
+        config.derive(weights, "bf16", "bf16: full", key)
     elif stated is not None:
-        put(sheet, leaf, boolean(stated), (key,))
-    elif boolean(data.get("fp16")) is not True:
-        without_place(sheet, leaf, "bf16 is not set: auto, as the GPU allows")
-    if boolean(data.get("float16")) is True:
-        sheet.derive(weights, "fp16", "float16: true", ("float16",))
-    if boolean(stated) is True and data.get("fp16") is None:
-        sheet.default("precision.fp16", value=False, note="fp16 is not set")
+        config.put(leaf, key, boolean)
+    elif config.switch("fp16") is not True:
+        without_place(config.sheet, leaf, "bf16 is not set: auto, as the GPU allows")
+    if config.switch("float16") is True:
+        config.derive(weights, "fp16", "float16: true", "float16")
+    if boolean(stated) is True and config.get("fp16") is None:
+        config.default("precision.fp16", value=False, note="fp16 is not set")
 
 
-def _saving(sheet: FactSheet, data: Mapping[str, object], steps: int | None) -> None:
+def _saving(config: Config, steps: int | None) -> None:
     """`save_steps` wins over `save_strategy`; without both it is every epoch."""
-    parts = integer_text(data.get("saves_per_epoch"))
-    strategy = data.get("save_strategy")
-    if data.get("save_steps"):
-        at: KeyPath = ("save_steps",)
-        derive_switch(sheet, "checkpoint.enabled", "save_steps is set", at)
-        sheet.derive("checkpoint.interval_unit", "steps", "save_steps is set", at)
-        leaf = "checkpoint.interval_steps"
-        state_interval(sheet, leaf, data["save_steps"], steps, at)
-    elif isinstance(parts, int) and parts > 0:
-        at = ("saves_per_epoch",)
-        note = f"{parts} in each epoch"
-        derive_switch(sheet, "checkpoint.enabled", note, at)
-        sheet.derive("checkpoint.interval_unit", "epoch", note, at)
-        reason = f"{note}: the steps of an epoch are not known"
-        sheet.unusable("checkpoint.interval_steps", reason, at)
-    elif strategy is not None:
-        at = ("save_strategy",)
+    leaf, unit = "checkpoint.enabled", "checkpoint.interval_unit"
+    interval, key = "checkpoint.interval_steps", "save_steps"
+    parts, strategy = config.whole("saves_per_epoch"), config.get("save_strategy")
+    if config.get(key):
+        config.turn(leaf, f"{key} is set", key)
+        config.derive(unit, "steps", f"{key} is set", key)
+        state_interval(config, interval, key, steps)
+    elif parts is not None and parts > 0:
+        note, key = f"{parts} in each epoch", "saves_per_epoch"
+        config.turn(leaf, note, key)
+        config.derive(unit, "epoch", note, key)
+        config.unusable(interval, f"{note}: the steps of an epoch are not known", key)
+    elif strategy is None:
+        add_defaults(config.sheet, _EVERY_EPOCH)
+    else:
+        key = "save_strategy"
         word = "no" if strategy is False else lower_text(strategy)
         if isinstance(word, Unusable):
-            sheet.unusable("checkpoint.enabled", word.reason, at)
+            config.unusable(leaf, word.reason, key)
             return
-        derive_switch(sheet, "checkpoint.enabled", str(word), at, is_on=word != "no")
-        unit = {"no": "never", "epoch": "epoch", "steps": "steps"}.get(str(word))
-        if unit is not None:
-            sheet.derive("checkpoint.interval_unit", unit, str(word), at)
+        config.turn(leaf, str(word), key, is_on=word != "no")
+        if word in SAVE_UNITS:
+            config.derive(unit, SAVE_UNITS[str(word)], str(word), key)
+
+
+def _kernels(config: Config) -> None:
+    if config.get("attn_implementation") is None:
+        cases = [
+            (config.switch(key) is True, name, f"{key}: true", key)
+            for key, name in _OLD_ATTENTION.items()
+        ]
+        config.first("kernels.attention_backend", *cases)
+    key = "dataloader_num_workers"
+    if config.get(key) is None:
+        reason = f"{key} is not set: 0, or one for each GPU in newer ones"
+        without_place(config.sheet, "data.workers", reason)
+    key = "gradient_checkpointing"
+    mode = config.get(key)
+    if isinstance(mode, str) and mode.startswith("offload"):
+        note = f"{key}: {mode}"
+        config.derive("memory.recompute_mode", "full", note, key)
+        offload = fixed_defaults(note, {"memory.activation_offload": True})
+        add_defaults(config.sheet, offload)
     else:
-        add_defaults(sheet, _EVERY_EPOCH)
+        state_recompute(config, key)
+    state_optimizer_kernel(config, "optimizer")
+    state_liger(config, "use_liger_kernel")
 
 
-def _kernels(sheet: FactSheet, data: Mapping[str, object]) -> None:
-    if data.get("attn_implementation") is None:
-        for key, name in _OLD_ATTENTION.items():
-            if boolean(data.get(key)) is True:
-                note = f"{key}: true"
-                sheet.derive("kernels.attention_backend", name, note, (key,))
-                break
-    if data.get("dataloader_num_workers") is None:
-        reason = (
-            "dataloader_num_workers is not set: 0, or one for each GPU in newer ones"
-        )
-        without_place(sheet, "data.workers", reason)
-    _recompute(sheet, data.get("gradient_checkpointing"))
-    state_optimizer_kernel(sheet, data.get("optimizer"), ("optimizer",))
-    state_liger(sheet, data, "use_liger_kernel")
-
-
-def _recompute(sheet: FactSheet, value: object) -> None:
-    at: KeyPath = ("gradient_checkpointing",)
-    if isinstance(value, str) and value.startswith("offload"):
-        note = f"gradient_checkpointing: {value}"
-        sheet.derive("memory.recompute_mode", "full", note, at)
-        add_defaults(sheet, fixed_defaults(note, {"memory.activation_offload": True}))
+def _state_run(config: Config) -> None:
+    """State which engine trains what, and where it reports."""
+    config.sheet.derive("run.framework", "axolotl", "axolotl's settings", ())
+    _engine(config)
+    _adapter(config)
+    _role(config)
+    sinks: dict[str, str] = {}
+    for sink, keys in _SINKS:
+        key = next((key for key in keys if config.get(key)), None)
+        if key is not None and config.get(keys[0]) is not False:
+            sinks[key] = sink
+    leaf = "telemetry.sinks"
+    if sinks:
+        config.derive(leaf, tuple(sinks.values()), "keys of the sinks", *sinks)
     else:
-        state_recompute(sheet, "gradient_checkpointing", value, at)
+        config.default(leaf, (), "no sink is named")
+    steps = config.whole("profiler_steps")
+    if steps is not None:
+        config.turn("telemetry.profiler", "steps", "profiler_steps", is_on=steps > 0)
 
 
-def _references(sheet: FactSheet, data: Mapping[str, object]) -> tuple[Reference, ...]:
-    target = data.get("deepspeed")
-    if not isinstance(target, str) or not target:
-        return ()
-    return (Reference(target, sheet.place(("deepspeed",))),)
+def _engine(config: Config) -> None:
+    leaf, deepspeed = "parallelism.engine", config.get("deepspeed")
+    if deepspeed:
+        config.derive(leaf, "deepspeed", "deepspeed is set", "deepspeed")
+        if isinstance(deepspeed, dict):
+            state_deepspeed(config.sheet, deepspeed, ("deepspeed",))
+    block = config.get("fsdp_config")
+    words = items(config.get("fsdp"))
+    words = [word.lower() for word in words if isinstance(word, str)]
+    if not words and not section(block):
+        return
+    stated = config.whole("fsdp_version")
+    version = stated if stated is not None else fsdp_version(block)
+    key = "fsdp_config" if section(block) else "fsdp"
+    if isinstance(version, int):
+        config.derive(leaf, f"fsdp{version}", "fsdp_version", key)
+    else:
+        reason = "FSDP without fsdp_version: 1 or 2, as the release of axolotl has it"
+        config.unusable(leaf, reason, key)
+    state_fsdp_words(config, words)
+    state_fsdp(config.sheet, block, version, ("fsdp_config",))
+    add_defaults(config.sheet, _FULLY_SHARDED)
+
+
+# Layers named, or drawn anew every few steps.
+_PARTIAL = ("unfrozen_parameters", "lisa_n_layers")
+
+
+def _adapter(config: Config) -> None:
+    leaf, adapter = "model.adapter", config.get("adapter")
+    if isinstance(adapter, str) and adapter:
+        config.state(leaf, adapter.lower(), "adapter")
+    elif partial := [key for key in _PARTIAL if config.get(key)]:
+        note = f"{partial[0]}: some layers are trained"
+        config.derive(leaf, "freeze", note, partial[0])
+    else:
+        config.default(leaf, "none", "no adapter is set: all weights are trained")
+    state_bits(config)
+
+
+def _role(config: Config) -> None:
+    """Group rewards before adapters, adapters before preferences, else fine-tuning."""
+    rl, adapter = config.get("rl"), config.get("adapter")
+    is_group = isinstance(rl, str) and rl.lower() in {"grpo", "gdpo", "ebft"}
+    is_new = config.switch("reinit_weights") is True
+    source = "from new weights" if is_new else "on from the weights of base_model"
+    role, data = "pretrain" if is_new else "continued", "pretraining_dataset"
+    model, tuning = "reward_model", "all weights are trained on instruction datasets"
+    config.first(
+        "run.role",
+        (is_group, "rl", f"rl: {rl}", "rl"),
+        (adapter, "lora", f"adapter: {adapter}", "adapter"),
+        (rl, "rl", "rl is set", "rl"),
+        (config.switch(model) is True, "rl", f"{model} is set", model),
+        (config.get(data), role, source, data),
+        (config.get("datasets"), "sft", tuning, "datasets"),
+    )
 
 
 READER = Reader(_FORMAT, "config", detect, read, keys=("base_model",))

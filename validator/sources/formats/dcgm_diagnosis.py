@@ -22,7 +22,7 @@ _MOST_TEXT = 400
 Json = Mapping[str, object]
 
 
-class _Said(Record):
+class _Result(Record):
     """One result, where it stands, and of which GPU; None for the machine."""
 
     result: Json
@@ -58,48 +58,48 @@ def _read(document: Document) -> Reading:
         if isinstance(error, str) and error:
             at = (*path, "runtime_error")
             lost: Json = {"status": "Not Run", "warnings": error}
-            _put(capture, document, {**shared, "name": "diagnosis"}, _Said(lost, at))
+            _put(capture, document, {**shared, "name": "diagnosis"}, _Result(lost, at))
     return measurement_reading(capture.node(), FactSheet.of(document))
 
 
-def _said(test: Json, path: KeyPath) -> Iterator[_Said]:
-    """The results of a test; its summary where it says what no result says."""
+def _said(test: Json, path: KeyPath) -> Iterator[_Result]:
+    """Return the results of a test; its summary where it says what no result says."""
     known: set[str] = set()
     for at, result in _objects(test, "results", path):
         known.add(_word(result))
         for gpu in _gpus(result):
-            yield _Said(result, at, gpu)
+            yield _Result(result, at, gpu)
     summary = _object(test, "test_summary")
     if summary and _word(summary) not in known:
-        yield _Said(summary, (*path, "test_summary"))
+        yield _Result(summary, (*path, "test_summary"))
 
 
 def _gpus(result: Json) -> list[int | None]:
     if result.get("entity_group") == "GPU":
-        told = str(result.get("entity_id", ""))
+        shown = str(result.get("entity_id", ""))
     else:
-        told = str(result.get("gpu_id", result.get("gpu_ids", "")))
-    words = [word.strip() for word in told.split(",")]
+        shown = str(result.get("gpu_id", result.get("gpu_ids", "")))
+    words = [word.strip() for word in shown.split(",")]
     numbers: list[int | None] = [int(word[:6]) for word in words if word.isdecimal()]
     return numbers or [None]
 
 
 def _put(
-    capture: Capture, document: Document, leaves: Mapping[str, Found], said: _Said
+    capture: Capture, document: Document, leaves: Mapping[str, Found], said: _Result
 ) -> None:
     at = document.place(said.path)
     part = _KIND, capture.add(_KIND, at)
-    told = dict(leaves)
+    shown = dict(leaves)
     if said.gpu is not None:
-        told["gpu_index"] = said.gpu
+        shown["gpu_index"] = said.gpu
     word = _word(said.result)
-    told["result"] = word if word in _RESULTS else _unknown(word)
+    shown["result"] = word if word in _RESULTS else _unknown(word)
     message, code = _warning(said.result)
     if message:
-        told["message"] = message[:_MOST_TEXT]
+        shown["message"] = message[:_MOST_TEXT]
     if code is not None:
-        told["error_code"] = code
-    for leaf, found in told.items():
+        shown["error_code"] = code
+    for leaf, found in shown.items():
         capture.put_at(part, leaf, found, at)
 
 
@@ -113,7 +113,7 @@ def _word(result: Json) -> str:
 
 
 def _warning(result: Json) -> tuple[str, int | None]:
-    """What went wrong: the first number, all texts; else what the test found."""
+    """Return what went wrong: the first number, all texts; else what the test found."""
     found = result.get("warnings")
     listed = found if isinstance(found, list) else [found]
     texts: list[str] = []

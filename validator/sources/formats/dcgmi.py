@@ -25,7 +25,7 @@ def _detect(source: Source) -> float:
 
 
 def _read(source: Source) -> Reading:
-    """The table of GPUs; those of switches and processors have other leaves."""
+    """Return the table of GPUs; those of switches and processors have other leaves."""
     capture = Capture(source.name, "dcgmi discovery -l")
     expected, found = -1, 0
     part: tuple[str, int] | None = None

@@ -76,22 +76,22 @@ _BESIDE_OTHERS = 0.3  # read where a launch names the file, not enough by themse
 
 
 def detect(source: Source) -> float:
-    """By variables of training; in a script with commands the commands name it."""
+    """Recognise it by variables of training; commands of a script name it instead."""
     if nccl_conf.detect(source):
         return 0.0
     found = (*variables(source),)
     names = {one.name for one in found}
     shared = len(names & _SHARED)
-    told = shared >= _TELLING or any(_tells_training(name) for name in names)
-    if not told and not shared:
+    is_training = shared >= _TELLING or any(_tells_training(name) for name in names)
+    if not is_training and not shared:
         # Whoever reads a script reads the credential in it, whatever else it sets.
         is_leaking = any(secret_kind(one.name, one.value or "") for one in found)
         return _BESIDE_OTHERS if is_leaking else 0.0
     if _is_plain(source):
-        return _ALONE if told else 0.0
+        return _ALONE if is_training else 0.0
     if _builds_or_tests(source):
         return 0.0
-    return _AMONG_COMMANDS if told else _BESIDE_OTHERS
+    return _AMONG_COMMANDS if is_training else _BESIDE_OTHERS
 
 
 def _tells_training(name: str) -> bool:
@@ -101,7 +101,7 @@ def _tells_training(name: str) -> bool:
 
 
 def _builds_or_tests(source: Source) -> bool:
-    """Whether a script builds or tests software, and starts nothing else."""
+    """Tell whether a script builds or tests software, and starts nothing else."""
     commands = source.script.commands
     builds = any(_is_building(command) for command in commands)
     return builds and not any(
@@ -117,7 +117,7 @@ def _is_building(command: Command) -> bool:
 
 
 def read(source: Source) -> Reading:
-    """The variables that reach the training process."""
+    """Return the variables that reach the training process."""
     sheet = FactSheet(source.name)
     found = tuple(variables(source))
     for variable in found:
@@ -128,7 +128,7 @@ def read(source: Source) -> Reading:
 
 
 def _is_plain(source: Source) -> bool:
-    """Whether a file holds assignments and no commands."""
+    """Tell whether a file holds assignments and no commands."""
     return _is_dotenv(source) or not source.script.commands
 
 
@@ -138,7 +138,7 @@ def _is_dotenv(source: Source) -> bool:
 
 
 def variables(source: Source) -> list[Variable]:
-    """The variables that a training process sees, each once.
+    """Return the variables that a training process sees, each once.
 
     All of a file that is read as `.env`; of a script those that it exports, or all
     where it does nothing but assign, and those that the training command is given.
@@ -188,7 +188,7 @@ def _training_commands(source: Source) -> Sequence[Command]:
 
 
 def _of_lines(source: Source) -> dict[str, Variable]:
-    """The lines of a `.env` file, where all after `=` is the value.
+    """Return the lines of a `.env` file, where all after `=` is the value.
 
     What a shell reads alike is taken from it: quotes, `${NAME}`, several lines.
     """

@@ -29,7 +29,7 @@ def _detect(source: Source) -> float:
 
 
 def _read(source: Source) -> Reading:
-    """Each variable, with its whole value."""
+    """Return each variable, with its whole value."""
     capture = Capture(source.name, "env")
     lines = source.text.splitlines()
     starts = [number for number, line in enumerate(lines) if _ANY_LINE.match(line)]

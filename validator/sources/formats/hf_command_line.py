@@ -12,23 +12,21 @@ from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.formats import hf_trainer
-from speccheck.validator.sources.formats._flag_settings import (
+from speccheck.validator.sources.formats._overrides import (
     FlagDocument,
     Flags,
+    config_parent,
     flag_names,
     joined_keys,
     keyed_flags,
+    over_reference,
     program_and_arguments,
     read_flags,
+    read_over,
     stated_alone,
     with_hidden,
 )
-from speccheck.validator.sources.formats._hf_arguments import TRL_KEYS
-from speccheck.validator.sources.formats._overrides import (
-    config_parent,
-    over_reference,
-    read_over,
-)
+from speccheck.validator.sources.formats.hf_trainer import TRL_KEYS
 from speccheck.validator.sources.launching import (
     base_name,
     mentions_only,
@@ -115,7 +113,7 @@ class Training(Record):
 
 
 def detect(source: Source) -> float:
-    """Three fields of TrainingArguments as flags, one of which is in nothing else."""
+    """Recognise it by three flags of TrainingArguments, one of them its own."""
     if "--" not in source.text or not _is_candidate(source.text):
         return 0.0
     return 0.9 if next(_trainings(source), None) is not None else 0.0
@@ -146,7 +144,7 @@ def _trainings(source: Source) -> Iterator[Training]:
 
 
 def _start(command: Command) -> tuple[Word, Sequence[Word]] | None:
-    """The program, and the words after it."""
+    """Return the program, and the words after it."""
     words = command.words
     for position, word in enumerate(words[:-1]):
         modes = _PROGRAMS.get(base_name(word), ())
@@ -156,7 +154,7 @@ def _start(command: Command) -> tuple[Word, Sequence[Word]] | None:
 
 
 def _config(arguments: Sequence[Word]) -> Word | None:
-    """The file of `--config`, or the one that stands before the flags."""
+    """Return the file of `--config`, or the one that stands before the flags."""
     for position, word in enumerate(arguments):
         text = word.text
         if text == "--config" and position + 1 < len(arguments):
@@ -185,7 +183,7 @@ def _path(flag: str, table: FrameworkKeys) -> KeyPath | None:
 
 
 def read(source: Source) -> Reading:
-    """What the arguments of the training commands state, and what several share."""
+    """Return what the arguments of the training commands state and share."""
     readings = [_read(source, one) for one in _trainings(source)]
     if len(readings) == 1:
         return readings[0]
@@ -198,7 +196,7 @@ def read(source: Source) -> Reading:
 
 
 def _read(source: Source, training: Training) -> Reading:
-    """The flags over the file that the command names."""
+    """Return the flags over the file that the command names."""
     flags, config = training.flags, training.config
     document = FlagDocument(source, training.program, flags)
     parent = None

@@ -32,14 +32,14 @@ _FEWEST_KEYS = 2
 
 
 def detect(document: Document) -> float:
-    """By its keys, all of which are FSDP's."""
+    """Recognise the format by its keys, all of which are FSDP's."""
     data = section(document.data)
     keys = {str(key).removeprefix("fsdp_") for key in data}
     return 0.8 if len(keys) >= _FEWEST_KEYS and keys <= _OWN_KEYS else 0.0
 
 
 def read(document: Document) -> Reading:
-    """What the file states of sharding, recomputation and checkpoints."""
+    """Return what the file states of sharding, recomputation and checkpoints."""
     sheet = FactSheet.of(document)
     version = fsdp_version(document.data, "version", "fsdp_version")
     if isinstance(version, int):

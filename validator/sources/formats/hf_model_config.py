@@ -34,12 +34,7 @@ _NAMES = {
         "ffn_hidden_size",
         "d_ff",
     ),
-    "model.attention_heads": (
-        "num_attention_heads",
-        "n_head",
-        "num_heads",
-        "n_heads",
-    ),
+    "model.attention_heads": ("num_attention_heads", "n_head", "num_heads", "n_heads"),
     "model.key_value_heads": ("num_key_value_heads", "num_kv_heads", "n_head_kv"),
     "model.head_dimension": ("head_dim", "d_kv"),
     "model.vocabulary_size": ("vocab_size",),
@@ -80,7 +75,7 @@ _FOREIGN_KEYS = frozenset({"base_model", "model_name_or_path", "zero_optimizatio
 
 
 def detect(document: Document) -> float:
-    """By the class of the model and its depth and width."""
+    """Recognise the format by the class of the model and its depth and width."""
     data = section(document.data)
     is_named = "architectures" in data or "model_type" in data
     if not is_named or not _FOREIGN_KEYS.isdisjoint(data):
@@ -95,7 +90,7 @@ def detect(document: Document) -> float:
 
 
 def read(document: Document) -> Reading:
-    """The dimensions, of the language model where there are several models."""
+    """Return the dimensions, of the language model where there are several models."""
     sheet = FactSheet.of(document)
     data = section(document.data)
     inner = section(data, "text_config")

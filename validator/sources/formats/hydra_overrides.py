@@ -90,7 +90,7 @@ class Config(Record):
 
 
 def detect(source: Source) -> float:
-    """By a program of these frameworks, or two settings with a dot of another one."""
+    """Recognise it by a program of a framework, or two dotted settings of another."""
     text = source.text
     if not _SETTING.search(text) and not any(sign in text for sign in _SIGNS):
         return 0.0
@@ -98,13 +98,13 @@ def detect(source: Source) -> float:
 
 
 def _is_read(source: Source, training: Training) -> bool:
-    """Whether a reader knows the settings; Hydra starts other programs too."""
+    """Tell whether a reader knows the settings; Hydra starts other programs too."""
     document = OverrideDocument(source, training.program, training.settings)
     return bool(training.format) or _reader("", document) is not None
 
 
 def trainings(source: Source) -> list[Training]:
-    """The commands of a script that train with settings of this kind."""
+    """Return the commands of a script that train with settings of this kind."""
     found = (_training(command) for command in source.script.commands)
     return [one for one in found if one is not None]
 
@@ -135,7 +135,7 @@ def _training(command: Command) -> Training | None:
 
 
 def _start(command: Command) -> tuple[Word, Sequence[Word]] | None:
-    """The program of a command, and the words after it."""
+    """Return the program of a command, and the words after it."""
     words = command.words
     for position, word in enumerate(words[:-2]):
         if base_name(word) == "tune" and words[position + 1].text == "run":
@@ -164,7 +164,7 @@ def _format(program: Word) -> str:
 
 
 def read(source: Source) -> Reading:
-    """What the settings of the training commands state; several share what is alike."""
+    """Return what the settings of the training commands state and share."""
     readings = [
         reading
         for training in trainings(source)

@@ -25,7 +25,7 @@ _FEWEST_SIGNS = 3
 
 
 def detect(document: Document) -> float:
-    """By `recipes`, in the file or its defaults list, and what the launcher reads."""
+    """Recognise it by `recipes`, here or in the defaults, and the launcher's keys."""
     data = section(document.data)
     chosen = (section(entry) for entry in items(data.get("defaults")))
     if not section(data, "recipes") and not any("recipes" in one for one in chosen):
@@ -35,7 +35,7 @@ def detect(document: Document) -> float:
 
 
 def read(document: Document) -> Reading:
-    """What the recipe and the launcher's own settings state."""
+    """Return what the recipe and the launcher's own settings state."""
     return state_launcher(
         read_recipe(SectionDocument(document, ("recipes",))), document
     )

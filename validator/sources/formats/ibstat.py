@@ -17,12 +17,7 @@ from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading
 _ADAPTER = lazy_pattern(r"CA '([\w.-]+)'$")
 _PORT = lazy_pattern(r"Port (\d{1,4}):$")
 # As sysfs names the states (kernel drivers/infiniband/core/sysfs.c, state_show).
-_STATES = {
-    "down": "DOWN",
-    "initializing": "INIT",
-    "armed": "ARMED",
-    "active": "ACTIVE",
-}
+_STATES = {"down": "DOWN", "initializing": "INIT", "armed": "ARMED", "active": "ACTIVE"}
 
 
 def _guid(text: str) -> Found:
@@ -56,7 +51,7 @@ def _detect(source: Source) -> float:
 
 
 def _read(source: Source) -> Reading:
-    """The adapters and their ports, line by line."""
+    """Return the adapters and their ports, line by line."""
     capture = Capture(source.name, "ibstat")
     adapter: tuple[str, int] | None = None
     port: tuple[str, int] | None = None

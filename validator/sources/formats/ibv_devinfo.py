@@ -80,7 +80,7 @@ def _detect(source: Source) -> float:
 
 
 def _read(source: Source) -> Reading:
-    """The devices and their ports, line by line."""
+    """Return the devices and their ports, line by line."""
     capture = Capture(source.name, "ibv_devinfo")
     device: tuple[str, int] | None = None
     port = _Port()

@@ -53,7 +53,7 @@ class Launch(Record):
 
 
 def detect(source: Source) -> float:
-    """By `llamafactory-cli train`."""
+    """Recognise the format by `llamafactory-cli train`."""
     if not any(program in source.text for program in _PROGRAMS):
         return 0.0
     return 0.75 if _launches(source) else 0.0
@@ -79,7 +79,7 @@ def _launch(source: Source, command: Command) -> Launch | None:
 
 
 def read(source: Source) -> Reading:
-    """Nodes and processes by the environment, the file, and what replaces its values.
+    """Return nodes and processes by environment, file, and what replaces its values.
 
     Commands for several nodes stand beside each other; what they share is stated.
     """
@@ -101,7 +101,7 @@ def read(source: Source) -> Reading:
 
 
 def _launched(file: str, launch: Launch) -> list[Fact]:
-    """What the launcher is told by way of the environment."""
+    """Return the launcher's options that the environment holds."""
     sheet = FactSheet(file)
     place = word_place(file, launch.program.text, launch.program)
     forced = launch.environment.get("FORCE_TORCHRUN")
@@ -170,8 +170,8 @@ def _alone(reading: Reading, reference: Reference) -> Reading:
     """The settings without their file: what they replace of it, and no defaults."""
     facts = reading.facts.facts
     facts[:] = [fact for fact in facts if fact.status in {"stated", "unknown"}]
-    told = tuple(sorted({fact.name for fact in facts}))
-    return reading._replace(references=(reference._replace(replaces=told),))
+    stated = tuple(sorted({fact.name for fact in facts}))
+    return reading._replace(references=(reference._replace(replaces=stated),))
 
 
 READER = ScriptReader(_FORMAT, "launcher", detect, read, words=(*sorted(_PROGRAMS),))

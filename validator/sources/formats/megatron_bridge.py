@@ -5,16 +5,13 @@ src/megatron/bridge/training/config.py). A file of overrides leaves the rest to 
 in Python, so that the lack of a key means nothing.
 """
 
-from collections.abc import Mapping
-
 from speccheck.validator.sources.documents.document import Document
+from speccheck.validator.sources.formats._config import Config
 from speccheck.validator.sources.mapping import (
     Fields,
     Unusable,
     add_defaults,
-    apply,
     boolean,
-    derive_switch,
     fixed_defaults,
     integer,
     lower_text,
@@ -96,10 +93,7 @@ _MODEL: Fields = {
     "virtual_pipeline_model_parallel_size": ("parallelism.virtual_stages", integer),
     "context_parallel_size": ("parallelism.context_parallel_size", integer),
     "expert_model_parallel_size": ("parallelism.expert_parallel_size", integer),
-    "expert_tensor_parallel_size": (
-        "parallelism.expert_tensor_parallel_size",
-        integer,
-    ),
+    "expert_tensor_parallel_size": ("parallelism.expert_tensor_parallel_size", integer),
     "sequence_parallel": ("parallelism.sequence_parallel", boolean),
     "seq_length": ("batch.sequence_length", integer),
     "num_layers": ("model.layers", integer),
@@ -193,8 +187,11 @@ _MIXED: Fields = {
     "fp16": ("precision.fp16", boolean),
     "fp8_recipe": ("precision.fp8_recipe", lower_text),
 }
-# Names of recipes: bf16_mixed, bf16_with_fp8_current_scaling_mixed, fp16_mixed.
-_PRECISIONS = {"bf16": "precision.bf16", "fp16": "precision.fp16"}
+_ENGINES = {
+    "dist.use_torch_fsdp2": "fsdp2",
+    "dist.use_megatron_fsdp": "megatron-fsdp",
+    "ddp.use_megatron_fsdp": "megatron-fsdp",
+}
 _FSDP = ("use_megatron_fsdp", "use_torch_fsdp2")
 _SINKS = {"tensorboard_dir": "tensorboard", "wandb_project": "wandb"}
 _FIXED = (
@@ -204,11 +201,9 @@ _FIXED = (
     *fixed_defaults("Megatron-LM runs on PyTorch", {"run.uses_torch": True}),
 )
 
-Config = Mapping[str, object]
-
 
 def detect(document: Document) -> float:
-    """By two keys of its train section and signs in the sections beside it."""
+    """Recognise it by two keys of its train section and signs in those beside it."""
     data = section(document.data)
     train = section(data, "train")
     if len(_TRAIN.intersection(train)) < _FEW:
@@ -218,77 +213,63 @@ def detect(document: Document) -> float:
 
 
 def read(document: Document) -> Reading:
-    """What the file states; the rest is the recipe's."""
+    """Return what the file states; the rest is the recipe's."""
     sheet = FactSheet.of(document)
-    data = section(document.data)
-    apply(sheet, data, _FIELDS)
-    _state_precision(sheet, data)
-    _state_engine(sheet, data)
-    _state_checkpoints(sheet, data)
-    _state_rest(sheet, data)
+    config = Config(sheet, document.data)
+    config.apply(_FIELDS)
+    _state_precision(config)
+    _state_engine(config)
+    _state_checkpoints(config.section("checkpoint"))
+    logger = config.section("logger")
+    sinks = [key for key in _SINKS if logger.get(key)]
+    if sinks:
+        names = tuple(_SINKS[key] for key in sinks)
+        logger.state("telemetry.sinks", names, sinks[0])
+    if config.section("peft").data:
+        config.derive("model.adapter", "lora", "peft is set", "peft")
+        config.derive("run.role", "lora", "peft is set", "peft")
+    key = "train.rampup_batch_size"
+    if config.get(key) is not None:
+        config.state("batch.mode", "rampup", key)
     sheet.derive("run.framework", "megatron-bridge", "Megatron-Bridge's sections", ())
     add_defaults(sheet, _FIXED)
     return Reading(sheet, keyed_file(document, _FORMAT, None))
 
 
-def _state_precision(sheet: FactSheet, data: Config) -> None:
+def _state_precision(config: Config) -> None:
     """A recipe by name, or its fields."""
-    mixed = data.get("mixed_precision")
-    apply(sheet, mixed, _MIXED, ("mixed_precision",))
+    key = "mixed_precision"
+    config.section(key).apply(_MIXED)
+    mixed = config.get(key)
     if isinstance(mixed, str):
-        for prefix, leaf in _PRECISIONS.items():
-            note = f"mixed_precision: {mixed:.60}"
-            is_on = mixed.startswith(f"{prefix}_")
-            derive_switch(sheet, leaf, note, ("mixed_precision",), is_on=is_on)
-        is_fp8 = "fp8" in mixed
-        note = f"mixed_precision: {mixed:.60}"
-        derive_switch(sheet, "precision.fp8", note, ("mixed_precision",), is_on=is_fp8)
+        note = f"{key}: {mixed:.60}"
+        # Names of recipes: bf16_mixed, bf16_with_fp8_current_scaling_mixed, fp16_mixed.
+        config.turn_halves(mixed.partition("_")[0] if "_" in mixed else "", note, key)
+        config.turn("precision.fp8", note, key, is_on="fp8" in mixed)
 
 
-def _state_engine(sheet: FactSheet, data: Config) -> None:
-    for part, key, engine in (
-        ("dist", "use_torch_fsdp2", "fsdp2"),
-        ("dist", "use_megatron_fsdp", "megatron-fsdp"),
-        ("ddp", "use_megatron_fsdp", "megatron-fsdp"),
-    ):
-        if section(data, part).get(key) is True:
-            sheet.state("parallelism.engine", engine, (part, key))
+def _state_engine(config: Config) -> None:
+    leaf = "parallelism.engine"
+    for key, engine in _ENGINES.items():
+        if config.get(key) is True:
+            config.state(leaf, engine, key)
             return
-    switches = section(data, "dist")
-    if all(switches.get(key) is False for key in _FSDP):
-        note = f"neither {' nor '.join(_FSDP)}"
-        places = tuple(("dist", key) for key in _FSDP)
-        sheet.derive("parallelism.engine", "megatron", note, *places)
+    if all(config.get(f"dist.{key}") is False for key in _FSDP):
+        keys = [f"dist.{key}" for key in _FSDP]
+        config.derive(leaf, "megatron", f"neither {' nor '.join(_FSDP)}", *keys)
 
 
-def _state_checkpoints(sheet: FactSheet, data: Config) -> None:
+def _state_checkpoints(saving: Config) -> None:
     """Saved is with a folder and an interval; resumed where it loads that folder."""
-    block = section(data, "checkpoint")
-    save, load = block.get("save"), block.get("load")
-    at = ("checkpoint", "save")
-    if isinstance(save, str) and block.get("save_interval") is not None:
-        note = "save and save_interval"
-        derive_switch(sheet, "checkpoint.enabled", note, at)
-        sheet.default("checkpoint.interval_unit", "steps", "save_interval")
+    save, load = saving.get("save"), saving.get("load")
+    if isinstance(save, str) and saving.get("save_interval") is not None:
+        saving.turn("checkpoint.enabled", "save and save_interval", "save")
+        saving.default("checkpoint.interval_unit", "steps", "save_interval")
     if isinstance(save, str) and isinstance(load, str):
         same = save.rstrip("/") == load.rstrip("/")
         which = "the folder" if same else "another folder than that"
         note = f"load names {which} of save"
-        sheet.derive("checkpoint.resume", same, note, ("checkpoint", "load"), at)
-
-
-def _state_rest(sheet: FactSheet, data: Config) -> None:
-    logger = section(data, "logger")
-    sinks = [key for key in _SINKS if logger.get(key)]
-    if sinks:
-        names = tuple(_SINKS[key] for key in sinks)
-        sheet.state("telemetry.sinks", names, ("logger", sinks[0]))
-    if section(data, "peft"):
-        sheet.derive("model.adapter", "lora", "peft is set", ("peft",))
-        sheet.derive("run.role", "lora", "peft is set", ("peft",))
-    if section(data, "train").get("rampup_batch_size") is not None:
-        at = ("train", "rampup_batch_size")
-        sheet.state("batch.mode", "rampup", at)
+        saving.derive("checkpoint.resume", same, note, "load", "save")
 
 
 READER = Reader(_FORMAT, "config", detect, read, keys=("train",), interpolates=True)

@@ -7,15 +7,13 @@ from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.stated_keys import KeyedFile, LoadedAs, StatedKey
 from speccheck.validator.evidence.value import Place
-from speccheck.validator.sources.formats._megatron import LEAVES
-from speccheck.validator.sources.formats._megatron_arguments import (
-    given_elsewhere,
-    state_arguments,
-)
-from speccheck.validator.sources.formats._megatron_flags import (
+from speccheck.validator.sources.formats._megatron import (
+    LEAVES,
     Flag,
     flag_of_option,
+    given_elsewhere,
     refused_text,
+    state_arguments,
 )
 from speccheck.validator.sources.launching import (
     base_name,
@@ -55,12 +53,12 @@ class Arguments(Record):
 
 
 def detect(source: Source) -> float:
-    """A command with a parallel size of Megatron-LM, or its program and dimensions."""
+    """Recognise it by a parallel size of Megatron-LM, or program and dimensions."""
     return 0.95 if next(_commands(source), None) is not None else 0.0
 
 
 def _commands(source: Source) -> Iterator[Command]:
-    """The commands that train with arguments of Megatron-LM."""
+    """Return the commands that train with arguments of Megatron-LM."""
     for command in source.script.commands:
         if mentions_only(command):
             continue
@@ -83,7 +81,7 @@ def _is_program(word: Word) -> bool:
 
 
 def read(source: Source) -> Reading:
-    """The plan that the arguments of the training program state.
+    """Return the plan that the arguments of the training program state.
 
     Of several commands, as branches of a script make them, what they share counts.
     """
@@ -143,7 +141,7 @@ def _is_flag(word: Word) -> bool:
 
 
 def _surplus(found: Sequence[Option], catalogue: FrameworkKeys) -> Iterator[Word]:
-    """The words after a flag that it does not take as its values."""
+    """Return the words after a flag that it does not take as its values."""
     for flag, values, _ in found:
         row = catalogue.lookup((flag,))
         kind = row.type if row is not None else "any"
@@ -155,12 +153,12 @@ def _surplus(found: Sequence[Option], catalogue: FrameworkKeys) -> Iterator[Word
 
 
 def _is_list(word: Word) -> bool:
-    """Whether a word is all of an array, which no flag takes as its one value."""
+    """Tell whether a word is all of an array, which no flag takes as its one value."""
     return word.text.endswith(("[@]}", "[*]}"))
 
 
 def _may_hold_options(word: Word) -> bool:
-    """Whether a word is a variable of the environment: `$EXTRA_ARGS`.
+    """Tell whether a word is a variable of the environment: `$EXTRA_ARGS`.
 
     `"$@"` and `$1` are what the script is called with: it is read as called without.
     """
@@ -170,7 +168,7 @@ def _may_hold_options(word: Word) -> bool:
 
 
 def _facts(file: str, arguments: Arguments) -> list[Fact]:
-    """What one command states, and what the flags that it leaves out mean."""
+    """Return what one command states, and what the flags that it leaves out mean."""
     sheet = FactSheet(file)
     given = _given(file, arguments)
     state_arguments(sheet, given, hidden=arguments.hidden)
@@ -182,7 +180,7 @@ def _facts(file: str, arguments: Arguments) -> list[Fact]:
 
 
 def _given(file: str, arguments: Arguments) -> dict[str, Flag]:
-    """The flags of one command by name."""
+    """Return the flags of one command by name."""
     found = last_options(arguments.found)
     return {name: flag_of_option(file, option) for name, option in found.items()}
 
@@ -190,7 +188,7 @@ def _given(file: str, arguments: Arguments) -> dict[str, Flag]:
 def _keyed(
     file: str, found: Sequence[Arguments], catalogue: FrameworkKeys
 ) -> KeyedFile:
-    """The flags of the commands, each place once."""
+    """Return the flags of the commands, each place once."""
     keys: dict[Place, StatedKey] = {}
     refused: dict[LoadedAs, None] = {}
     for arguments in found:

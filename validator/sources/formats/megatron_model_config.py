@@ -14,14 +14,12 @@ from speccheck.validator.evidence.stated_keys import InDocument, KeyedFile, Stat
 from speccheck.validator.evidence.value import Place
 from speccheck.validator.sources.documents.document import Document
 from speccheck.validator.sources.embedded_script import embedded_script
-from speccheck.validator.sources.formats._megatron_arguments import (
-    given_elsewhere,
-    state_arguments,
-)
-from speccheck.validator.sources.formats._megatron_flags import (
+from speccheck.validator.sources.formats._megatron import (
     Flag,
     Given,
+    given_elsewhere,
     refused_text,
+    state_arguments,
 )
 from speccheck.validator.sources.mapping import section
 from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
@@ -42,7 +40,7 @@ _OF_INFERENCE = (
 
 
 def detect(document: Document) -> float:
-    """By a map of arguments whose keys are flags, or overrides of NeMo."""
+    """Recognise it by a map of arguments whose keys are flags, or overrides of NeMo."""
     arguments = section(document.data, _ARGUMENTS)
     if any(_is_flag(key) for key in arguments):
         return 0.97
@@ -54,7 +52,7 @@ def _is_flag(key: object) -> bool:
 
 
 def read(document: Document) -> Reading:
-    """The plan that the arguments state; the variables that the harness exports."""
+    """Return what the arguments state, and the variables that the harness exports."""
     sheet = FactSheet.of(document)
     data = section(document.data)
     given = _given(document, section(data, _ARGUMENTS))
@@ -78,7 +76,7 @@ def read(document: Document) -> Reading:
 
 
 def _given(document: Document, arguments: Mapping[str, object]) -> Given:
-    """The flags of the command line that the harness makes of the map."""
+    """Return the flags of the command line that the harness makes of the map."""
     found: dict[str, Flag] = {}
     for name, value in arguments.items():
         if not _is_flag(name) or value == "":
@@ -102,7 +100,7 @@ def _doubt(name: str, texts: tuple[str, ...]) -> str:
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    """The words after a flag; none for `true`."""
+    """Return the words after a flag; none for `true`."""
     if isinstance(value, list):
         return tuple(str(one) for one in value)
     text = _text(value)
@@ -114,14 +112,14 @@ def _texts(value: object) -> tuple[str, ...]:
 
 
 def _text(value: object) -> str:
-    """A scalar as the harness prints it."""
+    """Return a scalar as the harness prints it."""
     if value is None:
         return "null"
     return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
 def _keyed(document: Document, given: Given) -> KeyedFile:
-    """The flags as those of a command line: argparse judges them."""
+    """Return the flags as those of a command line: argparse judges them."""
     if not given:
         return keyed_file(document, _FORMAT, None)
     catalogue = load_framework("megatron-lm")

@@ -11,8 +11,7 @@ from speccheck.validator.catalogue.frameworks import load_framework
 from speccheck.validator.evidence.stated_keys import KeyedFile
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.formats._megatron_arguments import state_arguments
-from speccheck.validator.sources.formats._megatron_flags import Flag
+from speccheck.validator.sources.formats._megatron import Flag, state_arguments
 from speccheck.validator.sources.mapping import placeholder, section, texts_for_values
 from speccheck.validator.sources.reader import FactSheet, Reader, Reading, keyed_file
 
@@ -33,7 +32,7 @@ _UNUSED_AT_ZERO = frozenset({"lr_warmup_iters", "lr_warmup_samples"})
 
 
 def detect(document: Document) -> float:
-    """By the two sections of the model."""
+    """Recognise the format by the two sections of the model."""
     data = section(document.data)
     sizes = section(data, "model_parallel")
     is_other = "num_layers" not in section(data, "language_model")
@@ -43,7 +42,7 @@ def detect(document: Document) -> float:
 
 
 def read(document: Document) -> Reading:
-    """The plan that the attributes state; null and false leave a flag out."""
+    """Return the plan that the attributes state; null and false leave a flag out."""
     sheet = FactSheet.of(document)
     state_arguments(sheet, _given(document))
     layers = ("model_parallel", "cpu_offloading_num_layers")
@@ -54,7 +53,7 @@ def read(document: Document) -> Reading:
 
 
 def _given(document: Document) -> dict[str, Flag]:
-    """The flags that would set the same attributes."""
+    """Return the flags that would set the same attributes."""
     data = section(document.data)
     given: dict[str, Flag] = {}
     for name, value in data.items():
@@ -97,12 +96,12 @@ def _add(
 
 
 def _is_absent(value: object) -> bool:
-    """Whether a value leaves the flag out; zero does not."""
+    """Tell whether a value leaves the flag out; zero does not."""
     return value is None or value is False or value == ""
 
 
 def _keyed(document: Document) -> KeyedFile:
-    """The keys: any is taken, and none is converted (SimpleNamespace)."""
+    """Return the keys: any is taken, and none is converted (SimpleNamespace)."""
     whole = keyed_file(document, _FORMAT, None)
     catalogue = load_framework("megatron-lm")
     top = (key for key in whole.keys if len(key.path) == 1)

@@ -15,15 +15,14 @@ from collections.abc import Iterator, Mapping
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.sources.capture import Capture, Scalar
-from speccheck.validator.sources.formats import _run_log_keys as keys
-from speccheck.validator.sources.formats._printed import printed_reader
-from speccheck.validator.sources.formats._printed_lines import lines_of
+from speccheck.validator.sources.formats import _run_log as keys
+from speccheck.validator.sources.formats._printed import lines_of, printed_reader
 from speccheck.validator.sources.formats._run_log import (
     NO_LABELS,
     Event,
     RunLogText,
+    moment_of,
 )
-from speccheck.validator.sources.formats._run_log_times import moment_of
 
 FORMAT = "mllog"
 _MARK = ":::MLLOG"
@@ -41,7 +40,11 @@ _decode = json.JSONDecoder().raw_decode
 
 
 class _Entry(Record):
-    """One line of the log; told: steps or samples, as its metadata tell."""
+    """One line of the log.
+
+    Attributes:
+        stated: steps or samples, as its metadata say.
+    """
 
     line: int
     rank: int | None
@@ -50,7 +53,7 @@ class _Entry(Record):
     value: object
     metadata: Json
     time: object
-    told: int | None
+    stated: int | None
     is_of_samples: bool
 
 
@@ -59,7 +62,7 @@ def _detect(text: str) -> float:
 
 
 def put(capture: Capture, text: str) -> None:
-    """The entries of a log."""
+    """Put down the entries of a log."""
     log = RunLogText(FORMAT, capture.name)
     entries = [*_entries(text, log)]
     batch = _batch(entries)
@@ -78,7 +81,7 @@ def put(capture: Capture, text: str) -> None:
 
 
 def _entries(text: str, log: RunLogText) -> Iterator[_Entry]:
-    """The entries; what the shell repeats before it runs a command is none."""
+    """Return the entries; what the shell repeats before it runs a command is none."""
     for line in lines_of(text):
         if _MARK not in line.whole or line.text.startswith("+"):
             continue
@@ -104,8 +107,8 @@ def _entry(number: int, text: str, label: str) -> _Entry | None:
     kind, key = found.get("event_type"), found.get("key")
     if kind not in _TYPES or not isinstance(key, str):
         return None
-    told = found.get("metadata")
-    metadata: Json = told if isinstance(told, dict) else {}
+    stated = found.get("metadata")
+    metadata: Json = stated if isinstance(stated, dict) else {}
     rank = _LABEL.fullmatch(label)
     samples = keys.whole(metadata.get("samples_count"))
     step = keys.whole(keys.first(metadata, ("step", "step_num")))
@@ -123,15 +126,15 @@ def _entry(number: int, text: str, label: str) -> _Entry | None:
 
 
 def _batch(entries: list[_Entry]) -> int | None:
-    """The global batch, where the log tells one and the same."""
-    told = {keys.whole(one.value) for one in entries if one.key == _BATCH}
-    return told.pop() if len(told) == 1 else None
+    """Return the global batch, where the log tells one and the same."""
+    stated = {keys.whole(one.value) for one in entries if one.key == _BATCH}
+    return stated.pop() if len(stated) == 1 else None
 
 
 def _counts_samples(entries: list[_Entry], batch: int | None) -> bool | None:
     """Whether `step` counts samples: more steps than samples allow; None if unsure."""
-    steps = [one.told for one in entries if one.told and not one.is_of_samples]
-    samples = [one.told for one in entries if one.told and one.is_of_samples]
+    steps = [one.stated for one in entries if one.stated and not one.is_of_samples]
+    samples = [one.stated for one in entries if one.stated and one.is_of_samples]
     if not steps or not batch or batch == 1:
         return False
     if not samples:
@@ -140,13 +143,13 @@ def _counts_samples(entries: list[_Entry], batch: int | None) -> bool | None:
 
 
 def _step(entry: _Entry, batch: int | None, *, in_samples: bool | None) -> int | None:
-    if entry.told is None:
+    if entry.stated is None:
         return None
     if not entry.is_of_samples and in_samples is False:
-        return entry.told
+        return entry.stated
     if not batch or (not entry.is_of_samples and in_samples is None):
         return None
-    return entry.told // batch
+    return entry.stated // batch
 
 
 def _put_event(log: RunLogText, entry: _Entry, step: int | None) -> None:

@@ -57,7 +57,7 @@ _WORDS = ("mpi", "orterun", "prterun", HOROVODRUN)
 
 
 def detect(source: Source) -> float:
-    """By a program of Python, or a launcher of PyTorch, under MPI."""
+    """Recognise it by a program of Python, or a launcher of PyTorch, under MPI."""
     if not any(word in source.text for word in _WORDS):
         return 0.0
     return 0.7 if next(_trainings(source), None) is not None else 0.0
@@ -77,7 +77,7 @@ def _trainings(source: Source) -> Iterator[tuple[MpiRun, bool]]:
 
 
 def read(source: Source) -> Reading:
-    """Nodes, processes and GPUs of the programs that train."""
+    """Return nodes, processes and GPUs of the programs that train."""
     sheet = FactSheet(source.name)
     parts = [
         _facts(source, found, by_launcher=by_launcher)
@@ -130,8 +130,7 @@ def _state_libraries(sheet: FactSheet, source: Source, place: Place) -> None:
 def _state_restarts(sheet: FactSheet, found: MpiRun) -> None:
     """The end of one process ends all, unless Horovod is elastic."""
     if not found.is_elastic:
-        note = f"{found.name} restarts nothing"
-        sheet.default("recovery.max_restarts", 0, note)
+        sheet.default("recovery.max_restarts", 0, f"{found.name} restarts nothing")
 
 
 def _state_ranks(sheet: FactSheet, source: Source, found: MpiRun) -> None:

@@ -80,13 +80,13 @@ class Refused(Record):
 
 
 def leaf_type(section: str, field: str) -> object:
-    """The type that `Value[...]` of a leaf holds."""
+    """Return the type that `Value[...]` of a leaf holds."""
     annotation = SECTIONS[section].__annotations__[field]
     return annotation.__args__[0]
 
 
 def detect(document: Document) -> float:
-    """Sure by the marker `speccheck: 1`; likely by leaves that are ours."""
+    """Recognise it by the marker `speccheck: 1`; less surely by leaves."""
     data = document.data
     if not isinstance(data, dict):
         return 0.0
@@ -101,7 +101,7 @@ def detect(document: Document) -> float:
 
 
 def read(document: Document) -> Reading:
-    """Every leaf as it stands; names of hardware are looked up in the catalogue."""
+    """Return every leaf as it stands; the catalogue knows names of hardware."""
     sheet = FactSheet.of(document)
     data = document.data if isinstance(document.data, dict) else {}
     refused: dict[KeyPath, Refused] = {}
@@ -151,8 +151,7 @@ def _read_section(
                 continue
         except UnknownName as error:
             converted = Refused(f"an {error}", f"a known {error.kind}")
-        reason = f"{converted.loaded} is not {converted.expected}"
-        sheet.unusable(name, reason, path)
+        sheet.unusable(name, f"{converted.loaded} is not {converted.expected}", path)
         yield path, converted
 
 
@@ -169,7 +168,7 @@ def _state(sheet: FactSheet, name: str, value: object, path: KeyPath) -> None:
 
 
 def _converted(document: Document, name: str, value: object, path: KeyPath) -> object:
-    """The value in the type of its leaf, or what is wrong with it."""
+    """Return the value in the type of its leaf, or what is wrong with it."""
     section, _, field = name.partition(".")
     kind = leaf_type(section, field)
     refused = Refused(_seen(value), _expected(name, kind))
@@ -188,7 +187,7 @@ def _converted(document: Document, name: str, value: object, path: KeyPath) -> o
 
 
 def _word(name: str, kind: object, text: str) -> object:
-    """A text, a word of those that a leaf may hold, a capability; else None."""
+    """Return a text, a word of those that a leaf may hold, a capability; else None."""
     if kind is not str:
         return _capability(text)
     word = _DTYPES.get(text.lower(), text) if name.endswith("_dtype") else text
@@ -196,7 +195,7 @@ def _word(name: str, kind: object, text: str) -> object:
 
 
 def value_of_text(name: str, text: str) -> object:
-    """The value that a text gives a leaf, in the type of the leaf, or what is wrong.
+    """Return the value that a text gives a leaf, in its type, or what is wrong.
 
     For command lines: a list is written with `+` between its items.
     """
@@ -234,7 +233,7 @@ def _capability(text: str) -> tuple[int, int] | None:
 
 
 def _least(name: str) -> int | None:
-    """The smallest number that makes sense; None where a rule says so."""
+    """Return the smallest number that makes sense; None where a rule says so."""
     if name.startswith(_ANY_NUMBER):
         return None
     return 1 if name.startswith(_FROM_ONE) and not name.startswith(_FROM_ZERO) else 0
@@ -249,7 +248,7 @@ def _expected(name: str, kind: object) -> str:
 
 
 def _seen(value: object) -> str:
-    """A value as the loader gives it, in words."""
+    """Return a value as the loader gives it, in words."""
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
     if isinstance(value, bool) or value is None:
@@ -260,7 +259,7 @@ def _seen(value: object) -> str:
 
 
 def _variables(block: object) -> Iterator[tuple[KeyPath, str | Refused]]:
-    """The variables of the job; numbers and switches are written as texts."""
+    """Return the variables of the job; numbers and switches are written as texts."""
     if block is None:
         return
     if not isinstance(block, dict):
@@ -277,7 +276,7 @@ def _variables(block: object) -> Iterator[tuple[KeyPath, str | Refused]]:
 
 @cache
 def native_keys() -> FrameworkKeys:
-    """The keys of this format: any other one is refused, as a typo would be silent."""
+    """Return the keys of this format; any other is refused, as a typo is silent."""
     names = {MARKER: KeyRow(MARKER, "int"), f"{ENVIRONMENT}.*": KeyRow("", "any")}
     for section, kind in SECTIONS.items():
         for field in kind.__annotations__:

@@ -15,7 +15,7 @@ _FAMILY = "NCCL_"
 
 
 def detect(source: Source) -> float:
-    """A file of that kind of name whose assignments are NCCL's.
+    """Recognise a file of that kind of name whose assignments are NCCL's.
 
     A `.conf` of another name that exports its variables is there to be sourced.
     """
@@ -30,7 +30,7 @@ def detect(source: Source) -> float:
 
 
 def read(source: Source) -> Reading:
-    """The variables, with blanks and quotes kept."""
+    """Return the variables, with blanks and quotes kept."""
     return Reading(FactSheet(source.name), variables=tuple(_variables(source)))
 
 

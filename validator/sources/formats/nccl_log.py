@@ -15,7 +15,7 @@ def _detect(source: Source) -> float:
 
 
 def _read(source: Source) -> Reading:
-    """The communicators and what was taken for them."""
+    """Return the communicators and what was taken for them."""
     capture = Capture(source.name, "NCCL log")
     if not add_communicators(capture, source.text):
         raise ReadError(

@@ -5,30 +5,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.evidence.value import Span
 from speccheck.validator.sources.capture import Capture
-from speccheck.validator.sources.formats._collective_runs import (
-    Leaves,
-    Point,
-    Told,
-    put_run,
-)
-from speccheck.validator.sources.formats._nccl_tests_collective import (
+from speccheck.validator.sources.formats._nccl_tests import (
+    TOOL,
+    Block,
+    Columns,
     Factor,
+    Log,
+    Row,
+    Table,
     alternatives,
     candidates,
     chosen,
     factor_of,
     passages,
+    points_of,
+    rank_leaves,
     ranks_of_all_reduce,
 )
-from speccheck.validator.sources.formats._nccl_tests_columns import (
-    Columns,
-    Row,
-    points_of,
+from speccheck.validator.sources.formats._printed import (
+    LeafValue,
+    Leaves,
+    Line,
+    Point,
+    absent,
+    printed_reader,
+    put_run,
 )
-from speccheck.validator.sources.formats._nccl_tests_ranks import TOOL, rank_leaves
-from speccheck.validator.sources.formats._nccl_tests_tables import Block, Log, Table
-from speccheck.validator.sources.formats._printed import printed_reader
-from speccheck.validator.sources.formats._printed_lines import Line, absent
 
 _HEADS = lazy_pattern(
     r"#[ \t]*size[ \t]+count[ \t]+type[^\n]*[ \t]busbw"
@@ -45,7 +47,7 @@ def _detect(text: str) -> float:
 
 
 def put(capture: Capture, text: str) -> None:
-    """The tables of a log, and the processes that died before theirs."""
+    """Put down the tables of a log, and the processes that died before theirs."""
     capture.command = TOOL
     log = Log(text)
     for table in log.tables:
@@ -58,31 +60,34 @@ def put(capture: Capture, text: str) -> None:
         leaves.update(rank_leaves(block.ranks, at))
         if block.program is not None:
             program = block.program
-            leaves["collective"] = Told(program.collective, program.line.span)
+            leaves["collective"] = LeafValue(program.collective, program.line.span)
         put_run(capture, leaves, (), at)
 
 
 def _block_leaves(log: Log, block: Block) -> Leaves:
     at = block.first.span if block.first else Span(1, 1, 1)
-    told = {"tool": Told(TOOL, at), "backend": Told(log.backend, at)}
-    return {**told, **block.leaves}
+    shown = {"tool": LeafValue(TOOL, at), "backend": LeafValue(log.backend, at)}
+    return {**shown, **block.leaves}
 
 
 def _not_complete(log: Log, end: tuple[str, Line] | None) -> Leaves:
     word, line = end or (_LOG_STOPS, log.last)
     at = line.span if line is not None else Span(1, 1, 1)
-    return {"is_complete": Told(found=False, at=at), "ended_by": Told(word, at)}
+    return {
+        "is_complete": LeafValue(found=False, at=at),
+        "ended_by": LeafValue(word, at),
+    }
 
 
 def _put_table(capture: Capture, log: Log, table: Table) -> None:
     shared = _block_leaves(log, table.block)
     if table.is_complete:
-        shared["is_complete"] = Told(found=True, at=table.averages[-1].span)
+        shared["is_complete"] = LeafValue(found=True, at=table.averages[-1].span)
     else:
         shared.update(_not_complete(log, table.ended_by))
     if table.out_of_bounds is not None:
         count, line = table.out_of_bounds
-        shared["out_of_bounds"] = Told(count, line.span)
+        shared["out_of_bounds"] = LeafValue(count, line.span)
     for rows in _sweeps(table):
         _put_sweep(capture, table, shared, rows)
 
@@ -116,45 +121,45 @@ def _put_sweep(
         put_run(capture, leaves, (), at)
         return
     first = rows[0].at
-    leaves["data_type"] = Told(rows[0].text(columns, "type"), first)
+    leaves["data_type"] = LeafValue(rows[0].text(columns, "type"), first)
     for half, placement in enumerate(columns.placements):
         known = [one for row in points if (one := row[half]) is not None]
         if not known:
             continue  # the log breaks off in its first row
-        of_half = {**leaves, "placement": Told(placement, at)}
+        of_half = {**leaves, "placement": LeafValue(placement, at)}
         truth = _is_compared(columns, rows, half)
         if truth is not None:
-            of_half["is_compared"] = Told(truth, first)
+            of_half["is_compared"] = LeafValue(truth, first)
         if truth and "error" in columns.halves[half]:
             known = _judged_by_errors(known, of_half)
         put_run(capture, of_half, known, first)
 
 
 def _is_compared(columns: Columns, rows: Sequence[Row], half: int) -> bool | None:
-    """Whether the results of all messages that are not empty were compared."""
+    """Tell whether the results of all messages that are not empty were compared."""
     names = columns.halves[half]
     name = next((name for name in _TRUTHS if name in names), None)
     if name is None:
         return None
     before = len(columns.left) + sum(map(len, columns.halves[:half]))
     column = before + names.index(name)
-    told = [
+    shown = [
         row.texts[column]
         for row in rows
         if len(row.texts) > column and int(row.texts[0]) > 0
     ]
-    return "N/A" not in told if told else None
+    return "N/A" not in shown if shown else None
 
 
 def _judged_by_errors(
-    points: Sequence[Point], leaves: Mapping[str, Told]
+    points: Sequence[Point], leaves: Mapping[str, LeafValue]
 ) -> list[Point]:
     """Until 2.11 rows tell of the largest error, and the last lines of wrong results.
 
     Where these say that no size is out of bounds, none has a wrong value.
     """
-    told = leaves.get("out_of_bounds")
-    if told is not None and told.found == 0:
+    shown = leaves.get("out_of_bounds")
+    if shown is not None and shown.found == 0:
         return [point._replace(wrong=0) for point in points]
     return list(points)
 
@@ -164,25 +169,29 @@ def _collective(
     table: Table,
     rows: Sequence[Row],
     factor: Factor | None,
-    told_ranks: Told,
-) -> Told:
+    told_ranks: LeafValue,
+) -> LeafValue:
     """The collective, from the surest that tells of it, and where that stands."""
     program, named, at = table.block.program, table.mention, table.head.span
     if program is not None:
-        return Told(program.collective, program.line.span)
+        return LeafValue(program.collective, program.line.span)
     if not rows:
-        return Told(named.collective, named.line.span) if named else _unknown("", at)
+        return (
+            LeafValue(named.collective, named.line.span) if named else _unknown("", at)
+        )
     ranks = told_ranks.found if isinstance(told_ranks.found, int) else None
     redop, root = (rows[0].text(table.columns, name) for name in ("redop", "root"))
     possible = candidates(redop, root, factor, ranks)
     if named is not None and named.collective in possible:
-        return Told(named.collective, named.line.span)
+        return LeafValue(named.collective, named.line.span)
     found = chosen(possible, capture.name)
-    return Told(found, rows[0].at) if found else _unknown(alternatives(possible), at)
+    return (
+        LeafValue(found, rows[0].at) if found else _unknown(alternatives(possible), at)
+    )
 
 
-def _unknown(words: str, at: Span) -> Told:
-    return Told(absent(f"no program and no command is named{words}", TOOL), at)
+def _unknown(words: str, at: Span) -> LeafValue:
+    return LeafValue(absent(f"no program and no command is named{words}", TOOL), at)
 
 
 READER = printed_reader("nccl-tests", "nccl_tests", _detect)

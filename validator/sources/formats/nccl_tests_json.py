@@ -9,32 +9,32 @@ from collections.abc import Mapping, Sequence
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.capture import Capture, Found, measurement_reading
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.formats._collective_runs import (
-    GIGA,
-    Leaves,
-    Point,
-    Told,
-    measured_point,
-    over,
-    put_run,
-    times,
-)
-from speccheck.validator.sources.formats._nccl_tests_collective import (
+from speccheck.validator.sources.formats._nccl_tests import (
+    IN,
+    OUT,
+    TOOL,
+    Rank,
     alternatives,
     candidates,
     chosen,
     factor_of,
+    library_version,
     passages,
     program_in,
-)
-from speccheck.validator.sources.formats._nccl_tests_columns import IN, OUT
-from speccheck.validator.sources.formats._nccl_tests_ranks import (
-    TOOL,
-    Rank,
     rank_leaves,
 )
-from speccheck.validator.sources.formats._nccl_tests_tables import library_version
-from speccheck.validator.sources.formats._printed_lines import absent, number_of
+from speccheck.validator.sources.formats._printed import (
+    GIGA,
+    LeafValue,
+    Leaves,
+    Point,
+    absent,
+    measured_point,
+    number_of,
+    over,
+    put_run,
+    times,
+)
 from speccheck.validator.sources.reader import FactSheet, Reader, Reading
 
 Json = Mapping[str, object]
@@ -55,25 +55,25 @@ def _detect(document: Document) -> float:
 def _read(document: Document) -> Reading:
     capture = Capture(document.name, f"{TOOL} -J")
     data = document.data if isinstance(document.data, dict) else {}
-    told = _results(data)
+    shown = _results(data)
     shared = _shared(document, data)
     messages = [
         (tuple(_text(row.get(key)) for key in ("type", "redop", "root")), _size(row))
-        for _, row in told
+        for _, row in shown
     ]
     config = _object(data, "config")
     least, most = config.get("minimum_bytes"), config.get("maximum_bytes")
     sweeps = passages(messages, has_one_size=least == most, is_mixed=False)
     for numbers in sweeps:
-        _put_sweep(capture, document, shared, [told[number] for number in numbers])
-    if not told:
+        _put_sweep(capture, document, shared, [shown[number] for number in numbers])
+    if not shown:
         shared["collective"] = _collective(document, data, [], shared)
         put_run(capture, shared, (), document.place(("results",)))
     return measurement_reading(capture.node(), FactSheet.of(document))
 
 
 def _results(data: Json) -> list[tuple[int, Json]]:
-    """The results that are such, with their numbers."""
+    """Return the results that are such, with their numbers."""
     found = data.get("results")
     rows = found if isinstance(found, list) else []
     return [
@@ -90,7 +90,7 @@ def _put_sweep(
     rows: Sequence[tuple[int, Json]],
 ) -> None:
     at = document.place(("results", rows[0][0]))
-    leaves = {**shared, "data_type": Told(_text(rows[0][1].get("type")), at)}
+    leaves = {**shared, "data_type": LeafValue(_text(rows[0][1].get("type")), at)}
     points = {
         placement: [
             _point(row, placement)
@@ -105,24 +105,24 @@ def _put_sweep(
     for placement, known in points.items():
         if not known:
             continue
-        of_one = {**leaves, "placement": Told(placement, at)}
+        of_one = {**leaves, "placement": LeafValue(placement, at)}
         judged = [point.wrong is not None for point in known if point.size_bytes]
         if judged and "is_compared" not in of_one:
-            of_one["is_compared"] = Told(all(judged), at)
+            of_one["is_compared"] = LeafValue(all(judged), at)
         put_run(capture, of_one, known, at)
 
 
 def _point(row: Json, placement: str) -> Point:
-    told = _object(row, placement)
+    shown = _object(row, placement)
     each = _object(row, f"{placement}_per_iter")
     return measured_point(
         _size(row),
         over(
-            number_of(told.get("time")), _MICROSECONDS
+            number_of(shown.get("time")), _MICROSECONDS
         ),  # cpu_time is that of a launch
-        times(number_of(told.get("alg_bw")), GIGA),
-        times(number_of(told.get("bus_bw")), GIGA),
-        wrong=number_of(told.get("nwrong")),
+        times(number_of(shown.get("alg_bw")), GIGA),
+        times(number_of(shown.get("bus_bw")), GIGA),
+        wrong=number_of(shown.get("nwrong")),
         spread=_spread(each.get("times_us")),
         variation=over(number_of(each.get("cv_pct")), 100),
         p99_seconds=over(number_of(each.get("p99_us")), _MICROSECONDS),
@@ -151,7 +151,7 @@ def _shared(document: Document, data: Json) -> Leaves:
     leaves: Leaves = {}
 
     def tell(leaf: str, found: Found, *path: str | int) -> None:
-        leaves[leaf] = Told(found, document.place(path))
+        leaves[leaf] = LeafValue(found, document.place(path))
 
     tell("tool", TOOL, "version")
     tell("backend", "nccl", "nccl_version")
@@ -177,7 +177,7 @@ def _shared(document: Document, data: Json) -> Leaves:
 
 
 def _ranks(document: Document, data: Json) -> tuple[KeyPath, list[Rank]]:
-    """The ranks; of each process the file names the first, whatever it has."""
+    """Return the ranks; the file names only the first of each process."""
     config = _object(data, "config")
     path: KeyPath = ("config", "devices") if "devices" in config else ("devices",)
     listed = config.get("devices") or data.get("devices")
@@ -210,12 +210,12 @@ def _collective(
     rows: Sequence[tuple[int, Json]],
     shared: Leaves,
     points: Sequence[Point] = (),
-) -> Told:
+) -> LeafValue:
     arguments = data.get("args")
     first = arguments[0] if isinstance(arguments, list) and arguments else None
     program = program_in(_text(first))
     if program is not None:
-        return Told(program, document.place(("args", 0)))
+        return LeafValue(program, document.place(("args", 0)))
     possible: set[str] = set()
     ranks = shared["ranks"].found
     if rows:
@@ -224,9 +224,9 @@ def _collective(
         possible = candidates(redop, root, factor_of(points), known)
         found = chosen(possible, document.name)
         if found is not None:
-            return Told(found, document.place(("results", rows[0][0])))
+            return LeafValue(found, document.place(("results", rows[0][0])))
     reason = f"the arguments name no program{alternatives(possible)}"
-    return Told(absent(reason, TOOL), document.place(("args",)))
+    return LeafValue(absent(reason, TOOL), document.place(("args",)))
 
 
 def _object(data: Json, key: str) -> Json:

@@ -34,7 +34,7 @@ def _detect(source: Source) -> float:
 
 
 def _read(source: Source) -> Reading:
-    """The devices; raises ReadError for XML that is cut off."""
+    """Return the devices; raises ReadError for XML that is cut off."""
     root = load_xml(source.name, source.text)
     if root.tag != "system":
         problem = f"its first element is <{root.tag}>, not <system>"

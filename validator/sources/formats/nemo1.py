@@ -12,6 +12,7 @@ from speccheck.validator.catalogue.frameworks import keys_of_format
 from speccheck.validator.evidence.stated_keys import KeyedFile
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.documents.document import Document, SectionDocument
+from speccheck.validator.sources.formats._config import Config
 from speccheck.validator.sources.formats._hydra import hydra_parents
 from speccheck.validator.sources.formats._nemo1 import (
     MEGATRON_KEYS,
@@ -19,11 +20,9 @@ from speccheck.validator.sources.formats._nemo1 import (
     is_evaluation,
     is_megatron,
     is_recipe,
-    state_model,
-)
-from speccheck.validator.sources.formats._nemo1_run import (
     state_cluster,
     state_experiment,
+    state_model,
     state_precision,
     state_training,
 )
@@ -47,7 +46,7 @@ _STAGES = (
 
 
 def detect(document: Document) -> float:
-    """By the sections `trainer` and `exp_manager`, and Megatron's words in `model`."""
+    """Recognise it by `trainer`, `exp_manager`, and Megatron's words in `model`."""
     data = section(document.data)
     if _is_launcher(data):
         return 0.9
@@ -56,7 +55,7 @@ def detect(document: Document) -> float:
 
 
 def _is_launcher(data: Settings) -> bool:
-    """Whether this is the file of the Launcher that chooses the recipes."""
+    """Tell whether this is the file of the Launcher that chooses the recipes."""
     return "launcher_scripts_path" in data and "stages" in data
 
 
@@ -78,7 +77,7 @@ def _likeness(data: Settings) -> float:
 
 
 def read(document: Document) -> Reading:
-    """What the file states, and what NeMo does where it states nothing."""
+    """Return what the file states, and what NeMo does where it states nothing."""
     reading = read_recipe(_recipe_in(document))
     if not _is_launcher(section(document.data)):
         return reading
@@ -90,7 +89,7 @@ def read(document: Document) -> Reading:
 
 
 def _recipe_in(document: Document) -> Document:
-    """The recipe of the stage that runs, or the document itself."""
+    """Return the recipe of the stage that runs, or the document itself."""
     data = section(document.data)
     if "trainer" in data or "model" in data:
         return document
@@ -102,7 +101,7 @@ def _recipe_in(document: Document) -> Document:
 
 
 def read_recipe(document: Document) -> Reading:
-    """What one recipe states: of NeMo, or of HyperPod for another library."""
+    """Return what one recipe states: of NeMo, or of HyperPod for another library."""
     data = section(document.data)
     if is_recipe(data):
         from speccheck.validator.sources.formats._hyperpod import (  # noqa: PLC0415
@@ -112,14 +111,15 @@ def read_recipe(document: Document) -> Reading:
         return read_wrapped(document)
     sheet = FactSheet.of(document)
     sheet.derive("run.framework", _FORMAT, "NeMo's sections", _first(data))
-    state_cluster(sheet, data)
-    state_precision(sheet, data)
+    config = Config(sheet, data)
+    state_cluster(config)
+    state_precision(config)
     is_training = not is_evaluation(data)
     if is_megatron(data):
-        state_model(sheet, data, is_training=is_training)
+        state_model(config, is_training=is_training)
     if is_training:
-        state_training(sheet, data)
-        state_experiment(sheet, data)
+        state_training(config)
+        state_experiment(config)
     return Reading(sheet, _keyed(document, data))
 
 
@@ -136,7 +136,7 @@ def _keyed(document: Document, data: Settings) -> KeyedFile:
 
 
 def _first(data: Mapping[str, object]) -> KeyPath:
-    """A section to point at."""
+    """Return a section to point at."""
     return next(((key,) for key in ("exp_manager", "trainer") if key in data), ())
 
 

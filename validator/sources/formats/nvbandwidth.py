@@ -1,24 +1,43 @@
-"""What nvbandwidth prints: one test of copies for each of its matrices."""
+"""What nvbandwidth prints: one test of copies for each of its matrices.
 
-from collections.abc import Mapping
+    memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)
+
+The arrow says which way the bytes go: not every matrix has the source in its rows.
+GB/s are 10^9 bytes per second. Source: NVIDIA/nvbandwidth output.cpp, testcases_ce.cpp,
+testcases_sm.cpp, json_output.cpp.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
-from speccheck.validator.sources.capture import Capture, Found, measurement_reading
-from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.formats._nvbandwidth import (
-    KIND,
-    TOOL,
-    Cell,
-    Copying,
-    copying_of,
-    gpu_name,
-    put_failed,
-    put_test,
+from speccheck.validator.evidence.measurement.device import CopyTest
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.sources.capture import (
+    Capture,
+    Found,
+    Scalar,
+    Where,
+    measurement_reading,
 )
-from speccheck.validator.sources.formats._printed import printed_reader
-from speccheck.validator.sources.formats._printed_lines import Line, lines_of
+from speccheck.validator.sources.documents.document import Document
+from speccheck.validator.sources.formats._printed import (
+    GIGA,
+    Line,
+    absent,
+    finite,
+    lines_of,
+    printed_reader,
+    times,
+)
 from speccheck.validator.sources.reader import FactSheet, Reader, Reading
 
+_TOOL = "nvbandwidth"
+_KIND = CopyTest.kind
+_MATRIX = lazy_pattern(
+    r"memcpy (?:(CE|SM) ([CG]PU)\(row\) (<->|->|<-) ([CG]PU)\(column\)"
+    r"|(local) GPU\(column\))(.*?)\bbandwidth \(GB/s\)"
+)
+_METHODS = {"CE": "copy_engine", "SM": "sm"}
 _HEAD = lazy_pattern(r"memcpy (?:(?:CE|SM) [CG]PU\(row\)|local GPU\(column\))")
 _VERSION = lazy_pattern(r"nvbandwidth Version: (\S+)")
 _DEVICE = lazy_pattern(
@@ -46,7 +65,7 @@ class _Output:
         self.cells: list[Cell] = []
 
     def read(self, line: Line) -> None:
-        """Another line."""
+        """Read a line."""
         text = line.text.strip()
         if found := _VERSION.match(text):
             self.end()
@@ -60,7 +79,7 @@ class _Output:
         elif text.startswith(("SUM ", "Waived", "memory latency")):
             self.end_matrix()
             self.running = None
-        elif (copying := copying_of(self.name, text)) is not None:
+        elif (copying := _copying_of(self.name, text)) is not None:
             self.end_matrix()
             self.copying = copying, line
             self.running = None
@@ -68,7 +87,7 @@ class _Output:
             self.read_row(line, text)
 
     def read_row(self, line: Line, text: str) -> None:
-        """A line within a matrix: its columns first, then each row."""
+        """Read a line within a matrix: its columns first, then each row."""
         words = text.split()
         if line.is_cut:
             words = words[:-1]  # it may have lost digits
@@ -87,12 +106,12 @@ class _Output:
         """Put down a matrix that has ended."""
         if self.copying is not None:
             copying, line = self.copying
-            shared = {**self.shared, "gpu": gpu_name(self.gpus)}
+            shared = {**self.shared, "gpu": _gpu_name(self.gpus)}
             if self.cells:
-                put_test(self.capture, copying, shared, self.cells, line.span)
+                _put_test(self.capture, copying, shared, self.cells, line.span)
             else:
                 reason = "its matrix has no row"
-                put_failed(self.capture, self.name, shared, reason, line.span)
+                _put_failed(self.capture, self.name, shared, reason, line.span)
         self.copying, self.columns, self.cells = None, [], []
 
     def end(self) -> None:
@@ -100,15 +119,14 @@ class _Output:
         self.end_matrix()
         if self.running is not None:
             name, line = self.running
-            shared = {**self.shared, "gpu": gpu_name(self.gpus)}
-            reason = "no result was printed"
-            put_failed(self.capture, name, shared, reason, line.span)
+            shared = {**self.shared, "gpu": _gpu_name(self.gpus)}
+            _put_failed(self.capture, name, shared, "no result was printed", line.span)
         self.running = None
 
 
 def put(capture: Capture, text: str) -> None:
-    """The tests of all processes whose output a log holds."""
-    capture.command = TOOL
+    """Put down the tests of all processes whose output a log holds."""
+    capture.command = _TOOL
     outputs: dict[str, _Output] = {}
     for line in lines_of(text):
         output = outputs.get(line.label)
@@ -120,32 +138,32 @@ def put(capture: Capture, text: str) -> None:
 
 
 def _detect_json(document: Document) -> float:
-    found = _told(document).get("testcases")
+    found = _output_of(document).get("testcases")
     return 1.0 if isinstance(found, list) else 0.0
 
 
-def _told(document: Document) -> Mapping[str, object]:
+def _output_of(document: Document) -> Mapping[str, object]:
     data = document.data
-    found = data.get(TOOL) if isinstance(data, dict) else None
+    found = data.get(_TOOL) if isinstance(data, dict) else None
     return found if isinstance(found, dict) else {}
 
 
 def _read_json(document: Document) -> Reading:
-    capture = Capture(document.name, f"{TOOL} -j")
-    told = _told(document)
+    capture = Capture(document.name, f"{_TOOL} -j")
+    stated = _output_of(document)
     shared: dict[str, Found] = {}
-    version = told.get("version")
+    version = stated.get("version")
     if isinstance(version, str):
         shared["tool_version"] = version
-    listed = told.get("GPU Device list")
+    listed = stated.get("GPU Device list")
     names = listed if isinstance(listed, list) else []
     devices = [one for one in names if isinstance(one, str)]
-    shared["gpu"] = gpu_name(one.partition(": ")[2] for one in devices)
-    tests = told.get("testcases")
+    shared["gpu"] = _gpu_name(one.partition(": ")[2] for one in devices)
+    tests = stated.get("testcases")
     for number, test in enumerate(tests if isinstance(tests, list) else []):
         if isinstance(test, dict):
             _put_case(capture, document, shared, test, number)
-    capture.listed(KIND, document.place((TOOL, "testcases")))
+    capture.listed(_KIND, document.place((_TOOL, "testcases")))
     return measurement_reading(capture.node(), FactSheet.of(document))
 
 
@@ -156,10 +174,10 @@ def _put_case(
     test: Mapping[str, object],
     number: int,
 ) -> None:
-    at = document.place((TOOL, "testcases", number))
+    at = document.place((_TOOL, "testcases", number))
     name, status = str(test.get("name", "")), str(test.get("status", ""))
     matrix = test.get("bandwidth_matrix")
-    copying = copying_of(name, str(test.get("bandwidth_description", "")))
+    copying = _copying_of(name, str(test.get("bandwidth_description", "")))
     if copying is not None and isinstance(matrix, list):
         cells = [
             Cell(row, column, str(text))
@@ -167,19 +185,112 @@ def _put_case(
             if isinstance(texts, list)
             for column, text in enumerate(texts)
         ]
-        put_test(capture, copying, shared, cells, at)
+        _put_test(capture, copying, shared, cells, at)
     elif status.lower().startswith("error"):
         reason = str(test.get("error") or _error_of_all(document) or status)
-        put_failed(capture, name, shared, reason[:200], at)
+        _put_failed(capture, name, shared, reason[:200], at)
 
 
 def _error_of_all(document: Document) -> str:
-    """What the whole run says went wrong."""
-    found = _told(document).get("error")
+    """Return what the whole run says went wrong."""
+    found = _output_of(document).get("error")
     return found if isinstance(found, str) else ""
 
 
+class Cell(Record):
+    """A rate as it is printed, between the row and the column that it stands in."""
+
+    row: int
+    column: int
+    text: str
+
+
+class Copying(Record):
+    """Leaves of a test, but for its rates; the ends of a copy by row and column."""
+
+    leaves: dict[str, Scalar]
+    from_row: bool = True
+    has_host: bool = False
+    is_local: bool = False
+
+
+def _copying_of(name: str, text: str) -> Copying | None:
+    """What a line above a matrix says; None for another line, also for latencies."""
+    found = _MATRIX.search(text)
+    if found is None:
+        return None
+    method, row, arrow, _, local, detail = found.groups()
+    leaves: dict[str, Scalar] = {"method": _METHODS.get(method or "", "copy_engine")}
+    leaves["is_bidirectional"] = "bidirectional" in name or arrow == "<->"
+    if name:
+        leaves["name"] = name
+        is_all = "all_to_" in name or "_to_all" in name
+        leaves["is_all_at_once"] = is_all
+    for operation in ("read", "write"):
+        if f"_{operation}" in name or operation in detail.lower():
+            leaves["operation"] = operation
+    if leaves["is_bidirectional"]:
+        leaves["is_sum_of_both_ways"] = "Total" in detail
+    if local is not None:
+        return Copying({**leaves, "direction": "local"}, is_local=True)
+    if row == "GPU":
+        return Copying({**leaves, "direction": "device_to_device"}, arrow != "<-")
+    # Of a bidirectional copy the stream that is measured is that of the name.
+    is_to_host = arrow == "<-" or (arrow == "<->" and not name.startswith("host_to"))
+    direction = "device_to_host" if is_to_host else "host_to_device"
+    return Copying({**leaves, "direction": direction}, not is_to_host, has_host=True)
+
+
+def _gpu_name(texts: Iterable[str]) -> Found:
+    """Return the name of all GPUs, without their addresses."""
+    names = sorted({text.partition(" (")[0].strip() for text in texts} - {""})
+    if len(names) == 1:
+        return names[0]
+    shown = ", ".join(names[:4])
+    return absent(f"the GPUs differ: {shown}" if names else "no line names it", _TOOL)
+
+
+def _put_test(
+    capture: Capture,
+    copying: Copying,
+    shared: dict[str, Found],
+    cells: Sequence[Cell],
+    at: Where,
+) -> None:
+    """A test with its matrix."""
+    part = _KIND, capture.add(_KIND, at)
+    for leaf, found in {"tool": _TOOL, **shared, **copying.leaves}.items():
+        capture.put_at(part, leaf, found, at)
+    sources: list[Scalar | None] = []
+    targets: list[Scalar | None] = []
+    rates: list[Scalar | None] = []
+    for cell in cells:
+        row = cell.column if copying.is_local else cell.row
+        ends: list[int | None] = [row, cell.column]
+        if copying.has_host:
+            ends[0] = None
+        source, target = ends if copying.from_row else reversed(ends)
+        sources.append(source)
+        targets.append(target)
+        rate = finite(cell.text)
+        rates.append(times(rate, GIGA) if rate is not None and rate > 0 else None)
+    lists = {"from_gpu": sources, "to_gpu": targets, "bytes_per_second": rates}
+    for leaf, found in lists.items():
+        capture.put_at(part, leaf, [*found], at)
+
+
+def _put_failed(
+    capture: Capture, name: str, shared: dict[str, Found], reason: str, at: Where
+) -> None:
+    """A test that was begun and gave no result."""
+    part = _KIND, capture.add(_KIND, at)
+    for leaf, found in {"tool": _TOOL, **shared, "name": name}.items():
+        capture.put_at(part, leaf, found, at)
+    failed = {"status": "failed", "message": reason, "source": _TOOL}
+    capture.put_at(part, "bytes_per_second", failed, at)
+
+
 READERS = (
-    printed_reader(TOOL, TOOL, _detect),
-    Reader(f"{TOOL}-json", "measurement", _detect_json, _read_json, keys=(TOOL,)),
+    printed_reader(_TOOL, _TOOL, _detect),
+    Reader(f"{_TOOL}-json", "measurement", _detect_json, _read_json, keys=(_TOOL,)),
 )

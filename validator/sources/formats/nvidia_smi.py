@@ -1,27 +1,94 @@
-"""What `nvidia-smi -q -x` prints: the GPUs of a node, as XML."""
+"""What `nvidia-smi -q -x` prints: the GPUs of a node, as XML.
 
-from collections.abc import Iterator
+The names are those of drivers 470 to 595; where they changed, a leaf has several paths.
+The meaning of each value is that of the same leaf read through NVML.
+"""
+
+from collections.abc import Iterator, Mapping
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
-from speccheck.validator.sources.capture import Capture, Found, absence_of, told, whole
+from speccheck.validator.sources.capture import (
+    Capture,
+    Convert,
+    Found,
+    absence_of,
+    mebibytes,
+    number,
+    pci_address,
+    told,
+    whole,
+    word,
+)
 from speccheck.validator.sources.documents.document import ReadError
 from speccheck.validator.sources.documents.xml_elements import Element, load_xml
-from speccheck.validator.sources.formats._nvidia_smi import (
-    REASONS,
-    SIMPLE,
-    SUMS,
-    health_mask,
-)
 from speccheck.validator.sources.formats.snapshot import node_reading
 from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading, Source
 
+_SWITCH = word({"enabled": True, "disabled": False})
+_BOOST = word({"on": True, "off": False})
+_ANSWER = word({"yes": True, "no": False})
+# nvml.h, nvmlComputeMode_t
+_COMPUTE_MODES = {
+    "default": 0,
+    "exclusive_thread": 1,
+    "prohibited": 2,
+    "exclusive_process": 3,
+}
+# nvml.h, NVML_GPU_RECOVERY_ACTION_*
+_RECOVERY_ACTIONS = {
+    "none": 0,
+    "reset": 1,
+    "gpu reset": 1,
+    "reboot": 2,
+    "node reboot": 2,
+    "drain p2p": 3,
+    "drain and reset": 4,
+}
+# nvml.h, NVML_GPU_FABRIC_STATE_* and NVML_GPU_FABRIC_HEALTH_SUMMARY_*
+_FABRIC_STATES = {
+    "not supported": 0,
+    "not started": 1,
+    "in progress": 2,
+    "completed": 3,
+}
+_HEALTH_SUMMARIES = {"healthy": 1, "unhealthy": 2, "limited capacity": 3}
+# nvml.h, nvmlClocksEventReason*
+_REASONS = {
+    "gpu_idle": 0x1,
+    "applications_clocks_setting": 0x2,
+    "sw_power_cap": 0x4,
+    "hw_slowdown": 0x8,
+    "sync_boost": 0x10,
+    "sw_thermal_slowdown": 0x20,
+    "hw_thermal_slowdown": 0x40,
+    "hw_power_brake_slowdown": 0x80,
+    "display_clocks_setting": 0x100,
+}
+# nvml.h, NVML_PCIE_ATOMICS_CAP_*
+_ATOMICS = {
+    "FETCHADD_32": 0x1,
+    "FETCHADD_64": 0x2,
+    "SWAP_32": 0x4,
+    "SWAP_64": 0x8,
+    "CAS_32": 0x10,
+    "CAS_64": 0x20,
+    "CAS_128": 0x40,
+}
+# nvml.h, NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_*: of two bits, 1 true and 2 false.
+_HEALTH_BITS = {
+    "bandwidth": 0,
+    "route_recovery_in_progress": 2,
+    "route_unhealthy": 4,
+    "access_timeout_recovery": 6,
+}
+_HEALTH_WORDS = {"degraded": 1, "true": 1, "full": 2, "false": 2}
 _ROOT = "nvidia_smi_log"
 _COMMAND = "nvidia-smi -q -x"
 _ROOT_TAG = lazy_pattern(r"<nvidia_smi_log[\s>]")
 _LOST, _NEEDS_RESET = "gpu is lost", "gpu requires reset"
 _ACTIVE = {"active": True, "not active": False}
 # drivers before 535 call them reasons to throttle
-_REASONS = (
+_REASON_BLOCKS = (
     ("clocks_event_reasons", "clocks_event_reason_"),
     ("clocks_throttle_reasons", "clocks_throttle_reason_"),
 )
@@ -32,7 +99,7 @@ def _detect(source: Source) -> float:
 
 
 def _read(source: Source) -> Reading:
-    """The GPUs and the driver; raises ReadError for XML that is cut off."""
+    """Return the GPUs and the driver; raises ReadError for XML that is cut off."""
     root = load_xml(source.name, source.text)
     if root.tag != _ROOT:
         problem = f"its first element is <{root.tag}>, not <{_ROOT}>"
@@ -67,13 +134,13 @@ def _gpu(capture: Capture, gpu: Element) -> None:
     def put(leaf: str, found: Found, at: Element, source: str) -> None:
         capture.put_at(part, leaf, found, at.span, source)
 
-    for leaf, paths, convert in SIMPLE:
+    for leaf, paths, convert in _SIMPLE:
         shown = [(path, one) for path in paths if (one := gpu.find(path)) is not None]
         if shown:
             valued = [row for row in shown if absence_of(row[1].text) is None]
             path, element = (valued or shown)[0]
             put(leaf, told(element.text, convert), element, path)
-    for leaf, sets in SUMS.items():
+    for leaf, sets in _SUMS.items():
         _put_sum(capture, part, gpu, leaf, sets)
     _put_clock_reasons(capture, part, gpu)
     _put_banks(capture, part, gpu)
@@ -85,7 +152,7 @@ def _gpu(capture: Capture, gpu: Element) -> None:
         put("mig_is_pending", absence or differs, pending, "mig_mode")
     health = gpu.find("fabric/health")
     if health is not None:
-        put("fabric_health_mask", health_mask(health), health, "fabric/health")
+        put("fabric_health_mask", _health_mask(health), health, "fabric/health")
     _put_processes(capture, part, gpu)
     _put_state(capture, part, gpu)
 
@@ -114,13 +181,13 @@ def _put_sum(
 
 def _put_clock_reasons(capture: Capture, part: tuple[str, int], gpu: Element) -> None:
     """The reasons as bits; none of them may be unknown."""
-    for tag, prefix in _REASONS:
+    for tag, prefix in _REASON_BLOCKS:
         section = gpu.find(tag)
         if section is None:
             continue
         bits, at = 0, section
         found: Found | None = None
-        for name, bit in REASONS.items():
+        for name, bit in _REASONS.items():
             element = section.find(f"{prefix}{name}")
             if element is None:
                 continue
@@ -189,6 +256,212 @@ def _all(element: Element) -> Iterator[Element]:
     for child in element.children:
         yield child
         yield from _all(child)
+
+
+def _device_id(text: str) -> Found:
+    return f"0x{int(text.removeprefix('0x'), 16):08x}"
+
+
+def _atomics(text: str) -> Found:
+    names = set(text.split())
+    if not names <= _ATOMICS.keys():
+        raise ValueError(text)
+    return sum(_ATOMICS[name] for name in names)
+
+
+def _lanes(text: str) -> Found:
+    return int(text.removesuffix("x"))
+
+
+def _state(text: str) -> Found:
+    return int(text.removeprefix("P"))
+
+
+def _cluster(text: str) -> Found:
+    digits = text.replace("-", "").lower()
+    int(digits, 16)
+    return digits
+
+
+# leaf, paths of which the first with a value counts, form
+_SIMPLE: tuple[tuple[str, tuple[str, ...], Convert], ...] = (
+    ("name", ("product_name",), str),
+    ("brand", ("product_brand",), str),
+    ("uuid", ("uuid",), str),
+    ("serial", ("serial",), str),
+    ("vbios_version", ("vbios_version",), str),
+    ("board_part_number", ("board_part_number",), str),
+    ("gsp_firmware_version", ("gsp_firmware_version",), str),
+    ("minor_number", ("minor_number",), whole),
+    ("module_id", ("platformInfo/module_id", "gpu_module_id"), whole),
+    ("pci_address", ("pci/pci_bus_id",), pci_address),
+    ("pci_device_id", ("pci/pci_device_id",), _device_id),
+    ("pci_subsystem_id", ("pci/pci_sub_system_id",), _device_id),
+    ("persistence_is_on", ("persistence_mode",), _SWITCH),
+    ("compute_mode", ("compute_mode",), word(_COMPUTE_MODES)),
+    ("recovery_action", ("gpu_recovery_action",), word(_RECOVERY_ACTIONS)),
+    ("mig_is_on", ("mig_mode/current_mig",), _SWITCH),
+    ("performance_state", ("performance_state",), _state),
+    ("memory_total_bytes", ("fb_memory_usage/total",), mebibytes),
+    ("memory_used_bytes", ("fb_memory_usage/used",), mebibytes),
+    ("memory_reserved_bytes", ("fb_memory_usage/reserved",), mebibytes),
+    ("bar1_total_bytes", ("bar1_memory_usage/total",), mebibytes),
+    ("ecc_is_on", ("ecc_mode/current_ecc",), _SWITCH),
+    ("ecc_is_on_after_reboot", ("ecc_mode/pending_ecc",), _SWITCH),
+    (
+        "sram_threshold_exceeded",
+        ("ecc_errors/aggregate/sram_threshold_exceeded",),
+        _ANSWER,
+    ),
+    ("memory_is_unrepairable", ("ecc_errors/unrepairable_memory",), _ANSWER),
+    ("remapped_rows_correctable", ("remapped_rows/remapped_row_corr",), whole),
+    ("remapped_rows_uncorrectable", ("remapped_rows/remapped_row_unc",), whole),
+    ("remap_is_pending", ("remapped_rows/remapped_row_pending",), _ANSWER),
+    ("remap_has_failed", ("remapped_rows/remapped_row_failure",), _ANSWER),
+    (
+        "retired_pages_single_bit",
+        ("retired_pages/multiple_single_bit_retirement/retired_count",),
+        whole,
+    ),
+    (
+        "retired_pages_double_bit",
+        ("retired_pages/double_bit_retirement/retired_count",),
+        whole,
+    ),
+    (
+        "retirement_is_pending",
+        ("retired_pages/pending_retirement", "retired_pages/pending_blacklist"),
+        _ANSWER,
+    ),
+    ("sm_clock_mhz", ("clocks/sm_clock",), whole),
+    ("sm_clock_maximum_mhz", ("max_clocks/sm_clock",), whole),
+    ("memory_clock_mhz", ("clocks/mem_clock",), whole),
+    ("memory_clock_maximum_mhz", ("max_clocks/mem_clock",), whole),
+    ("application_sm_clock_mhz", ("applications_clocks/graphics_clock",), whole),
+    (
+        "application_sm_clock_default_mhz",
+        ("default_applications_clocks/graphics_clock",),
+        whole,
+    ),
+    (
+        "power_watts",
+        (
+            "gpu_power_readings/average_power_draw",
+            "gpu_power_readings/instant_power_draw",
+            "gpu_power_readings/power_draw",
+            "power_readings/power_draw",
+        ),
+        number,
+    ),
+    (
+        "power_limit_watts",
+        (
+            "power_readings/enforced_power_limit",
+            "gpu_power_readings/current_power_limit",
+            "power_readings/power_limit",
+        ),
+        number,
+    ),
+    (
+        "power_limit_default_watts",
+        (
+            "gpu_power_readings/default_power_limit",
+            "power_readings/default_power_limit",
+        ),
+        number,
+    ),
+    (
+        "power_limit_least_watts",
+        ("gpu_power_readings/min_power_limit", "power_readings/min_power_limit"),
+        number,
+    ),
+    (
+        "power_limit_most_watts",
+        ("gpu_power_readings/max_power_limit", "power_readings/max_power_limit"),
+        number,
+    ),
+    ("temperature_celsius", ("temperature/gpu_temp",), whole),
+    ("temperature_margin_celsius", ("temperature/gpu_temp_tlimit",), whole),
+    ("temperature_slowdown_celsius", ("temperature/gpu_temp_slow_threshold",), whole),
+    ("temperature_shutdown_celsius", ("temperature/gpu_temp_max_threshold",), whole),
+    ("memory_temperature_celsius", ("temperature/memory_temp",), whole),
+    (
+        "memory_temperature_maximum_celsius",
+        ("temperature/gpu_temp_max_mem_threshold",),
+        whole,
+    ),
+    ("pcie_generation", ("pci/pci_gpu_link_info/pcie_gen/current_link_gen",), whole),
+    (
+        "pcie_generation_maximum",
+        ("pci/pci_gpu_link_info/pcie_gen/max_link_gen",),
+        whole,
+    ),
+    (
+        "pcie_generation_maximum_of_gpu",
+        ("pci/pci_gpu_link_info/pcie_gen/max_device_link_gen",),
+        whole,
+    ),
+    ("pcie_width", ("pci/pci_gpu_link_info/link_widths/current_link_width",), _lanes),
+    (
+        "pcie_width_maximum",
+        ("pci/pci_gpu_link_info/link_widths/max_link_width",),
+        _lanes,
+    ),
+    ("pcie_replays", ("pci/replay_counter",), whole),
+    ("pcie_atomics_to_gpu", ("pci/atomic_caps_inbound",), _atomics),
+    ("pcie_atomics_from_gpu", ("pci/atomic_caps_outbound",), _atomics),
+    ("auto_boost_is_on", ("clock_policy/auto_boost",), _BOOST),
+    ("auto_boost_is_on_by_default", ("clock_policy/auto_boost_default",), _BOOST),
+    ("fabric_state", ("fabric/state",), word(_FABRIC_STATES)),
+    ("fabric_status", ("fabric/status",), word({"success": 0})),
+    ("fabric_cluster", ("fabric/clusterUuid",), _cluster),
+    ("fabric_clique", ("fabric/cliqueId",), whole),
+    ("fabric_health_summary", ("fabric/health/summary",), word(_HEALTH_SUMMARIES)),
+)
+
+
+def _sums(since: str) -> dict[str, tuple[tuple[str, ...], ...]]:
+    unit = f"ecc_errors/{since}"
+    dram = f"{unit}/dram_uncorrectable"
+    sram = (f"{unit}/sram_uncorrectable_parity", f"{unit}/sram_uncorrectable_secded")
+    sram_before = (f"{unit}/sram_uncorrectable",)  # drivers before 535
+    corrected = f"{unit}/sram_correctable", f"{unit}/dram_correctable"
+    return {
+        # The totals are those of GPUs before Ampere.
+        f"ecc_corrected_{since}": (corrected, (f"{unit}/single_bit/total",)),
+        f"ecc_uncorrected_{since}": (
+            (*sram, dram),
+            (*sram_before, dram),
+            (f"{unit}/double_bit/total",),
+        ),
+        f"sram_uncorrected_{since}": (sram, sram_before),
+    }
+
+
+# Leaves that are sums: sets of paths, of which the first that is there counts.
+_SUMS = {**_sums("volatile"), **_sums("aggregate")}
+
+
+def _health_mask(health: Element) -> Found:
+    """Return the words of the fabric's health as the mask of NVML.
+
+    A fault that has no word here makes the mask unknown, not healthy.
+    """
+    mask = 0
+    absence: Mapping[str, str] | None = None
+    for one in health.children:
+        if one.tag == "summary":
+            continue
+        absent = absence_of(one.text)
+        if absent is not None:
+            absence = absence or absent
+            continue
+        value = told(one.text, word(_HEALTH_WORDS))
+        if one.tag not in _HEALTH_BITS or not isinstance(value, int):
+            message = f"printed {one.tag} {one.text[:40]!r}"
+            return {"status": "failed", "message": message}
+        mask |= value << _HEALTH_BITS[one.tag]
+    return mask or absence or {"status": "absent"}
 
 
 READER = CaptureReader("nvidia-smi", (f"<{_ROOT}",), _detect, _read)

@@ -30,7 +30,7 @@ def _is_head(line: str) -> bool:
 
 
 def _read(source: Source) -> Reading:
-    """One GPU a row; a path that is not known is null."""
+    """Return one GPU a row; a path that is not known is null."""
     capture = Capture(source.name, "nvidia-smi topo -m")
     columns: list[str] = []
     rows = 0
@@ -60,7 +60,7 @@ def _read(source: Source) -> Reading:
 
 
 def _gpus(words: list[str]) -> Iterator[str]:
-    """The columns of GPUs, which come first."""
+    """Return the columns of GPUs, which come first."""
     for word in words:
         if not _GPU.match(word):
             return
@@ -73,7 +73,7 @@ def _by_nvlink(cell: str) -> Scalar | None:
 
 
 def _affinity(words: list[str]) -> str:
-    """The CPU list, which follows the cells of GPUs and adapters."""
+    """Return the CPU list, which follows the cells of GPUs and adapters."""
     rest = [word for word in words if word not in _LEVELS and not _NVLINK.match(word)]
     return rest[0] if rest and _CPUS.match(rest[0]) else ""
 

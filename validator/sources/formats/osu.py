@@ -10,21 +10,19 @@ import re
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.sources.capture import Capture, Found
-from speccheck.validator.sources.formats._collective_runs import (
+from speccheck.validator.sources.formats._printed import (
+    LeafValue,
     Leaves,
-    Point,
-    Told,
-    measured_point,
-    over,
-    put_run,
-    times,
-)
-from speccheck.validator.sources.formats._printed import printed_reader
-from speccheck.validator.sources.formats._printed_lines import (
     Line,
+    Point,
     absent,
     finite,
     lines_of,
+    measured_point,
+    over,
+    printed_reader,
+    put_run,
+    times,
 )
 
 TOOL = "osu"
@@ -66,22 +64,22 @@ class _Test:
         self.failed = 0
 
     def read(self, line: Line, text: str) -> None:
-        """A line below its title."""
+        """Read a line below its title."""
         if text.startswith("# Size"):
             self.columns = re.split(r"\s{2,}", text[2:])
         elif self.columns and text[:1].isdecimal():
             words = text.split()
             if line.is_cut:
                 words = words[:-1]  # its last value may have lost digits
-            told = dict(zip(self.columns, words, strict=False))
-            size = told.get("Size", "")
-            if len(told) == len(self.columns) == len(words) and size.isdecimal():
-                self._add(told, int(size[:_MOST_DIGITS]))
+            shown = dict(zip(self.columns, words, strict=False))
+            size = shown.get("Size", "")
+            if len(shown) == len(self.columns) == len(words) and size.isdecimal():
+                self._add(shown, int(size[:_MOST_DIGITS]))
 
-    def _add(self, told: dict[str, str], size: int) -> None:
-        values = {name: finite(text) for name, text in told.items()}
+    def _add(self, shown: dict[str, str], size: int) -> None:
+        values = {name: finite(text) for name, text in shown.items()}
         waits = (values[name] for name in _TIMES if values.get(name) is not None)
-        self.failed += told.get("Validation", "") == "Fail"
+        self.failed += shown.get("Validation", "") == "Fail"
         self.points.append(
             measured_point(
                 size,
@@ -96,16 +94,16 @@ class _Test:
         """Put down its run."""
         leaves = dict(self.leaves)
         if "Validation" in self.columns and self.points:
-            leaves["is_compared"] = Told(found=True, at=self.at)
-            leaves["out_of_bounds"] = Told(self.failed, self.at)
+            leaves["is_compared"] = LeafValue(found=True, at=self.at)
+            leaves["out_of_bounds"] = LeafValue(self.failed, self.at)
         if self.collective in _OF_A_SHARE:
             reason = "the size is that of one rank, and the ranks are not told"
-            leaves["size_bytes"] = Told(absent(reason, TOOL), self.at)
+            leaves["size_bytes"] = LeafValue(absent(reason, TOOL), self.at)
         put_run(capture, leaves, self.points, self.at)
 
 
 def put(capture: Capture, text: str) -> None:
-    """The tests of all processes whose output a log holds."""
+    """Put down the tests of all processes whose output a log holds."""
     capture.command = TOOL
     tests: dict[str, _Test] = {}
     for line in lines_of(text):
@@ -125,24 +123,24 @@ def put(capture: Capture, text: str) -> None:
 def _started(
     line: Line, library: str, name: str | None, kind: str, version: str | None
 ) -> _Test:
-    """A test by its title: `# OSU MPI-CUDA Allreduce Latency Test v7.0`."""
+    """Return a test by its title: `# OSU MPI-CUDA Allreduce Latency Test v7.0`."""
     name = (name or kind).lower().removeprefix("non-blocking ")
     collective = _COLLECTIVES.get(name, "")
     if not collective:
         is_bidirectional = "bi-directional" in name
         collective = "" if is_bidirectional or kind == "Latency" else _BETWEEN_TWO
-    told: dict[str, Found] = {
+    shown: dict[str, Found] = {
         "tool": TOOL,
         "backend": library.lower().partition("-")[0],
         "ranks": absent("the tool does not print how many", TOOL),
         "is_complete": absent("the tool prints no last line", TOOL),
     }
     if version:
-        told["tool_version"] = version
+        shown["tool_version"] = version
     if collective == _BETWEEN_TWO:
-        told["ranks"] = 2
-    told["collective"] = collective or absent(f"is called {name[:60]!r}", TOOL)
-    leaves = {leaf: Told(found, line.span) for leaf, found in told.items()}
+        shown["ranks"] = 2
+    shown["collective"] = collective or absent(f"is called {name[:60]!r}", TOOL)
+    leaves = {leaf: LeafValue(found, line.span) for leaf, found in shown.items()}
     return _Test(line, leaves, collective)
 
 

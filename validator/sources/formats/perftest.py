@@ -14,13 +14,14 @@ from speccheck.validator.evidence.measurement.device import RdmaTransfer
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import Span
 from speccheck.validator.sources.capture import Capture, Found, Scalar
-from speccheck.validator.sources.formats._collective_runs import over, times
-from speccheck.validator.sources.formats._printed import printed_reader
-from speccheck.validator.sources.formats._printed_lines import (
+from speccheck.validator.sources.formats._printed import (
     Line,
     absent,
     finite,
     lines_of,
+    over,
+    printed_reader,
+    times,
 )
 
 TOOL = "perftest"
@@ -81,7 +82,7 @@ class _Group:
         self.is_complete = False
 
     def read(self, line: Line, text: str) -> None:
-        """A line within it."""
+        """Read a line within it."""
         if text.startswith(_LINE):
             self.is_complete = bool(self.rows)
         elif "#bytes" in text:
@@ -103,7 +104,7 @@ class _Group:
             self.is_complete = False
 
     def runs(self) -> Iterator[list[_Row]]:
-        """The rows of each process, in the order in which their sizes grow."""
+        """Return the rows of each process, in the order in which their sizes grow."""
         found: dict[int, list[_Row]] = {}
         seen: dict[float | None, int] = {}
         passage, before = 0, 0.0
@@ -125,7 +126,7 @@ _MOST_DIGITS = 19
 
 
 def put(capture: Capture, text: str) -> None:
-    """The transfers of all tests that a log holds."""
+    """Put down the transfers of all tests that a log holds."""
     capture.command = TOOL
     groups: dict[str, _Group] = {}
     ready: dict[str, bool] = {}
@@ -160,43 +161,43 @@ def _put_group(capture: Capture, group: _Group | None) -> None:
         return
     for rows in group.runs():
         part = _KIND, capture.add(_KIND, group.at)
-        told = {**_leaves(group), **_lists(group, rows)}
+        leaves = {**_leaves(group), **_lists(group, rows)}
         at = rows[0].at if rows else group.at
-        for leaf, found in told.items():
+        for leaf, found in leaves.items():
             capture.put_at(part, leaf, found, at if leaf in _POINTS else group.at)
 
 
 def _leaves(group: _Group) -> Mapping[str, Found]:
-    told: dict[str, Found] = {"tool": TOOL, "is_complete": group.is_complete}
+    leaves: dict[str, Found] = {"tool": TOOL, "is_complete": group.is_complete}
     if group.title is not None:
         operation, kind, is_bidirectional = group.title
         suffix = "bw" if kind == "BW" else "lat"
-        told["name"] = f"ib_{operation}_{suffix}"
-        told["operation"] = operation
-        told["is_bidirectional"] = is_bidirectional
+        leaves["name"] = f"ib_{operation}_{suffix}"
+        leaves["operation"] = operation
+        leaves["is_bidirectional"] = is_bidirectional
     settings = group.settings
     if device := settings.get("Device"):
-        told["device"] = device
+        leaves["device"] = device
     for name, leaf in (("Mtu", "mtu_bytes"), ("Number of qps", "queue_pairs")):
         value = settings.get(name, "")
         if value.isdecimal() and len(value) < _MOST_DIGITS:
-            told[leaf] = int(value)
+            leaves[leaf] = int(value)
     layer = settings.get("Link type", "")
     if layer:
-        told["link_layer"] = _LINK_LAYERS.get(layer, layer)
+        leaves["link_layer"] = _LINK_LAYERS.get(layer, layer)
     transport = settings.get("Transport type", "")
     if settings.get("Connection type") == "SRD":
-        told["transport"] = "EFA"
+        leaves["transport"] = "EFA"
     elif transport == "IB" and layer == "Ethernet":
-        told["transport"] = "RoCE"
+        leaves["transport"] = "RoCE"
     elif transport and layer:
-        told["transport"] = transport
-    told["memory"] = _memory(group)
-    return told
+        leaves["transport"] = transport
+    leaves["memory"] = _memory(group)
+    return leaves
 
 
 def _memory(group: _Group) -> Found:
-    """Where the buffers lie: a test on a GPU says so before its title."""
+    """Return where the buffers lie: a test on a GPU says so before its title."""
     named = (group.settings.get(f"Use {one} memory") for one in ("CUDA", "ROCm"))
     if group.is_on_gpu or "ON" in named:
         return "gpu"
@@ -216,10 +217,10 @@ _POINTS = (
 
 
 def _lists(group: _Group, rows: list[_Row]) -> Mapping[str, Found]:
-    """The points; rates and times that are not positive are none."""
+    """Return the points; rates and times that are not positive are none."""
     if not rows:
         return {"size_bytes": absent("no row was measured", TOOL)}
-    told: dict[str, Found] = {}
+    leaves: dict[str, Found] = {}
     for number, name in enumerate(group.columns):
         values = [row.values[number] for row in rows]
         known = [one if one is not None and one > 0 else None for one in values]
@@ -237,15 +238,12 @@ def _lists(group: _Group, rows: list[_Row]) -> Mapping[str, Found]:
         else:
             continue
         if any(one is not None for one in listed):
-            told[leaf] = listed
-    return told
+            leaves[leaf] = listed
+    return leaves
 
 
 _COUNTS = {"#bytes": "size_bytes", "#iterations": "iterations"}
-_SPEEDS = {
-    "BW peak": "peak_bytes_per_second",
-    "BW average": "average_bytes_per_second",
-}
+_SPEEDS = {"BW peak": "peak_bytes_per_second", "BW average": "average_bytes_per_second"}
 _WAITS = {"t_typical": "typical_seconds", "99% percentile": "p99_seconds"}
 
 READER = printed_reader(TOOL, TOOL, _detect)

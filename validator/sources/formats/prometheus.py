@@ -13,9 +13,13 @@ from math import inf
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.sources.capture import Capture, measurement_reading
-from speccheck.validator.sources.formats import _run_log_keys as keys
-from speccheck.validator.sources.formats._run_log import Labels, RunLogText
-from speccheck.validator.sources.formats._run_log_times import NEVER, moment_of
+from speccheck.validator.sources.formats import _run_log as keys
+from speccheck.validator.sources.formats._run_log import (
+    NEVER,
+    Labels,
+    RunLogText,
+    moment_of,
+)
 from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading, Source
 
 FORMAT = "prometheus"
@@ -53,11 +57,11 @@ def _detect(source: Source) -> float:
     if _TYPE.search(source.text):
         return 1.0
     lines = source.text.split("\n", _LOOKED_AT + 1)[:_LOOKED_AT]
-    told = [one.strip() for one in lines if one.strip() and one[0] != "#"]
+    written = [one.strip() for one in lines if one.strip() and one[0] != "#"]
     samples = [
-        found for one in told if (found := _SAMPLE.fullmatch(one[:_LONGEST_LINE]))
+        found for one in written if (found := _SAMPLE.fullmatch(one[:_LONGEST_LINE]))
     ]
-    if not samples or len(samples) < len(told) - 1:
+    if not samples or len(samples) < len(written) - 1:
         return 0.0
     known = RunLogText(FORMAT, source.name).names.aliases
     is_known = any(found[1] in known for found in samples)
@@ -68,8 +72,7 @@ def _read(source: Source) -> Reading:
     log = RunLogText(FORMAT, source.name)
     units: dict[str, str] = {}
     known: dict[str, Labels | None] = {}
-    text = source.text
-    lines = text.split("\n")
+    lines = source.text.split("\n")
     for number, line in enumerate(map(str.strip, lines), 1):
         if not line:
             continue
@@ -98,14 +101,14 @@ def _put_sample(
     found = _SAMPLE.fullmatch(line) if len(line) < _LONGEST_LINE else None
     if found is None:
         return False
-    name, told, value, time = found.groups(default="")
+    name, written, value, time = found.groups(default="")
     try:
         read = float(value)
     except ValueError:
         return False
-    if told not in known:
-        known[told] = _labels(told)
-    labels = known[told]
+    if written not in known:
+        known[written] = _labels(written)
+    labels = known[written]
     if labels is None:
         return False
     if _DCGM_BLANK <= read < inf and name.startswith("DCGM_"):
@@ -125,14 +128,14 @@ def _is_time(text: str) -> bool:
     return True
 
 
-def _labels(told: str) -> Labels | None:
+def _labels(written: str) -> Labels | None:
     """Whose sample it is; None for labels that cannot be read."""
     labels: dict[str, object] = {}
     at = 0
-    while at < len(told):
-        found = _LABEL.match(told, at)
+    while at < len(written):
+        found = _LABEL.match(written, at)
         if found is None:
-            return None if told[at:].strip() else _of(labels)
+            return None if written[at:].strip() else _of(labels)
         if found[1] in labels:
             return None
         labels[found[1]] = _ESCAPE.sub(lambda one: _ESCAPES[one[0]], found[2])
@@ -141,7 +144,7 @@ def _labels(told: str) -> Labels | None:
 
 
 def _of(labels: Mapping[str, object]) -> Labels:
-    """The labels that every log has, and whatever else tells series apart."""
+    """Return the labels that every log has, and the others that distinguish series."""
     others = [
         str(value)
         for key, value in labels.items()

@@ -15,9 +15,13 @@ from io import StringIO
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.sources.capture import Capture, measurement_reading
-from speccheck.validator.sources.formats import _run_log_keys as keys
-from speccheck.validator.sources.formats._run_log import Event, RunLogText
-from speccheck.validator.sources.formats._run_log_times import NEVER, moment_of
+from speccheck.validator.sources.formats import _run_log as keys
+from speccheck.validator.sources.formats._run_log import (
+    NEVER,
+    Event,
+    RunLogText,
+    moment_of,
+)
 from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading, Source
 
 FORMAT = "run-log-csv"
@@ -36,7 +40,7 @@ _KNOWN, _UNKNOWN = 0.9, 0.6
 
 
 def _head(text: str) -> tuple[str, list[str]] | None:
-    """The separator and the names of a table; None where it is none."""
+    """Return the separator and the names of a table; None where it is none."""
     first, _, rest = text.lstrip("\n").partition("\n")
     second = rest.partition("\n")[0]
     for separator in _SEPARATORS:
@@ -124,18 +128,15 @@ def _column(name: str) -> tuple[str, str]:
 
 
 def _put_row(
-    log: RunLogText,
-    columns: Sequence[tuple[str, str]],
-    row: Sequence[str],
-    line: int,
+    log: RunLogText, columns: Sequence[tuple[str, str]], row: Sequence[str], line: int
 ) -> None:
     record = {
         name: value.strip()
         for (name, _), value in zip(columns, row, strict=True)
         if name in _NAMED
     }
-    told = keys.first(record, keys.TIMES)
-    moment = NEVER if told is None else log.clock.note(moment_of(told))
+    stated = keys.first(record, keys.TIMES)
+    moment = NEVER if stated is None else log.clock.note(moment_of(stated))
     step = _step(keys.first(record, keys.STEPS))
     log.run = log.run or keys.text(keys.first(record, keys.RUNS))
     log.edition = log.edition or keys.text(keys.first(record, keys.EDITIONS))
@@ -160,21 +161,21 @@ def _put_row(
 _NAMED = keys.KEYS | keys.EVENT_KEYS | {_SMI_INDEX, "metric", "name"}
 
 
-def _step(told: object) -> int | None:
-    value, _ = _value(told) if isinstance(told, str) else (None, "")
+def _step(stated: object) -> int | None:
+    value, _ = _value(stated) if isinstance(stated, str) else (None, "")
     return keys.whole(value)
 
 
 def _typed(record: dict[str, str]) -> dict[str, object]:
-    """The fields of an event, numbers as numbers."""
+    """Return the fields of an event, numbers as numbers."""
     return {
-        key: number if (number := _value(told)[0]) is not None else told
-        for key, told in record.items()
+        key: number if (number := _value(stated)[0]) is not None else stated
+        for key, stated in record.items()
     }
 
 
 def _value(field: str) -> tuple[float | None, str]:
-    """The number of a field, and the unit behind it."""
+    """Return the number of a field, and the unit behind it."""
     if len(field) > _LONGEST_FIELD:
         return None, ""
     if _NUMBER.fullmatch(field):

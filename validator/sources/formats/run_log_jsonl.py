@@ -15,9 +15,13 @@ from collections.abc import Iterator, Mapping
 
 from speccheck.validator.evidence.lazy_pattern import lazy_pattern
 from speccheck.validator.sources.capture import Capture, measurement_reading
-from speccheck.validator.sources.formats import _run_log_keys as keys
-from speccheck.validator.sources.formats._run_log import Event, RunLogText
-from speccheck.validator.sources.formats._run_log_times import NEVER, moment_of
+from speccheck.validator.sources.formats import _run_log as keys
+from speccheck.validator.sources.formats._run_log import (
+    NEVER,
+    Event,
+    RunLogText,
+    moment_of,
+)
 from speccheck.validator.sources.reader import CaptureReader, FactSheet, Reading, Source
 
 FORMAT = "run-log-jsonl"
@@ -48,7 +52,7 @@ _decode = json.JSONDecoder(object_pairs_hook=_object).decode
 
 
 def _record(line: str) -> Json | None:
-    """The object of a line; None for a line that is none."""
+    """Return the object of a line; None for a line that is none."""
     try:
         found = _decode(line)
     except (ValueError, RecursionError):
@@ -74,10 +78,10 @@ def _detect(source: Source) -> float:
     log = RunLogText(_DIALECT, source.name)
     for record in records:
         _put_record(log, record, 1)
-    told = {name for one in records for name, _ in _numbers(one)}
+    stated = {name for one in records for name, _ in _numbers(one)}
     if not log.has_content or not any(_is_placed(one) for one in records):
         return 0.0
-    is_known = any(log.names.meaning(_bare(one), _ANY).alias for one in told)
+    is_known = any(log.names.meaning(_bare(one), _ANY).alias for one in stated)
     is_known |= any(log.names.event_id(one.written) for one in log.events)
     if is_known or "metric" in records[0]:
         return _KNOWN
@@ -93,7 +97,7 @@ def _bare(name: str) -> str:
 
 
 def _is_placed(record: Json) -> bool:
-    """Whether it says when, or at which step."""
+    """Tell whether it says when, or at which step."""
     has_time = moment_of(keys.first(record, keys.TIMES)).seconds is not None
     return has_time or keys.whole(keys.first(record, keys.STEPS)) is not None
 
@@ -123,8 +127,8 @@ def _read(source: Source) -> Reading:
 
 def _put_record(log: RunLogText, record: Json, line: int) -> None:
     """The numbers of a record, or the event that it tells of."""
-    told = keys.first(record, keys.TIMES)
-    moment = NEVER if told is None else log.clock.note(moment_of(told))
+    stated = keys.first(record, keys.TIMES)
+    moment = NEVER if stated is None else log.clock.note(moment_of(stated))
     step = keys.whole(keys.first(record, keys.STEPS))
     log.run = log.run or keys.text(keys.first(record, keys.RUNS))
     log.edition = log.edition or keys.text(keys.first(record, keys.EDITIONS))
@@ -157,7 +161,7 @@ def _put_record(log: RunLogText, record: Json, line: int) -> None:
 def _numbers(
     record: Json, before: str = "", depth: int = 0
 ) -> Iterator[tuple[str, float]]:
-    """The names and numbers that are metrics."""
+    """Return the names and numbers that are metrics."""
     for key, found in record.items():
         if not depth and (key in keys.KEYS or key in keys.IGNORED):
             continue

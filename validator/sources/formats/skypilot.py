@@ -14,10 +14,7 @@ from speccheck.validator.evidence.framework_keys import StatedVersion
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.context import gpu_facts, instance_facts
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.embedded_script import (
-    Variables,
-    embedded_script,
-)
+from speccheck.validator.sources.embedded_script import Variables, embedded_script
 from speccheck.validator.sources.mapping import (
     Unusable,
     derive_switch,
@@ -45,7 +42,7 @@ Accelerators = dict[tuple[str, object], KeyPath]
 
 
 def detect(document: Document) -> float:
-    """By `resources` in SkyPilot's words beside a script."""
+    """Recognise the format by `resources` in SkyPilot's words beside a script."""
     data = section(document.data)
     resources = section(data, "resources")
     if not any(isinstance(data.get(name), str) for name in _SCRIPTS):
@@ -56,7 +53,7 @@ def detect(document: Document) -> float:
 
 
 def read(document: Document) -> Reading:
-    """The cluster that the task asks for, and what it runs there."""
+    """Return the cluster that the task asks for, and what it runs there."""
     sheet = FactSheet.of(document)
     data = section(document.data)
     resources = section(data, "resources")
@@ -176,7 +173,7 @@ def _known(sheet: FactSheet, variables: tuple[Variable, ...]) -> Variables:
 def _versions(
     sheet: FactSheet, resources: Mapping[str, object]
 ) -> Iterator[StatedVersion]:
-    """The packages of the container that the task runs in."""
+    """Return the packages of the container that the task runs in."""
     image = resources.get("image_id")
     if isinstance(image, str) and image.startswith(_IMAGE):
         place = sheet.place(("resources", "image_id"))

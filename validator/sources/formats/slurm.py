@@ -3,19 +3,18 @@
 Source of the options: https://slurm.schedmd.com/sbatch.html and srun.html.
 """
 
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from speccheck.validator.catalogue.names import UnknownName
-from speccheck.validator.evidence.value import Place
+from speccheck.validator.evidence.lazy_pattern import lazy_pattern
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.value import Place, Span
 from speccheck.validator.sources.context import gpu_facts
-from speccheck.validator.sources.formats._slurm import (
-    Asked,
-    Request,
-    count_of,
-    request_of,
-    tasks_per_node,
-)
 from speccheck.validator.sources.launching import (
+    base_name,
+    launch_of,
     launches,
     mentions_only,
     mpi_run_of,
@@ -23,6 +22,7 @@ from speccheck.validator.sources.launching import (
     references,
     starts_tasks,
     state_container,
+    word_place,
 )
 from speccheck.validator.sources.mapping import without_place
 from speccheck.validator.sources.reader import (
@@ -32,8 +32,48 @@ from speccheck.validator.sources.reader import (
     ScriptReader,
     Source,
 )
-from speccheck.validator.sources.shell.script import Command
+from speccheck.validator.sources.shell.script import Command, Word, options
 
+_SHORT = {
+    "-C": "--constraint",
+    "-c": "--cpus-per-task",
+    "-G": "--gpus",
+    "-N": "--nodes",
+    "-n": "--ntasks",
+    "-p": "--partition",
+    "-t": "--time",
+}
+# The options of srun that say how the training starts; a step takes the others from
+# the job.
+_OF_STEPS = frozenset(
+    {
+        "--nodes",
+        "--ntasks",
+        "--ntasks-per-node",
+        "--gpus-per-node",
+        "--gpus-per-task",
+        "--gres",
+        "--cpus-per-gpu",
+        "--cpus-per-task",
+    }
+)
+# What only an allocation takes, beside those.
+_OF_ALLOCATIONS = frozenset(
+    {
+        "--constraint",
+        "--exclusive",
+        "--gpus",
+        "--no-requeue",
+        "--partition",
+        "--requeue",
+        "--signal",
+        "--switches",
+        "--time",
+    }
+)
+_WRAPPERS = 4  # words in front of salloc: `nohup time salloc ...`
+_COMPONENT = lazy_pattern(r"^#SBATCH[ \t]+(?:het|pack)job\b", re.MULTILINE)
+_SCRIPT_SUFFIXES = (".sh", ".bash", ".sbatch", ".slurm")
 _DAY, _HOUR, _MINUTE = 86_400, 3_600, 60
 _GPU_OPTIONS = ("--gpus", "--gpus-per-node", "--gpus-per-task", "--gpus-per-socket")
 _GPU_WORDS = ("gpu", "dgx", "a100", "h100", "h200", "b200", "v100", "mi300", "mi250")
@@ -55,12 +95,12 @@ _ALLOCATED = frozenset(
 
 
 def detect(source: Source) -> float:
-    """By a request for GPUs, or a launch; other jobs of Slurm are no training."""
+    """Recognise it by a request for GPUs, or a launch; other jobs do not train."""
     if not source.script.directives and not any(
         name in source.text for name in _STARTERS
     ):
         return 0.0
-    request = request_of(source)
+    request = _request_of(source)
     if not request.job and not request.step:
         return 0.0
     if _asks_for_gpus(request) or (request.job and launches(source)):
@@ -72,6 +112,29 @@ def detect(source: Source) -> float:
     return 0.6 if starts and is_wide else 0.4
 
 
+class Requested(Record):
+    """An option: its text without quotes, and where it is written."""
+
+    text: str
+    place: Place
+
+
+class Request(Record):
+    """The options of the job by long name, and those of its training step.
+
+    Of equal options sbatch takes the last. `has_components`: a heterogeneous job, whose
+    components ask for different nodes.
+    """
+
+    job: dict[str, Requested]
+    step: dict[str, Requested]
+    has_components: bool
+
+    def find(self, name: str) -> Requested | None:
+        """Return what the training step gets: its own option before that of the job."""
+        return self.step.get(name) or self.job.get(name)
+
+
 def _asks_for_gpus(request: Request) -> bool:
     if any(name in request.job or name in request.step for name in _GPU_OPTIONS):
         return True
@@ -81,9 +144,9 @@ def _asks_for_gpus(request: Request) -> bool:
 
 
 def read(source: Source) -> Reading:
-    """The allocation: nodes, GPUs, tasks, wall time, requeue."""
+    """Return the allocation: nodes, GPUs, tasks, wall time, requeue."""
     sheet = FactSheet(source.name)
-    request = request_of(source)
+    request = _request_of(source)
     if request.has_components:
         for leaf in (_NODES, _GPUS, "cluster.world_size"):
             without_place(sheet, leaf, "the job has several components")
@@ -105,8 +168,8 @@ def _submitted(named: Reference, sheet: FactSheet) -> Reference:
     """Options of sbatch on the command line win over those of the batch script."""
     if not named.target.endswith(_SCRIPTS):
         return named
-    told = {fact.name for fact in sheet.facts if fact.status != "unknown"}
-    return named._replace(replaces=tuple(sorted(told & _ALLOCATED)))
+    stated = {fact.name for fact in sheet.facts if fact.status != "unknown"}
+    return named._replace(replaces=tuple(sorted(stated & _ALLOCATED)))
 
 
 def _state_nodes(sheet: FactSheet, request: Request) -> None:
@@ -114,7 +177,7 @@ def _state_nodes(sheet: FactSheet, request: Request) -> None:
     asked = request.find("--nodes")
     if asked is not None:
         least, dash, most = asked.text.partition("-")
-        bounds = (count_of(least), count_of(most if dash else least))
+        bounds = (_count_of(least), _count_of(most if dash else least))
         if None in bounds:
             reason = f"{asked.text[:40]!r} is no number of nodes"
             sheet.unusable(_NODES, reason, asked.place)
@@ -128,7 +191,7 @@ def _state_nodes(sheet: FactSheet, request: Request) -> None:
         return
     tasks, share = request.find("--ntasks"), request.find("--ntasks-per-node")
     if tasks is not None and share is not None:
-        total, local = count_of(tasks.text), count_of(share.text)
+        total, local = _count_of(tasks.text), _count_of(share.text)
         if total and local and total % local == 0:
             note = f"{total} tasks / {local} a node = {total // local}"
             sheet.derive(_NODES, total // local, note, tasks.place, share.place)
@@ -154,13 +217,13 @@ def _state_gpus(sheet: FactSheet, source: Source, request: Request) -> None:
 
 
 def _state_share(
-    sheet: FactSheet, source: Source, request: Request, asked: Asked
+    sheet: FactSheet, source: Source, request: Request, asked: Requested
 ) -> None:
     """GPUs of a node, or of the job, where each task gets its own."""
     counts = gpu_counts(asked.text)
     each, tasks = _total(counts), tasks_per_node(source)
     total = request.find("--ntasks")
-    every = count_of(total.text) if total is not None else None
+    every = _count_of(total.text) if total is not None else None
     if each is not None:
         _state_type(sheet, counts, asked.place)
     if each is not None and total is not None and every and not request.find("--nodes"):
@@ -176,11 +239,13 @@ def _state_share(
 
 
 Counts = list[tuple[str, int | None]]
+
+
 """Type and number of each request for GPUs; None for a number that cannot be read."""
 
 
 def gres_counts(text: str) -> Counts:
-    """The GPUs in `gpu:8`, `gpu:h100:8`, `gpu:8(S:0-1)`, `nvme:1,gpu:a100:4`."""
+    """Return the GPUs in `gpu:8`, `gpu:h100:8`, `gpu:8(S:0-1)`, `nvme:1,gpu:a100:4`."""
     found: Counts = []
     for part in text.split(","):
         name, *rest = part.strip().partition("(")[0].removeprefix("gres/").split(":")
@@ -193,11 +258,11 @@ def gres_counts(text: str) -> Counts:
 
 
 def gpu_counts(text: str) -> Counts:
-    """The GPUs in `8`, `h100:8`, `a100:4,h100:4`."""
+    """Return the GPUs in `8`, `h100:8`, `a100:4,h100:4`."""
     found: Counts = []
     for part in text.split(","):
         kind, _, number = part.strip().rpartition(":")
-        found.append((kind, count_of(number)))
+        found.append((kind, _count_of(number)))
     return found
 
 
@@ -206,7 +271,7 @@ def _total(counts: Counts) -> int | None:
     return sum(numbers) if numbers and len(numbers) == len(counts) else None
 
 
-def _state_count(sheet: FactSheet, leaf: str, counts: Counts, asked: Asked) -> None:
+def _state_count(sheet: FactSheet, leaf: str, counts: Counts, asked: Requested) -> None:
     total = _total(counts)
     if total is None:
         sheet.unusable(leaf, f"{asked.text[:40]!r} is no number of GPUs", asked.place)
@@ -254,7 +319,7 @@ def _state_processors(sheet: FactSheet, source: Source, request: Request) -> Non
     share, tasks = request.find("--cpus-per-task"), tasks_per_node(source)
     if share is None or "--exclusive" in request.job:
         return
-    each = count_of(share.text)
+    each = _count_of(share.text)
     if each and tasks:
         note = f"{tasks} tasks a node x {each} CPUs = {tasks * each}"
         sheet.derive(leaf, tasks * each, note, share.place)
@@ -270,7 +335,7 @@ def _state_placement(sheet: FactSheet, request: Request) -> None:
 
 
 def _tells_tasks(command: Command) -> bool:
-    """Whether MPI starts the tasks of a command, as many as it is told itself."""
+    """Tell whether MPI starts the tasks of a command, by its own number."""
     found = mpi_run_of(command)
     return found is not None and found.tells_count
 
@@ -294,7 +359,7 @@ def _state_time(sheet: FactSheet, request: Request) -> None:
 
 
 def wall_time_seconds(text: str) -> float | None:
-    """The seconds of `minutes`, `m:s`, `h:m:s`, `d-h`, `d-h:m` or `d-h:m:s`.
+    """Return the seconds of `minutes`, `m:s`, `h:m:s`, `d-h`, `d-h:m` or `d-h:m:s`.
 
     None for no limit, which 0 and UNLIMITED ask for, and for what is no time.
     """
@@ -311,6 +376,151 @@ def wall_time_seconds(text: str) -> float | None:
         hours, minutes, seconds = [0, *numbers][-3:]
     total = int(days or 0) * _DAY + hours * _HOUR + minutes * _MINUTE + seconds
     return float(total) or None
+
+
+def _request_of(source: Source) -> Request:
+    """What a script asks of Slurm: with `#SBATCH` lines, else with its commands."""
+    job: dict[str, Requested] = {}
+    if not source.script.directives:
+        job = _allocation(source)
+    for one in source.script.directives:
+        name = _SHORT.get(one.name, one.name)
+        span = Span(one.line, one.column, max(1, one.length))
+        place = Place(source.name, name, span=span)
+        job[name] = Requested(one.value.strip("\"'"), place)
+    has_components = _COMPONENT.search(source.text) is not None
+    # Without an allocation srun makes one of its own, by the options of a job.
+    allowed = _OF_STEPS if job else _OF_STEPS | _OF_ALLOCATIONS
+    return Request(job, _training_step(source, allowed), has_components)
+
+
+def _allocation(source: Source) -> dict[str, Requested]:
+    """Return the options of `salloc` or `sbatch` on the command line.
+
+    Options on which several of them differ are those of different jobs.
+    """
+    found = [
+        _requested(source, _own_words(command, name), _OF_STEPS | _OF_ALLOCATIONS)
+        for command in source.script.commands
+        for name in ("salloc", "sbatch")
+        if command.outer is None and _is_started(command, name)
+    ]
+    return _shared(found)
+
+
+def _is_started(command: Command, name: str) -> bool:
+    """Tell whether a command is this program: its first word, or behind a wrapper."""
+    return not mentions_only(command) and any(
+        base_name(word) == name for word in command.words[:_WRAPPERS]
+    )
+
+
+def _shared(found: list[dict[str, Requested]]) -> dict[str, Requested]:
+    """Return the options on which all agree."""
+    if not found:
+        return {}
+    first, *others = found
+    return {
+        name: asked
+        for name, asked in first.items()
+        if all(name in one and one[name].text == asked.text for one in others)
+    }
+
+
+def _training_step(source: Source, allowed: frozenset[str]) -> dict[str, Requested]:
+    """Return the options of the srun that trains; none where several differ in them."""
+    steps = list(_steps(source, allowed))
+    trains = [one for one, command in steps if _is_training(command)]
+    if not trains and len(steps) == 1:
+        runs_script = any(
+            word.text.endswith(_SCRIPT_SUFFIXES) for word in steps[0][1].words
+        )
+        trains = [steps[0][0]] if runs_script else []
+    return _shared(trains)
+
+
+def _steps(
+    source: Source, allowed: frozenset[str]
+) -> Iterator[tuple[dict[str, Requested], Command]]:
+    for command in source.script.commands:
+        step = _srun_of(command)
+        if step is not None and not mentions_only(command):
+            yield _requested(source, _own_words(step, "srun"), allowed), command
+
+
+def _requested(
+    source: Source, words: Sequence[Word], allowed: frozenset[str]
+) -> dict[str, Requested]:
+    """Return the options among words, by long name, with the value that is known."""
+    found: dict[str, Requested] = {}
+    for flag, values, word in options(words):
+        name = _SHORT.get(flag[:2], flag) if flag[1:2] != "-" else flag
+        if name not in allowed:
+            continue
+        attached = flag[2:] if flag[1:2] != "-" else ""
+        written = values[0] if values and not attached else word
+        text = attached or (written.text if values else "")
+        if written.resolved:
+            found[name] = Requested(text, word_place(source.name, name, written))
+    return found
+
+
+def _srun_of(command: Command) -> Command | None:
+    """Return the command whose srun starts it: itself, or one that holds it."""
+    one: Command | None = command
+    while one is not None:
+        if any(base_name(word) == "srun" for word in one.words):
+            return one
+        one = one.outer
+    return None
+
+
+def _own_words(command: Command, starter: str) -> tuple[Word, ...]:
+    """Return the words of srun, salloc or sbatch, up to the program that it starts."""
+    names = [base_name(word) for word in command.words]
+    start = names.index(starter) + 1
+    for position in range(start, len(names)):
+        name = names[position]
+        if name.startswith(_PROGRAMS) or name.endswith((".py", *_SCRIPT_SUFFIXES)):
+            return command.words[start:position]
+    return command.words[start:]
+
+
+_PROGRAMS = (
+    "accelerate",
+    "bash",
+    "deepspeed",
+    "ft_launcher",
+    "mpiexec",
+    "mpirun",
+    "python",
+    "srun",
+    "torchrun",
+)
+
+
+def _is_training(command: Command) -> bool:
+    return launch_of(command) is not None or python_program(command) is not None
+
+
+def tasks_per_node(source: Source) -> int | None:
+    """Return the tasks on each node; Slurm starts one unless set otherwise."""
+    request = _request_of(source)
+    asked = request.find("--ntasks-per-node")
+    if asked is not None:
+        return _count_of(asked.text.partition("*")[0])
+    tasks, nodes = request.find("--ntasks"), request.find("--nodes")
+    if tasks is None:
+        return 1
+    total = _count_of(tasks.text)
+    hosts = _count_of(nodes.text) if nodes is not None else None
+    return total // hosts if total and hosts and total % hosts == 0 else None
+
+
+def _count_of(text: str) -> int | None:
+    """Return a whole number above zero, or None."""
+    digits = text.strip()
+    return int(digits) if digits.isdecimal() and int(digits) > 0 else None
 
 
 READER = ScriptReader("slurm", "launcher", detect, read, words=("#SBATCH", *_STARTERS))

@@ -23,13 +23,13 @@ _LAYERS = ("system_file", "user_file", "environment")
 
 
 def is_snapshot(data: object) -> bool:
-    """Whether a document says that it is one, of any version."""
-    told = data.get("schema") if isinstance(data, dict) else None
-    return isinstance(told, str) and told.startswith(f"{_FAMILY}/")
+    """Tell whether a document says that it is one, of any version."""
+    stated = data.get("schema") if isinstance(data, dict) else None
+    return isinstance(stated, str) and stated.startswith(f"{_FAMILY}/")
 
 
 def is_measurement(data: object) -> bool:
-    """Whether a snapshot holds measurements and nothing else of a machine."""
+    """Tell whether a snapshot holds measurements and nothing else of a machine."""
     kinds = KINDS.keys() & data.keys() if isinstance(data, dict) else set()
     return is_snapshot(data) and bool(kinds) and kinds <= MEASURED.keys()
 
@@ -40,12 +40,12 @@ def _detect(document: Document) -> float:
 
 
 def _read(document: Document) -> Reading:
-    """The parts of the node, and what they say of a job that runs on it."""
+    """Return the parts of the node, and what they say of a job that runs on it."""
     return node_reading(node_of(document.data, document.name), FactSheet.of(document))
 
 
 def node_reading(node: Node, sheet: FactSheet) -> Reading:
-    """A node, and what it says of a job that runs on it."""
+    """Return a node, and what it says of a job that runs on it."""
     _gpu_facts(sheet, node.several(Gpus))
     _host_facts(sheet, node)
     _first_of_each(sheet)
@@ -58,16 +58,16 @@ def node_of(
     reads: set[KeyPath] | None = None,
     frames: dict[KeyPath, Frame] | None = None,
 ) -> Node:
-    """The node of a snapshot's content; raises ReadError for one that is none.
+    """Return the node of a snapshot's content; raises ReadError for one that is none.
 
     reads, frames: as of `SnapshotFile`.
     """
     if not isinstance(data, Mapping):
         raise _refused(name, "no snapshot: its top is no object")
-    told = str(data.get("schema"))
-    family, _, version = told.partition("/")
+    stated = str(data.get("schema"))
+    family, _, version = stated.partition("/")
     if family != _FAMILY or not version.isdecimal():
-        raise _refused(name, f"no snapshot: schema is {told}, not {SCHEMA}")
+        raise _refused(name, f"no snapshot: schema is {stated}, not {SCHEMA}")
     if int(version) > int(_VERSION):
         problem = f"a snapshot of version {version}; this speccheck reads up to"
         raise _refused(name, f"{problem} {_VERSION}", "judge it with a newer speccheck")
@@ -101,11 +101,11 @@ def _gpu_facts(sheet: FactSheet, gpus: Gpus) -> None:
     if gpus.count.is_known and gpus.each():
         _whole_node_facts(sheet, gpus)
     # One that is lost does not tell its name; what the others are stays known.
-    told = [gpu.name for gpu in gpus.shown if gpu.name.is_known]
-    names = {str(name.value) for name in told}
+    stated = [gpu.name for gpu in gpus.shown if gpu.name.is_known]
+    names = {str(name.value) for name in stated}
     if len(names) != 1:
         return
-    place = told[0].places[0]
+    place = stated[0].places[0]
     try:
         gpu_facts(sheet, names.pop(), place)
     except UnknownName as error:
@@ -142,14 +142,14 @@ def _least_memory(sheet: FactSheet, gpus: Gpus) -> None:
 
 def _shared_capability(sheet: FactSheet, gpus: Gpus) -> None:
     """The compute capability, where all have the same."""
-    told = [gpu.compute_capability for gpu in gpus.each()]
-    texts = {one.value for one in told}
+    stated = [gpu.compute_capability for gpu in gpus.each()]
+    texts = {one.value for one in stated}
     text = texts.pop() if len(texts) == 1 else None
     major, _, minor = (text or "").partition(".")
     if major.isdecimal() and minor.isdecimal():
-        note = f"{told[0].name} of the node"
+        note = f"{stated[0].name} of the node"
         known = int(major), int(minor)
-        sheet.derive("cluster.compute_capability", known, note, *told[0].places)
+        sheet.derive("cluster.compute_capability", known, note, *stated[0].places)
 
 
 def _linked_gpus(gpus: Gpus) -> int | None:

@@ -27,16 +27,17 @@ from speccheck.validator.sources.capture import (
     measurement_reading,
 )
 from speccheck.validator.sources.documents.document import Document
-from speccheck.validator.sources.formats._collective_runs import (
+from speccheck.validator.sources.formats._printed import (
     GIGA,
+    LeafValue,
     Leaves,
-    Told,
+    absent,
     measured_point,
+    number_of,
     over,
     put_run,
     times,
 )
-from speccheck.validator.sources.formats._printed_lines import absent, number_of
 from speccheck.validator.sources.reader import (
     CaptureReader,
     FactSheet,
@@ -62,12 +63,7 @@ _PRODUCT = lazy_pattern(
     r"(?::(\d{1,9}))?",
     re.IGNORECASE,
 )
-_TYPES = {
-    "fp64": "float64",
-    "tf32": "tfloat32",
-    "bf16": "bfloat16",
-    "fp16": "float16",
-}
+_TYPES = {"fp64": "float64", "tf32": "tfloat32", "bf16": "bfloat16", "fp16": "float16"}
 _COLLECTIVES = {
     "allreduce": "all_reduce",
     "allgather": "all_gather",
@@ -76,10 +72,7 @@ _COLLECTIVES = {
     "reduce": "reduce",
     "reducescatter": "reduce_scatter",
 }
-_DIRECTIONS = {
-    "h2d": "host_to_device",
-    "d2h": "device_to_host",
-}
+_DIRECTIONS = {"h2d": "host_to_device", "d2h": "device_to_host"}
 # What a summary has of each node, and of what is read here.
 _KEYS = ("nccl-bw", "rccl-bw", "ib-loopback", "mem-bw", "gemm-flops")
 Json = Mapping[object, object]
@@ -87,7 +80,7 @@ _Run = tuple[str, str, str, str]  # benchmark, operation, indexes of the hosts, 
 
 
 def _lines(text: str) -> Iterator[tuple[int, Json]]:
-    """The objects of a text of one a line; a line that is cut off is none."""
+    """Return the objects of a text of one a line; a line that is cut off is none."""
     for number, line in enumerate(text.splitlines(), 1):
         if line.lstrip().startswith("{"):
             try:
@@ -99,7 +92,7 @@ def _lines(text: str) -> Iterator[tuple[int, Json]]:
 
 
 def _is_summary(data: Json) -> bool:
-    """Whether an object holds metrics of benchmarks that are read here."""
+    """Tell whether an object holds metrics of benchmarks that are read here."""
     return any(
         isinstance(key, str) and "/" in key and key.startswith(_KEYS) for key in data
     )
@@ -166,7 +159,7 @@ def _put_collectives(
     for run, sizes in runs.items():
         benchmark, operation, _, _ = run
         reason = absent("the summary does not tell it", TOOL)
-        told: dict[str, Found] = {
+        values: dict[str, Found] = {
             "tool": TOOL,
             "backend": benchmark[:4],
             "collective": _COLLECTIVES.get(operation, operation),
@@ -175,9 +168,9 @@ def _put_collectives(
             "is_complete": reason,
         }
         if host and benchmark.endswith(":nvlink"):
-            told["hosts"] = [host]  # of this node alone
+            values["hosts"] = [host]  # of this node alone
         where = firsts[run]
-        leaves: Leaves = {leaf: Told(one, where) for leaf, one in told.items()}
+        leaves: Leaves = {leaf: LeafValue(one, where) for leaf, one in values.items()}
         points = [
             measured_point(
                 size,
@@ -213,14 +206,14 @@ def _put_transfers(
         operation, _ = run
         points = sorted(sizes.items())
         rates: list[Scalar | None] = [rate if rate > 0 else None for _, rate in points]
-        told: dict[str, Found] = {
+        values: dict[str, Found] = {
             "tool": TOOL,
             "name": f"ib_{operation}_bw",
             "operation": operation,
             "size_bytes": [size for size, _ in points],
             "average_bytes_per_second": rates,
         }
-        _put_part(capture, RdmaTransfer.kind, told, firsts[run])
+        _put_part(capture, RdmaTransfer.kind, values, firsts[run])
 
 
 def _put_copies(
@@ -247,7 +240,7 @@ def _put_copies(
         gpus: list[Scalar | None] = [*sorted(rates)]
         hosts: list[Scalar | None] = [None] * len(gpus)
         is_to_gpu = direction == "host_to_device"
-        told: dict[str, Found] = {
+        values: dict[str, Found] = {
             "tool": TOOL,
             "name": "mem-bw",
             "direction": direction,
@@ -257,7 +250,7 @@ def _put_copies(
             "to_gpu": gpus if is_to_gpu else hosts,
             "bytes_per_second": [rates[gpu] or None for gpu in sorted(rates)],
         }
-        _put_part(capture, CopyTest.kind, told, firsts[direction])
+        _put_part(capture, CopyTest.kind, values, firsts[direction])
 
 
 def _put_products(
@@ -271,20 +264,20 @@ def _put_products(
         match = _PRODUCT.fullmatch(key)
         if match is None or value <= 0:
             continue
-        told: dict[str, Found] = {
+        values: dict[str, Found] = {
             "tool": TOOL,
             "data_type": _TYPES[match[1].lower()],
             "gpu_index": int(match[2] or 0),
             "flops_per_second": float(round(value * GIGA)),
         }
-        _put_part(capture, MatrixProduct.kind, told, places.get(key, at))
+        _put_part(capture, MatrixProduct.kind, values, places.get(key, at))
 
 
 def _put_part(
-    capture: Capture, kind: str, told: Mapping[str, Found], at: Where
+    capture: Capture, kind: str, values: Mapping[str, Found], at: Where
 ) -> None:
     part = kind, capture.add(kind, at)
-    for leaf, found in told.items():
+    for leaf, found in values.items():
         capture.put_at(part, leaf, found, at)
 
 

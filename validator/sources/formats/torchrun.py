@@ -7,7 +7,7 @@ launcher/runner.py and launch.py, accelerate commands/launch.py.
 from collections.abc import Callable, Mapping
 
 from speccheck.validator.sources.formats._huggingface import SHARDING_STAGES
-from speccheck.validator.sources.formats._slurm import tasks_per_node
+from speccheck.validator.sources.formats.slurm import tasks_per_node
 from speccheck.validator.sources.launching import (
     ACCELERATE,
     DEEPSPEED,
@@ -54,14 +54,14 @@ _FILE = "recovery.launch_configuration"
 
 
 def _processes(value: object) -> object:
-    """A number; `gpu` and `auto` mean all GPUs that the node has."""
+    """Return a number; `gpu` and `auto` mean all GPUs that the node has."""
     if value in {"gpu", "auto", "cpu"}:
         return Unusable(f"{value}: as many as the node has")
     return _count(value)
 
 
 def _count(value: object) -> object:
-    """A number of nodes or processes; -1 stands for all that there are."""
+    """Return a number of nodes or processes; -1 stands for all that there are."""
     count = integer_text(value)
     if isinstance(count, int) and count < 1:
         return Unusable(f"{count}: as many as there are")
@@ -128,14 +128,14 @@ _DEFAULTS: Mapping[str, tuple[tuple[str, int | str, str], ...]] = {
 
 
 def detect(source: Source) -> float:
-    """Sure when a launch command stands in the script."""
+    """Recognise it by a launch command."""
     if source.name.endswith((".conf", ".env")):
         return 0.0
     return 0.7 if launches(source) else 0.0
 
 
 def read(source: Source) -> Reading:
-    """Nodes, processes on each node, restarts and rendezvous of the launch commands.
+    """Return nodes, processes on each, restarts and rendezvous of launch commands.
 
     A script may launch several programs; what they do not share is not a fact.
     """
@@ -159,10 +159,10 @@ def _replacing(named: Reference, launch: Launch, facts: list[Fact]) -> Reference
     _, values, _ = given["--config_file"]
     if not values or values[0].text != named.target:
         return named
-    told = {fact.name for fact in facts if fact.status != "default"}
+    stated = {fact.name for fact in facts if fact.status != "default"}
     if "--mixed_precision" in given:
-        told.update(_PRECISIONS)
-    return named._replace(replaces=tuple(sorted(told)))
+        stated.update(_PRECISIONS)
+    return named._replace(replaces=tuple(sorted(stated)))
 
 
 def _facts(file: str, launch: Launch) -> list[Fact]:
@@ -186,13 +186,13 @@ def _spelling(flag: str, launcher: str) -> str:
 
 
 def _default(sheet: FactSheet, launch: Launch) -> None:
-    """What holds where the launcher is not told; it may be told out of our sight."""
-    spoken_of = {fact.name for fact in sheet.facts}
+    """State the launcher's defaults, as far as no option may be out of sight."""
+    mentioned = {fact.name for fact in sheet.facts}
     if launch.hidden and launch.launcher == ACCELERATE:
-        for leaf in {_FILE, _ENDPOINT} - spoken_of:
+        for leaf in {_FILE, _ENDPOINT} - mentioned:
             without_place(sheet, leaf, f"may be given in {launch.hidden[:60]}")
     for leaf, value, note in _DEFAULTS.get(launch.launcher, ()):
-        if leaf in spoken_of:
+        if leaf in mentioned:
             continue
         if launch.hidden:
             without_place(sheet, leaf, f"may be given in {launch.hidden[:60]}")
@@ -201,7 +201,7 @@ def _default(sheet: FactSheet, launch: Launch) -> None:
 
 
 def _state_run(sheet: FactSheet, given: Mapping[str, Option]) -> None:
-    """State what torchrun and torch.distributed.launch are told."""
+    """State the options of torchrun and torch.distributed.launch."""
     state_options(sheet, given, _RUN)
     if "--nnodes" in given:
         _state_nodes(sheet, given["--nnodes"])
@@ -235,7 +235,7 @@ def _state_nodes(sheet: FactSheet, option: Option) -> None:
 
 
 def _state_runner(sheet: FactSheet, given: Mapping[str, Option]) -> None:
-    """State what the deepspeed launcher is told."""
+    """State the options of the deepspeed launcher."""
     state_options(sheet, given, _RUNNER)
     if "--master_addr" in given:
         state_option(sheet, Leaf(_ENDPOINT, text), given["--master_addr"])
@@ -258,7 +258,7 @@ def _state_included(sheet: FactSheet, option: Option) -> None:
 
 
 def _state_accelerate(sheet: FactSheet, given: Mapping[str, Option]) -> None:
-    """State what accelerate launch is told; it wins over the configuration file."""
+    """State the options of accelerate launch, which win over its file."""
     state_options(sheet, given, _ACCELERATE)
     if "--main_process_ip" in given:
         state_option(sheet, Leaf(_ENDPOINT, text), given["--main_process_ip"])
@@ -311,7 +311,7 @@ def _state_gpus(sheet: FactSheet, source: Source, launch: Launch) -> None:
 
 
 def _tasks_on_node(source: Source, launch: Launch) -> int | None:
-    """How often MPI or Slurm starts the launcher on a node."""
+    """Return how often MPI or Slurm starts the launcher on a node."""
     found = mpi_run_of(launch.command)
     if found is not None and found.ranks_per_node is not None:
         return found.ranks_per_node.number

@@ -13,21 +13,19 @@ from speccheck.validator.evidence.framework_keys import FrameworkKeys
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.value import KeyPath
 from speccheck.validator.sources.formats import torchtitan
-from speccheck.validator.sources.formats._flag_settings import (
+from speccheck.validator.sources.formats._overrides import (
     FlagDocument,
     Flags,
-    joined_keys,
-    keyed_flags,
-    program_and_arguments,
-    read_flags,
-    stated_alone,
-    with_hidden,
-)
-from speccheck.validator.sources.formats._overrides import (
     Override,
     config_parent,
+    joined_keys,
+    keyed_flags,
     over_reference,
+    program_and_arguments,
+    read_flags,
     read_over,
+    stated_alone,
+    with_hidden,
 )
 from speccheck.validator.sources.launching import (
     mentions_only,
@@ -59,7 +57,7 @@ class Training(Record):
 
 
 def detect(source: Source) -> float:
-    """By the flag that names the TOML file: later releases have none."""
+    """Recognise it by the flag that names the TOML file: later releases have none."""
     if "--job.config" not in source.text:
         return 0.0
     return 0.9 if next(_trainings(source), None) is not None else 0.0
@@ -92,7 +90,7 @@ def _path(flag: str, table: FrameworkKeys) -> KeyPath | None:
 
 
 def read(source: Source) -> Reading:
-    """What the settings of the training commands state; several share what is alike."""
+    """Return what the settings of the training commands state and share."""
     readings = [_read(source, one) for one in _trainings(source)]
     if len(readings) == 1:
         return readings[0]
@@ -105,7 +103,7 @@ def read(source: Source) -> Reading:
 
 
 def _read(source: Source, training: Training) -> Reading:
-    """The flags over the file; alone they do not say what follows from both."""
+    """Return the flags over the file; alone they do not say what follows from both."""
     flags, config = training.flags, training.config
     document = FlagDocument(source, training.program, flags)
     target = str(config.value)
@@ -134,7 +132,7 @@ def _open_table() -> FrameworkKeys:
 
 
 def _alone(reading: Reading) -> Reading:
-    """The reading without what depends on settings of a file that is not there.
+    """Return the reading without what depends on settings of a file that is not there.
 
     A rank's batch is cut into micro-batches where the file asks for a pipeline.
     """

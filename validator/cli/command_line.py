@@ -1,0 +1,266 @@
+"""The command line taken apart by the table of options, and laid over settings."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from speccheck.validator.cli.option_table import OPTIONS, Option, Value
+from speccheck.validator.cli.settings.files import RunSettings
+from speccheck.validator.engine.request import Judging
+from speccheck.validator.evidence.record import Record
+
+if TYPE_CHECKING:
+    from speccheck.validator.cli.settings.layer import Layer
+    from speccheck.validator.evidence.value import Place
+
+_NO = "--no-"
+_MOST = 1e12
+# What the command line adds to what settings say, where others take its place.
+_ADDING = frozenset({"extend_select", "extend_ignore"})
+
+
+class UsageError(Exception):
+    """The command line is wrong; the message says what and how to mend it."""
+
+
+class CommandLine(Record):
+    """What a user wants of a command: by the command line, and by settings.
+
+    Attributes:
+        files: what stands beside the options.
+        values: of options, by name; those of settings where the command line says none.
+        options: those that the command has.
+        command: its words; empty for `speccheck FILE...`.
+        formats: of the reports of the command; none: those of judgements.
+        own: the values of the command line alone; None before settings are read, and
+            where none are.
+        settings: the settings of the run; None before they are read, and where none
+            are.
+        layer: what settings say that holds here.
+        places: where settings give values of options.
+        writes_baseline: whether the command writes the file of the baseline, which may
+            be missing then.
+
+    """
+
+    files: tuple[str, ...]
+    values: Mapping[str, Value]
+    options: tuple[Option, ...] = OPTIONS
+    command: str = ""
+    formats: tuple[str, ...] = ()
+    own: Mapping[str, Value] | None = None
+    settings: RunSettings | None = None
+    layer: "Layer | None" = None
+    places: "Mapping[str, tuple[Place, ...]] | None" = None
+    writes_baseline: bool = False
+
+    @property
+    def stated(self) -> Mapping[str, Value]:
+        """What the command line says by itself."""
+        return self.values if self.own is None else self.own
+
+    def has(self, name: str) -> bool:
+        """Return whether an option is given."""
+        return name in self.values
+
+    def text(self, name: str) -> str | None:
+        """Return the value of an option that is a text."""
+        value = self.values.get(name)
+        return value if isinstance(value, str) else None
+
+    def integer(self, name: str) -> int | None:
+        """Return the value of an option that is a whole number."""
+        value = self.values.get(name)
+        return value if isinstance(value, int) else None
+
+    def number(self, name: str) -> float | None:
+        """Return the value of an option that is a number."""
+        value = self.values.get(name)
+        return float(value) if isinstance(value, int | float) else None
+
+    def texts(self, name: str) -> list[str]:
+        """Return the texts of an option that may be given several times."""
+        value = self.values.get(name)
+        return value if isinstance(value, list) else []
+
+    def word(self, name: str, known: Sequence[str]) -> str:
+        """Return the value of an option with a few words, the first by default.
+
+        Raises UsageError for another word.
+        """
+        value = self.text(name) or known[0]
+        if value not in known:
+            message = f"{flag_of(name)} {value}: must be one of {', '.join(known)}"
+            raise UsageError(message)
+        return value
+
+    def only(self, noun: str) -> str:
+        """Return the one word that the command takes; raises UsageError."""
+        if len(self.files) != 1:
+            message = f"{self.command} takes one {noun}, not {len(self.files)}"
+            raise UsageError(message)
+        return self.files[0]
+
+    def demand_no_file(self, remedy: str) -> None:
+        """Raise UsageError for a file on the line of a command that takes none."""
+        if self.files:
+            message = f"{self.command} takes no file: {self.files[0]}; {remedy}"
+            raise UsageError(message)
+
+
+def flag_of(name: str) -> str:
+    """Return the option whose value is kept under a name."""
+    return "--" + name.replace("_", "-")
+
+
+def parse(
+    arguments: Sequence[str],
+    options: tuple[Option, ...] = OPTIONS,
+    command: str = "",
+    formats: tuple[str, ...] = (),
+) -> CommandLine:
+    """Take a command line apart; raises UsageError."""
+    by_flag = {option.flag: option for option in options}
+    files: list[str] = []
+    values: dict[str, Value] = {}
+    rest = iter(arguments)
+    for argument in rest:
+        if argument == "--":
+            files.extend(rest)
+        elif argument == "-" or not argument.startswith("-"):
+            files.append(argument)
+        else:
+            flag, equal, text = argument.partition("=")
+            option = by_flag.get(flag)
+            undone = None if option else _undone(flag, by_flag)
+            if (option or undone) is None:
+                raise UsageError(_unknown(flag, by_flag))
+            is_switch = option is None or option.kind == "switch"
+            if equal and is_switch:
+                message = f"{flag} takes no value"
+                raise UsageError(message)
+            if undone is not None:
+                values[undone.name] = False
+            elif option is not None and is_switch:
+                values[option.name] = True
+            elif option is not None:
+                following = text if equal else next(rest, None)
+                if following is None:
+                    message = f"{flag} needs a value: {flag} {option.metavar}"
+                    raise UsageError(message)
+                _put(values, option, following)
+    return CommandLine(tuple(files), values, options, command, formats)
+
+
+def _unknown(flag: str, known: Mapping[str, Option]) -> str:
+    from speccheck.validator.evidence.spelling import nearest  # noqa: PLC0415 - rare
+
+    close = nearest(flag, known)
+    hint = f"did you mean {close}?" if close else "see speccheck --help"
+    return f"no option {flag}: {hint}"
+
+
+def _undone(flag: str, known: Mapping[str, Option]) -> Option | None:
+    """Return the switch of `--no-full`: what settings turn on is off for this run."""
+    if "--settings" not in known or not flag.startswith(_NO):
+        return None
+    option = known.get("--" + flag.removeprefix(_NO))
+    is_settable = option is not None and option.kind == "switch" and option.setting
+    return option if is_settable else None
+
+
+def _put(values: dict[str, Value], option: Option, text: str) -> None:
+    if option.repeatable:
+        known = values.setdefault(option.name, [])
+        if isinstance(known, list):
+            known.append(text)
+        return
+    values[option.name] = _converted(option, text)
+
+
+def _converted(option: Option, text: str) -> Value:
+    if option.kind not in {"integer", "number"}:
+        return text
+    try:
+        number: int | float = int(text) if option.kind == "integer" else float(text)
+    except ValueError:
+        number = 0
+    if not 0 < number < _MOST:  # also refuses nan and infinity
+        wanted = "a whole number" if option.kind == "integer" else "a number"
+        message = f"{option.flag} {text}: must be {wanted} above zero"
+        raise UsageError(message)
+    return number
+
+
+def with_settings(line: CommandLine, *, writes_baseline: bool = False) -> CommandLine:
+    """Return the command line with what settings say where it says nothing.
+
+    Args:
+        line: the command line.
+        writes_baseline: whether it writes the baseline, which need not be there then.
+
+    Raises SettingsError for a settings file that cannot be read, or is wrong.
+    """
+    if line.has("isolated"):
+        return line._replace(values=_without_false(line.values))
+    settings = RunSettings(
+        line.files, line.text("stdin_filename"), line.text("settings")
+    )
+    line = line._replace(
+        settings=settings, own=line.values, writes_baseline=writes_baseline
+    )
+    return laid_over(line, settings.of_run())
+
+
+def laid_over(line: CommandLine, layer: "Layer | None") -> CommandLine:
+    """Return the command line over one layer of settings."""
+    stated = line.stated
+    if layer is None:
+        return line._replace(values=_without_false(stated), layer=None, places=None)
+    known = {option.name for option in line.options if option.setting}
+    values = dict(stated)
+    places: dict[str, tuple[Place, ...]] = {}
+    for name, value in layer.values.items():
+        if name not in known or (name == "extend_select" and "select" in stated):
+            continue  # --select names all that is judged
+        own = stated.get(name)
+        if own is None:
+            values[name] = value
+        elif name in _ADDING and isinstance(own, list) and isinstance(value, list):
+            values[name] = [*value, *own]
+        else:
+            continue
+        places[name] = layer.places[name]
+    return line._replace(values=_without_false(values), layer=layer, places=places)
+
+
+def _without_false(values: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the values without switches that are off: as if nobody had said so."""
+    return {name: value for name, value in values.items() if value is not False}
+
+
+class ForFiles:
+    """What settings say of judging each plan; made once for all of the same files."""
+
+    def __init__(
+        self, line: CommandLine, judging_of: Callable[[CommandLine], Judging]
+    ) -> None:
+        """Take the command line with its settings, and how to read it."""
+        self._line = line
+        self._judging_of = judging_of
+        # By the id of a layer: all of them are kept by the settings of the run.
+        self._known: dict[int, Judging] = {}
+
+    def __call__(self, paths: tuple[str, ...], /) -> Judging:
+        """Return how the plan of these files is judged."""
+        settings = self._line.settings
+        layer = settings.of_plan(paths) if settings else None
+        found = self._known.get(id(layer))
+        if found is None:
+            found = self._judging_of(laid_over(self._line, layer))
+            self._known[id(layer)] = found
+        return found
+
+    def reason(self, paths: tuple[str, ...], /) -> str:
+        """Return which settings were taken, where these files lie under several."""
+        settings = self._line.settings
+        return settings.reason(paths) if settings else ""
