@@ -3,9 +3,11 @@
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from coverage_page import PAGE, fixtures_text, page
+from json_schemas import SCHEMAS
 from speccheck.validator.cli.main import main
 from speccheck.validator.editions.edition import Clause, load_edition
 from speccheck.validator.engine.rule_index import rule_entries
@@ -20,7 +22,6 @@ from speccheck.validator.report.coverage import (
     totals,
 )
 from speccheck.validator.report.coverage_json import coverage_json
-from speccheck.validator.report.coverage_model import CoverageDocument
 
 EDITION = load_edition()
 # Drafts have clauses of their own.
@@ -144,9 +145,9 @@ def test_the_document_is_of_its_schema(capsys: pytest.CaptureFixture[str]) -> No
     assert main(["spec", "coverage", "--output", "json"]) == 0
     text = capsys.readouterr().out
     assert text == coverage_json(COVERAGE)
-    document = CoverageDocument.model_validate_json(text)
-    assert document.model_dump(by_alias=True) == json.loads(text)
-    assert document.open_musts == [
+    document = json.loads(text)
+    jsonschema.validate(document, SCHEMAS["coverage"]())
+    assert document["open_musts"] == [
         one.clause.id for one in COVERAGE.clauses if one.is_open_must
     ]
 

@@ -9,7 +9,7 @@ import pytest
 
 from compile_edition import main as compile_editions
 from edition_folders import clause, reasons, write
-from json_schemas import edition_diff_schema
+from json_schemas import SCHEMAS
 from speccheck.validator.cli.main import main as speccheck
 from speccheck.validator.editions.difference import differences
 from speccheck.validator.editions.edition import Edition, Raise, Tombstone, load_edition
@@ -45,7 +45,7 @@ def test_an_edition_beside_itself(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_document_has_its_schema(capsys: pytest.CaptureFixture[str]) -> None:
     document = json.loads(ran(capsys, "1.0", "1.1-draft", "--output", "json"))
-    jsonschema.validate(document, edition_diff_schema())
+    jsonschema.validate(document, SCHEMAS["edition-diff"]())
     assert document["schema"] == "speccheck-edition-diff/1"
     assert (document["weight"], document["claims"]) == ("MINOR", "MINOR")
     assert document["report"] is None
@@ -289,7 +289,7 @@ def test_a_real_report_is_laid_over(
     assert "  COMM-902 cannot be said: applies only where several_nodes" in text
     assert " findings come out as they did" in text
     document = json.loads(ran(capsys, *words, "--output", "json"))
-    jsonschema.validate(document, edition_diff_schema())
+    jsonschema.validate(document, SCHEMAS["edition-diff"]())
     assert document["report"]["is_full"]
     assert document["report"]["file"] == str(written)
 

@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from json_schemas import evidence_schema
+from json_schemas import SCHEMAS
 from speccheck.validator.cli.main import main
 
 Output = pytest.CaptureFixture[str]
@@ -43,7 +43,7 @@ def manifest(folder: Path) -> Any:  # noqa: ANN401 - JSON
 def test_a_whole_kit_is_packed(kit: Path, capsys: Output) -> None:
     assert pack(kit) == 0
     document = manifest(kit)
-    jsonschema.validate(document, evidence_schema())
+    jsonschema.validate(document, SCHEMAS["evidence"]())
     assert document["created"] == NOW
     assert (document["instance_type"], document["provider"]) == (TYPE, "azure")
     assert not any(one["musts"] for one in document["missing"])

@@ -1,4 +1,4 @@
-"""`speccheck-fleet/1`: every report on a fleet holds to its schema and its model."""
+"""`speccheck-fleet/1`: every report on a fleet holds to its schema."""
 
 import json
 from pathlib import Path
@@ -9,18 +9,15 @@ import pytest
 
 from fleet_trials import kept, lines, nodes, result, running
 from json_schemas import SCHEMAS
-from speccheck.validator.report.fleet_model import FleetDocument
 
 PROMISED = Path(__file__).parent / "data" / "fleet-1-fields.json"
 Capture = pytest.CaptureFixture[str]
 
 
 def holds(document: dict[str, Any]) -> None:
-    """The document is as both say, and nothing of it is lost on the way."""
+    """The document is as its schema says; it has no field that the schema has not."""
     schema = SCHEMAS["fleet"]()
     jsonschema.Draft202012Validator(schema).validate(document)
-    model = FleetDocument.model_validate(document)
-    assert json.loads(model.model_dump_json(by_alias=True)) == document
 
 
 def broken(folder: Path) -> Path:

@@ -5,31 +5,34 @@ Run `python tools/json_schemas.py` to write them to schemas/json.
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Union
 
+from pydantic import BaseModel, RootModel, create_model
+
+from hand_read_shapes import Baseline, NodeResultDocument, Tailoring, Waivers
 from settings_page import settings_schema
 from speccheck.validator.certification.evidence_model import EvidenceDocument
 from speccheck.validator.evidence import plan
 from speccheck.validator.evidence.plan import SECTIONS
 from speccheck.validator.fleet.own_profile_model import FleetProfile
-from speccheck.validator.report.bench_model import BenchJudgement, BenchPlan
+from speccheck.validator.report.bench_judgement_json import BenchJudgement, BenchPlan
 from speccheck.validator.report.certificate_schema import certificate_schema
-from speccheck.validator.report.certificate_table.model import CertificateTable
-from speccheck.validator.report.coverage_model import CoverageDocument
-from speccheck.validator.report.diff_model import DiffDocument
-from speccheck.validator.report.document_diff.model import DocumentDiff
-from speccheck.validator.report.edition_diff_model import EditionDiff
-from speccheck.validator.report.fleet_model import FleetDocument
-from speccheck.validator.report.history_model import HistoryDocument
+from speccheck.validator.report.certificate_table.table import CertificateTable
+from speccheck.validator.report.coverage_json import CoverageDocument
+from speccheck.validator.report.diff_json import DiffDocument
+from speccheck.validator.report.document_diff.json_form import DocumentDiff
+from speccheck.validator.report.document_model import model_of
+from speccheck.validator.report.edition_diff import EditionDiff
+from speccheck.validator.report.fleet_json import FleetDocument
+from speccheck.validator.report.forms.jsonl import TotalsLine
+from speccheck.validator.report.history_json import HistoryDocument
+from speccheck.validator.report.json_report import Report, ReportFinding
 from speccheck.validator.report.leaf_comments import leaf_comments
-from speccheck.validator.report.node_result_model import NodeResultDocument
-from speccheck.validator.report.plan_model import PlanDocument
-from speccheck.validator.report.report_model import Report, ReportLine
+from speccheck.validator.report.plan_json import PlanDocument
 from speccheck.validator.report.snapshot_schema import snapshot_schema
-from speccheck.validator.report.tailoring_model import Tailoring
-from speccheck.validator.report.telemetry_model import TelemetryDocument
-from speccheck.validator.report.waivers_model import Baseline, Waivers
+from speccheck.validator.report.telemetry_json import TelemetryDocument
 from speccheck.validator.simulation.faults import FAULTS
 from speccheck.validator.simulation.planting import FaultPlan
 from speccheck.validator.sources.formats.native import ENVIRONMENT, MARKER, leaf_type
@@ -80,92 +83,40 @@ def native_schema() -> dict[str, Any]:
     }
 
 
-def report_schema() -> dict[str, Any]:
-    """The schema of `speccheck-report/1`."""
-    return {"$schema": _DRAFT, **Report.model_json_schema(by_alias=True)}
+def schema_of(shape: type[Any]) -> dict[str, Any]:
+    """The schema of a document: of a Record, or of the model that validates it."""
+    model = shape if issubclass(shape, BaseModel) else model_of(shape)
+    return {"$schema": _DRAFT, **model.model_json_schema(by_alias=True)}
 
 
 def report_lines_schema() -> dict[str, Any]:
     """The schema of a line of `speccheck-report-lines/1`."""
-    return {"$schema": _DRAFT, **ReportLine.model_json_schema(by_alias=True)}
+    finding = create_model(
+        "FindingLine",
+        __base__=model_of(ReportFinding),
+        __doc__="A finding as a line of its own, with the files of its plan.",
+        type=(Literal["finding"], ...),
+        files=(list[str], ...),
+    )
+    line = create_model(
+        "ReportLine",
+        __base__=RootModel[Union[finding, model_of(TotalsLine)]],  # noqa: UP007
+        __doc__="One line of `--output jsonl`.",
+    )
+    return schema_of(line)
 
 
-def plan_schema() -> dict[str, Any]:
-    """The schema of `speccheck-plan/1`."""
-    return {"$schema": _DRAFT, **PlanDocument.model_json_schema(by_alias=True)}
-
-
-def certificate_table_schema() -> dict[str, Any]:
-    """The schema of `speccheck-certificate-table/1`."""
-    return {"$schema": _DRAFT, **CertificateTable.model_json_schema(by_alias=True)}
-
-
-def coverage_schema() -> dict[str, Any]:
-    """The schema of `speccheck-coverage/1`."""
-    return {"$schema": _DRAFT, **CoverageDocument.model_json_schema(by_alias=True)}
-
-
-def bench_plan_schema() -> dict[str, Any]:
-    """The schema of `speccheck-bench-plan/1`."""
-    return {"$schema": _DRAFT, **BenchPlan.model_json_schema(by_alias=True)}
-
-
-def bench_judgement_schema() -> dict[str, Any]:
-    """The schema of `speccheck-bench-judgement/1`."""
-    return {"$schema": _DRAFT, **BenchJudgement.model_json_schema(by_alias=True)}
-
-
-def node_result_schema() -> dict[str, Any]:
-    """The schema of `speccheck-node-result/1`."""
-    return {"$schema": _DRAFT, **NodeResultDocument.model_json_schema(by_alias=True)}
-
-
-def diff_schema() -> dict[str, Any]:
-    """The schema of `speccheck-diff/1`."""
-    return {"$schema": _DRAFT, **DiffDocument.model_json_schema(by_alias=True)}
-
-
-def document_diff_schema() -> dict[str, Any]:
-    """The schema of `speccheck-document-diff/1`."""
-    return {"$schema": _DRAFT, **DocumentDiff.model_json_schema(by_alias=True)}
-
-
-def evidence_schema() -> dict[str, Any]:
-    """The schema of `speccheck-evidence/1`."""
-    return {"$schema": _DRAFT, **EvidenceDocument.model_json_schema(by_alias=True)}
-
-
-def edition_diff_schema() -> dict[str, Any]:
-    """The schema of `speccheck-edition-diff/1`."""
-    return {"$schema": _DRAFT, **EditionDiff.model_json_schema(by_alias=True)}
-
-
-def fleet_schema() -> dict[str, Any]:
-    """The schema of `speccheck-fleet/1`."""
-    return {"$schema": _DRAFT, **FleetDocument.model_json_schema(by_alias=True)}
-
-
-def fleet_profile_schema() -> dict[str, Any]:
-    """The schema of `speccheck-fleet-profile/1`."""
-    return {"$schema": _DRAFT, **FleetProfile.model_json_schema(by_alias=True)}
-
-
-def history_schema() -> dict[str, Any]:
-    """The schema of `speccheck-history/1`."""
-    return {"$schema": _DRAFT, **HistoryDocument.model_json_schema(by_alias=True)}
-
-
-def telemetry_schema() -> dict[str, Any]:
-    """The schema of `speccheck-telemetry/1`."""
-    return {"$schema": _DRAFT, **TelemetryDocument.model_json_schema(by_alias=True)}
+def bench_schema(shape: type[Any]) -> dict[str, Any]:
+    """The schema of a plan, or with a plan in it, that may have more fields."""
+    schema = schema_of(shape)
+    plan = schema["$defs"]["BenchPlan"] if "$defs" in schema else schema
+    plan["additionalProperties"] = True
+    return schema
 
 
 def waivers_schema() -> dict[str, Any]:
     """The schema of `speccheck-waivers/1`."""
-    schema: dict[str, Any] = {
-        "$schema": _DRAFT,
-        **Waivers.model_json_schema(by_alias=True),
-    }
+    schema = schema_of(Waivers)
     entry = schema["$defs"]["WaiverEntry"]
     entry["allOf"] = [
         {"anyOf": [{"required": [name]} for name in names]}
@@ -178,53 +129,43 @@ def waivers_schema() -> dict[str, Any]:
     return schema
 
 
-def tailoring_schema() -> dict[str, Any]:
-    """The schema of `speccheck-tailoring/1`."""
-    return {"$schema": _DRAFT, **Tailoring.model_json_schema(by_alias=True)}
-
-
-def baseline_schema() -> dict[str, Any]:
-    """The schema of `speccheck-baseline/1`."""
-    return {"$schema": _DRAFT, **Baseline.model_json_schema(by_alias=True)}
-
-
 def faults_schema() -> dict[str, Any]:
     """The schema of `speccheck-faults/1`."""
-    schema: dict[str, Any] = {
-        "$schema": _DRAFT,
-        **FaultPlan.model_json_schema(by_alias=True),
-    }
+    schema = schema_of(FaultPlan)
     entry = schema["$defs"]["Planted"]
     entry["properties"]["fault"]["enum"] = [*FAULTS]
     entry["oneOf"] = [{"required": [way]} for way in ("nodes", "share", "count")]
     return schema
 
 
+_DOCUMENTS: dict[str, type[Any]] = {
+    "baseline": Baseline,
+    "certificate-table": CertificateTable,
+    "coverage": CoverageDocument,
+    "diff": DiffDocument,
+    "document-diff": DocumentDiff,
+    "edition-diff": EditionDiff,
+    "evidence": EvidenceDocument,
+    "fleet": FleetDocument,
+    "fleet-profile": FleetProfile,
+    "history": HistoryDocument,
+    "node-result": NodeResultDocument,
+    "plan": PlanDocument,
+    "report": Report,
+    "tailoring": Tailoring,
+    "telemetry": TelemetryDocument,
+}
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
-    "baseline": baseline_schema,
-    "bench-judgement": bench_judgement_schema,
-    "bench-plan": bench_plan_schema,
+    "bench-judgement": partial(bench_schema, BenchJudgement),
+    "bench-plan": partial(bench_schema, BenchPlan),
     "certificate": certificate_schema,
-    "certificate-table": certificate_table_schema,
-    "coverage": coverage_schema,
-    "diff": diff_schema,
-    "document-diff": document_diff_schema,
-    "edition-diff": edition_diff_schema,
-    "evidence": evidence_schema,
     "faults": faults_schema,
-    "fleet": fleet_schema,
-    "fleet-profile": fleet_profile_schema,
-    "history": history_schema,
     "native": native_schema,
-    "node-result": node_result_schema,
-    "plan": plan_schema,
-    "report": report_schema,
     "report-lines": report_lines_schema,
     "settings": settings_schema,
     "snapshot": snapshot_schema,
-    "tailoring": tailoring_schema,
-    "telemetry": telemetry_schema,
     "waivers": waivers_schema,
+    **{name: partial(schema_of, shape) for name, shape in _DOCUMENTS.items()},
 }
 
 

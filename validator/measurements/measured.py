@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from speccheck.validator.evidence.evidence import Evidence
 from speccheck.validator.evidence.measurement.collective import (
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from speccheck.validator.measurements.telemetry import MeasuredTelemetry
 
 
+RateUnit = Literal["bytes_per_second", "bits_per_second", "flops_per_second"]
 _Key = tuple[object, ...]
 
 
@@ -249,7 +250,7 @@ class RatesOfParts(Record):
     """The rate of each part, by its name."""
 
     title: str
-    unit: str
+    unit: RateUnit
     rates: _Rates
 
 
@@ -258,7 +259,7 @@ class MeasuredRates(Record):
 
     Attributes:
         title: what was done, in words.
-        unit: bytes_per_second, bits_per_second or flops_per_second.
+        unit: of the rates.
         parts: how many, or how many pairs of them.
         least, median, most: rates.
         slowest: the part with the least rate.
@@ -266,7 +267,7 @@ class MeasuredRates(Record):
     """
 
     title: str
-    unit: str
+    unit: RateUnit
     parts: int
     least: float
     median: float

@@ -7,6 +7,7 @@ events declare them; the series of one metric, of all nodes and GPUs, are told t
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import ceil
+from typing import Literal, cast
 
 from speccheck.validator.catalogue.metrics import metric_dictionary
 from speccheck.validator.evidence.evidence import Evidence
@@ -30,6 +31,9 @@ _WINDOWS = {
 _DECIMALS = 3  # of seconds
 
 
+Clock = Literal["utc", "local", "none"]  # local: no zone is told
+
+
 class ToldLog(Record):
     """One log; is_complete: None where it tells of no beginning and no end."""
 
@@ -39,7 +43,7 @@ class ToldLog(Record):
     unread_lines: int
     run: str
     edition: str
-    clock: str
+    clock: Clock
     is_complete: bool | None
     first_seconds: float | None
     last_seconds: float | None
@@ -147,7 +151,7 @@ def _log(log: RunLog) -> ToldLog:
         log.unread_lines.or_else(0),
         log.run.or_else(""),
         log.edition.or_else(""),
-        log.clock.or_else("none"),
+        cast("Clock", log.clock.or_else("none")),
         log.is_complete.value,
         log.first_seconds.value,
         log.last_seconds.value,

@@ -1,87 +1,151 @@
-"""The judgement of a tournament as JSON, `speccheck-bench-judgement/1`.
+"""The judgement of a tournament as JSON, `speccheck-bench-judgement/1`."""
 
-Fields are only ever added.
-"""
+from typing import Annotated, Literal
 
-import json
-
-from speccheck.validator import VERSION
-from speccheck.validator.straggler_search.follow_up import Outcome, Planned
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.report.serialise import TOOL, Tool, alike, document_text
+from speccheck.validator.straggler_search.follow_up import Answer, Outcome, Planned
 from speccheck.validator.straggler_search.judgement import (
     JudgedNode,
     JudgedSets,
     Limits,
+    State,
+    Verdict,
     undecided_words,
 )
 from speccheck.validator.straggler_search.rounds import SCHEMA as PLAN_SCHEMA
-from speccheck.validator.straggler_search.rounds import Plan
+from speccheck.validator.straggler_search.rounds import Kind, Plan
 
-SCHEMA = "speccheck-bench-judgement/1"
+_Host = Annotated[str, ("min_length", 1)]
+_Set = Annotated[tuple[_Host, ...], ("min_length", 1)]
+
+
+class BenchPlan(Record):
+    """Rounds of disjoint sets of hosts; all sets of a round measure at the same time.
+
+    nodes, set_size and waiting are for people: all hosts, the hosts of the largest set,
+    and who has no set in a round. Whoever writes a plan may leave them out, and add
+    fields of his own.
+    """
+
+    schema_name: Literal["speccheck-bench-plan/1"]
+    kind: Kind
+    rounds: tuple[tuple[_Set, ...], ...]
+    nodes: Annotated[str, ("default", "")]
+    set_size: Annotated[int, ("default", 0)]
+    waiting: Annotated[tuple[str, ...], ("default", [])]
+
+
+class NodeVerdict(Record):
+    """One node: slow, suspected, or cleared by a set at full speed.
+
+    by_chance: of how many healthy nodes transient swings alone would make such a one.
+    cleared_partners: different partners, all cleared, with which it was slow.
+    """
+
+    host: str
+    verdict: Verdict
+    why: str
+    bus_bytes_per_second: float | None
+    share_of_peers: float | None
+    deviations_below: float | None
+    sets: int
+    slow_sets: int
+    cleared_partners: int
+    by_chance: float
+
+
+class ComparedSets(Record):
+    """Sets under the same conditions, and what is usual among them."""
+
+    collective: str
+    size_bytes: int
+    nodes_in_a_set: int
+    ranks: int | None
+    backend: str | None
+    data_type: str | None
+    placement: str | None
+    algorithm: str | None
+    tool: str | None
+    gpu: str | None
+    sets: int
+    slow_sets: int
+    state: State
+    reason: str | None
+    median_bytes_per_second: float | None
+    deviation_bytes_per_second: float | None
+    least_bytes_per_second: float | None
+
+
+class LeftOut(Record):
+    """Runs that could not be compared."""
+
+    reason: str
+    runs: int
+
+
+class BenchJudgement(Record):
+    """The whole document; open: measured nodes that could not be judged."""
+
+    schema_name: Literal["speccheck-bench-judgement/1"]
+    tool: Tool
+    answer: Answer
+    exit_code: int
+    nodes: tuple[NodeVerdict, ...]
+    open: tuple[str, ...]
+    conditions: tuple[ComparedSets, ...]
+    left_out: tuple[LeftOut, ...]
+    not_read: tuple[str, ...]
+    planned: Planned | None
+    next: BenchPlan | None
 
 
 def judgement_json(outcome: Outcome, limits: Limits) -> str:
-    """The whole document."""
+    """Return the whole document."""
     judgement = outcome.judgement
-    document = {
-        "schema": SCHEMA,
-        "tool": {"name": "speccheck", "version": VERSION},
-        "answer": outcome.answer,
-        "exit_code": outcome.exit_code,
-        "nodes": [_node(one) for one in judgement.nodes],
-        "open": list(judgement.open),
-        "conditions": [_conditions(one, limits) for one in judgement.conditions],
-        "left_out": [
-            {"reason": reason, "runs": runs} for reason, runs in judgement.left_out
-        ],
-        "not_read": list(outcome.not_read),
-        "planned": None if outcome.planned is None else _planned(outcome.planned),
-        "next": None if outcome.following is None else _plan(outcome.following),
-    }
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    document = alike(
+        BenchJudgement,
+        outcome,
+        schema_name="speccheck-bench-judgement/1",
+        tool=TOOL,
+        nodes=[_node(node) for node in judgement.nodes],
+        open=judgement.open,
+        conditions=[_conditions(sets, limits) for sets in judgement.conditions],
+        left_out=[LeftOut(*runs) for runs in judgement.left_out],
+        next=None if outcome.following is None else _plan(outcome.following),
+    )
+    return document_text(document, ensure_ascii=False)
 
 
-def _node(one: JudgedNode) -> dict[str, object]:
-    return {
-        "host": one.host,
-        "verdict": one.verdict,
-        "why": one.why,
-        "bus_bytes_per_second": one.bytes_per_second,
-        "share_of_peers": one.share,
-        "deviations_below": one.deviations,
-        "sets": one.sets,
-        "slow_sets": one.slow_sets,
-        "cleared_partners": one.partners,
-        "by_chance": one.chance,
-    }
+def _node(node: JudgedNode) -> NodeVerdict:
+    return alike(
+        NodeVerdict,
+        node,
+        bus_bytes_per_second=node.bytes_per_second,
+        share_of_peers=node.share,
+        deviations_below=node.deviations,
+        cleared_partners=node.partners,
+        by_chance=node.chance,
+    )
 
 
-def _conditions(one: JudgedSets, limits: Limits) -> dict[str, object]:
-    found, peers = one.sets.conditions, one.peers
-    return {
-        "collective": found.collective,
-        "size_bytes": one.sets.size_bytes,
-        "nodes_in_a_set": found.hosts,
-        "ranks": found.ranks,
-        "backend": found.backend,
-        "data_type": found.data_type,
-        "placement": found.placement,
-        "algorithm": found.algorithm,
-        "tool": found.tool,
-        "gpu": found.gpu,
-        "sets": len(one.sets.trials),
-        "slow_sets": one.slow_sets,
-        "state": one.state,
-        "reason": None if one.state == "judged" else undecided_words(one, limits),
-        "median_bytes_per_second": None if peers is None else peers.median,
-        "deviation_bytes_per_second": None if peers is None else peers.deviation,
-        "least_bytes_per_second": None if peers is None else peers.least,
-    }
-
-
-def _planned(one: Planned) -> dict[str, object]:
-    return {**one._asdict(), "missing": list(one.missing)}
+def _conditions(judged: JudgedSets, limits: Limits) -> ComparedSets:
+    conditions, peers = judged.sets.conditions, judged.peers
+    return alike(
+        ComparedSets,
+        conditions,
+        size_bytes=judged.sets.size_bytes,
+        nodes_in_a_set=conditions.hosts,
+        sets=len(judged.sets.trials),
+        slow_sets=judged.slow_sets,
+        state=judged.state,
+        reason=None if judged.state == "judged" else undecided_words(judged, limits),
+        median_bytes_per_second=peers and peers.median,
+        deviation_bytes_per_second=peers and peers.deviation,
+        least_bytes_per_second=peers and peers.least,
+    )
 
 
 def _plan(plan: Plan) -> dict[str, object]:
-    rounds = [[list(hosts) for hosts in sets] for sets in plan.rounds]
-    return {"schema": PLAN_SCHEMA, "kind": plan.kind, "rounds": rounds}
+    """The plan without what is for people."""
+    return {"schema": PLAN_SCHEMA, "kind": plan.kind, "rounds": plan.rounds}

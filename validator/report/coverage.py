@@ -21,16 +21,12 @@ GapKind = Literal["proposed", "needs_live_evidence", "of_certification", "no_rul
 
 
 class FixtureCounts(Record):
-    """How many fixtures show each outcome; the fields are the beginnings of names."""
+    """How many fixtures show each outcome."""
 
     pass_: int = 0
     fail: int = 0
     unknown: int = 0
     not_applicable: int = 0
-
-    def by_outcome(self) -> dict[str, int]:
-        """The counts under the names of the outcomes."""
-        return dict(zip(OUTCOMES, self, strict=True))
 
 
 OUTCOMES = ("pass", "fail", "unknown", "not_applicable")

@@ -1,70 +1,92 @@
-"""The coverage of an edition as one JSON document, `speccheck-coverage/1`.
+"""The coverage of an edition as one JSON document, `speccheck-coverage/1`."""
 
-Fields are only ever added.
-"""
+from typing import Literal
 
-import json
-
-from speccheck.validator import VERSION
+from speccheck.validator.evidence.finding import ClauseLevel
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.coverage import (
     Coverage,
     CoveredClause,
-    CoveringRule,
+    FixtureCounts,
+    Gap,
     Totals,
     totals,
 )
+from speccheck.validator.report.serialise import (
+    TOOL,
+    CompiledEdition,
+    Tool,
+    alike,
+    document_text,
+)
 
-SCHEMA = "speccheck-coverage/1"
+
+class JudgingRule(Record):
+    """A rule of the clause; no frameworks: for all of them."""
+
+    name: str
+    confidence: Literal["exact", "calibrated", "lower_bound", "advisory"]
+    frameworks: tuple[str, ...]
+    fixtures: FixtureCounts
+
+
+class ClauseCoverage(Record):
+    """A clause with the rules that judge it; gap: null where files can settle it."""
+
+    id: str
+    title: str
+    level: ClauseLevel
+    status: Literal["core", "proposed"]
+    certification_level: Literal["L1", "L2", "L3"]
+    gap: Gap | None
+    rules: tuple[JudgingRule, ...]
+
+
+class AreaCoverage(Record):
+    """An area of the edition."""
+
+    code: str
+    title: str
+    totals: Totals
+    clauses: tuple[ClauseCoverage, ...]
+
+
+class CoverageDocument(Record):
+    """The whole document. open_musts: of the core, that files alone do not settle."""
+
+    schema_name: Literal["speccheck-coverage/1"]
+    tool: Tool
+    edition: CompiledEdition
+    totals: Totals
+    open_musts: tuple[str, ...]
+    areas: tuple[AreaCoverage, ...]
 
 
 def coverage_json(coverage: Coverage) -> str:
-    """The whole document."""
-    edition = coverage.edition
-    document = {
-        "schema": SCHEMA,
-        "tool": {"name": "speccheck", "version": VERSION},
-        "edition": {
-            "id": edition.id,
-            "stage": edition.stage,
-            "sha256": edition.sha256,
-        },
-        "totals": _totals(totals(coverage.clauses)),
-        "open_musts": [one.clause.id for one in coverage.clauses if one.is_open_must],
-        "areas": [
-            {
-                "code": area.code,
-                "title": area.title,
-                "totals": _totals(totals(area.clauses)),
-                "clauses": [_clause(one) for one in area.clauses],
-            }
+    """Return the whole document."""
+    clauses = tuple(coverage.clauses)
+    document = CoverageDocument(
+        schema_name="speccheck-coverage/1",
+        tool=TOOL,
+        edition=alike(CompiledEdition, coverage.edition),
+        totals=totals(clauses),
+        open_musts=tuple(one.clause.id for one in clauses if one.is_open_must),
+        areas=tuple(
+            AreaCoverage(
+                area.code,
+                area.title,
+                totals(area.clauses),
+                tuple(_clause(covered) for covered in area.clauses),
+            )
             for area in coverage.areas
-        ],
-    }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        ),
+    )
+    return document_text(document, indent=2, ensure_ascii=False)
 
 
-def _totals(sums: Totals) -> dict[str, object]:
-    return {**sums._asdict(), "fixtures": sums.fixtures.by_outcome()}
-
-
-def _clause(one: CoveredClause) -> dict[str, object]:
-    clause = one.clause
-    return {
-        "id": clause.id,
-        "title": clause.title,
-        "level": clause.level,
-        "status": clause.status,
-        "certification_level": clause.certification_level,
-        "gap": None if one.gap is None else one.gap._asdict(),
-        "rules": [_rule(rule) for rule in one.rules],
-    }
-
-
-def _rule(covering: CoveringRule) -> dict[str, object]:
-    rule = covering.rule
-    return {
-        "name": rule.name,
-        "confidence": rule.confidence,
-        "frameworks": list(rule.frameworks),
-        "fixtures": covering.fixtures.by_outcome(),
-    }
+def _clause(covered: CoveredClause) -> ClauseCoverage:
+    rules = [
+        alike(JudgingRule, covering.rule, fixtures=covering.fixtures)
+        for covering in covered.rules
+    ]
+    return alike(ClauseCoverage, covered.clause, gap=covered.gap, rules=rules)

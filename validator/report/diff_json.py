@@ -1,81 +1,142 @@
-"""The comparison of two snapshots as JSON, `speccheck-diff/1`.
+"""The comparison of two snapshots as JSON, `speccheck-diff/1`."""
 
-Fields are only ever added.
-"""
-
-import json
 from math import isfinite
-from typing import Any
+from typing import Any, Literal
 
-from speccheck.validator import VERSION
 from speccheck.validator.comparison.snapshots import (
+    Answer,
+    Change,
     Comparison,
-    Difference,
+    NotCompared,
     NoValue,
-    Side,
 )
-from speccheck.validator.evidence.node.changes import VARYING
+from speccheck.validator.evidence.node.changes import VARYING, Group
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
+from speccheck.validator.report.serialise import TOOL, Tool, alike, document_text
 
-SCHEMA = "speccheck-diff/1"
 _OF_ANOTHER = "is another one on each machine, or each time it is measured"
 
 
+class DiffSide(Record):
+    """One snapshot; taken: in seconds since 1970."""
+
+    file: str
+    name: str
+    taken: float | None
+    release: str
+    is_synthetic: bool
+
+
+class DiffMachine(Record):
+    """Whether both are of one machine, and on what the answer rests."""
+
+    answer: Answer
+    reason: str
+
+
+class DiffNoValue(Record):
+    """Why a leaf has no value; is_certain: it is known that there is none."""
+
+    no_value: str
+    is_certain: bool
+
+
+_Scalar = str | bool | int | float | None
+_Value = _Scalar | list[_Scalar] | DiffNoValue
+
+
+class DiffLeaf(Record):
+    """One leaf, or one part that only one of the two has.
+
+    by: how much more the second is; of measurements, as a share of the first.
+    per_hour: of counters of one machine.
+    """
+
+    group: Group
+    leaf: str
+    part: str
+    change: Change
+    a: _Value
+    b: _Value
+    by: float | None
+    per_hour: float | None
+    note: str
+
+
+class DiffVarying(Record):
+    """A leaf that is never the same twice, and why."""
+
+    group: Group
+    leaf: str
+    part: str
+    change: Change
+    a: _Value
+    b: _Value
+    by: float | None
+    per_hour: float | None
+    note: str
+    reason: str
+
+
+class DiffDocument(Record):
+    """Two snapshots, leaf by leaf; differences: by what matters most.
+
+    compared: how many leaves have a value in both.
+    """
+
+    schema_name: Literal["speccheck-diff/1"]
+    tool: Tool
+    verdict: Literal["same", "differs", "nothing_compared"]
+    exit_code: int
+    a: DiffSide
+    b: DiffSide
+    machine: DiffMachine
+    hours: float | None
+    was_restarted: bool | None
+    compared: int
+    differences: tuple[DiffLeaf, ...]
+    varying: tuple[DiffVarying, ...]
+    not_compared: tuple[NotCompared, ...]
+
+
 def diff_json(found: Comparison, exit_code: int) -> str:
-    """The whole document."""
-    document = {
-        "schema": SCHEMA,
-        "tool": {"name": "speccheck", "version": VERSION},
-        "verdict": found.verdict,
-        "exit_code": exit_code,
-        "a": _side(found.a),
-        "b": _side(found.b),
-        "machine": {"answer": found.machine.answer, "reason": found.machine.reason},
-        "hours": found.hours,
-        "was_restarted": found.was_restarted,
-        "compared": found.compared,
-        "differences": [_difference(one) for one in found.notable],
-        "varying": [
-            {**_difference(one), "reason": VARYING.get(one.leaf, _OF_ANOTHER)}
-            for one in found.varying
+    """Return the whole document."""
+    document = alike(
+        DiffDocument,
+        found,
+        schema_name="speccheck-diff/1",
+        tool=TOOL,
+        exit_code=exit_code,
+        a=alike(DiffSide, found.a),
+        b=alike(DiffSide, found.b),
+        machine=alike(DiffMachine, found.machine),
+        differences=[
+            alike(DiffLeaf, leaf, a=_value(leaf.a), b=_value(leaf.b))
+            for leaf in found.notable
         ],
-        "not_compared": [one._asdict() for one in found.not_compared],
-    }
-    return json.dumps(document, indent=1) + "\n"
+        varying=[
+            alike(
+                DiffVarying,
+                leaf,
+                a=_value(leaf.a),
+                b=_value(leaf.b),
+                reason=VARYING.get(leaf.leaf, _OF_ANOTHER),
+            )
+            for leaf in found.varying
+        ],
+    )
+    return document_text(document)
 
 
-def _side(side: Side) -> dict[str, object]:
-    return {
-        "file": side.file,
-        "name": side.name,
-        "taken": side.taken,
-        "release": side.release,
-        "is_synthetic": side.is_synthetic,
-    }
-
-
-def _difference(one: Difference) -> dict[str, object]:
-    return {
-        "group": one.group,
-        "leaf": one.leaf,
-        "part": one.part,
-        "change": one.change,
-        "a": _value(one.a),
-        "b": _value(one.b),
-        "by": one.by,
-        "per_hour": one.per_hour,
-        "note": one.note,
-    }
-
-
-def _value(found: object) -> Any:  # noqa: ANN401 - content of JSON
+def _value(value: object) -> Any:  # noqa: ANN401 - content of JSON
     """A value as the snapshot has it, without secrets; of none, why."""
-    if isinstance(found, NoValue):
-        return {"no_value": hidden(found.reason), "is_certain": found.is_known}
-    if isinstance(found, str):
-        return hidden(found)
-    if isinstance(found, float) and not isfinite(found):
-        return str(found)  # JSON has no NaN
-    if isinstance(found, list):
-        return [_value(one) for one in found]
-    return None if isinstance(found, dict) else found
+    if isinstance(value, NoValue):
+        return DiffNoValue(hidden(value.reason), value.is_known)
+    if isinstance(value, str):
+        return hidden(value)
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)  # JSON has no NaN
+    if isinstance(value, list):
+        return [_value(item) for item in value]
+    return None if isinstance(value, dict) else value

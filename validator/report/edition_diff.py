@@ -1,9 +1,8 @@
 """What differs between two editions, as text and as `speccheck-edition-diff/1`."""
 
-import json
 from collections.abc import Iterator
+from typing import Literal
 
-from speccheck.validator import VERSION
 from speccheck.validator.editions.difference import (
     KINDS,
     Difference,
@@ -14,13 +13,22 @@ from speccheck.validator.editions.difference import (
 )
 from speccheck.validator.editions.edition import Edition
 from speccheck.validator.editions.report_by_edition import (
+    Change,
     Otherwise,
     ReportByEdition,
 )
 from speccheck.validator.evidence.record import Record
+from speccheck.validator.report.serialise import (
+    TOOL,
+    CompiledEdition,
+    Tool,
+    alike,
+    document_text,
+)
 from speccheck.validator.report.style import counted, printable, wrap
 
-SCHEMA = "speccheck-edition-diff/1"
+_Scalar = str | int | float
+_Value = _Scalar | list[_Scalar] | None
 _WIDTH = 80
 _SHORT_DIGEST = 12
 _TITLES: dict[Kind, str] = {
@@ -122,54 +130,119 @@ def _again(lines: list[str]) -> list[str]:
     return wrap(" ".join(lines), _WIDTH - 4, "").splitlines() if lines else []
 
 
+class EditionNumber(Record):
+    """A number that changed; key: of which profile or table, empty for the default.
+
+    direction: upper, what is measured must not be more; lower, not less; null, the
+    requirement does not say so plainly.
+    """
+
+    name: str
+    key: str
+    before: _Value
+    after: _Value
+    unit: str
+    direction: Literal["upper", "lower"] | None
+    source: str
+    confidence: str
+
+
+class EditionLevels(Record):
+    """The level of a clause that has another one."""
+
+    before: str
+    after: str
+
+
+class EditionDifference(Record):
+    """One difference; subject: a clause, a profile, or `edition`."""
+
+    kind: Kind
+    subject: str
+    text: str
+    weight: Weight
+    reason: str
+    number: EditionNumber | None
+    levels: EditionLevels | None
+
+
+class EditionFinding(Record):
+    """A finding of the report that comes out otherwise, or may (`not_said`)."""
+
+    clause: str
+    rule: str | None
+    subject: str | None
+    plan: int
+    files: tuple[str, ...]
+    outcome: str
+    change: Change
+    clause_level: str
+    reason: str
+
+
+class EditionReport(Record):
+    """The report by the second edition.
+
+    unseen: clauses that it does not speak of, and that are judged where they apply.
+    is_full: whether it lists what passed: what it does not list is not looked at.
+    """
+
+    file: str
+    findings: tuple[EditionFinding, ...]
+    unchanged: int
+    unseen: tuple[str, ...]
+    is_full: bool
+
+
+class EditionDiff(Record):
+    """The whole document. claims: what the ids say; null: the second is no later."""
+
+    schema_name: Literal["speccheck-edition-diff/1"]
+    tool: Tool
+    before: CompiledEdition
+    after: CompiledEdition
+    weight: Weight
+    claims: Weight | None
+    differences: tuple[EditionDifference, ...]
+    report: EditionReport | None
+
+
 def edition_diff_json(found: EditionsCompared) -> str:
-    """The whole document."""
-    document = {
-        "schema": SCHEMA,
-        "tool": {"name": "speccheck", "version": VERSION},
-        "before": _name(found.before),
-        "after": _name(found.after),
-        "weight": found.weight,
-        "claims": weight_between(found.before.id, found.after.id),
-        "differences": [_difference(one) for one in found.differences],
-        "report": _report(found),
-    }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-
-def _name(edition: Edition) -> dict[str, str]:
-    return {"id": edition.id, "stage": edition.stage, "sha256": edition.sha256}
-
-
-def _difference(one: Difference) -> dict[str, object]:
-    number = None
-    if one.number is not None:
-        number = {**one.number._asdict(), "direction": one.number.direction or None}
-    levels = one.levels and dict(zip(("before", "after"), one.levels, strict=True))
-    return {**one._asdict(), "number": number, "levels": levels}
-
-
-def _report(found: EditionsCompared) -> dict[str, object] | None:
+    """Return the whole document."""
     report = found.report
-    if report is None:
-        return None
-    return {
-        "file": found.file,
-        "findings": [
-            {
-                "clause": one.clause,
-                "rule": one.rule or None,
-                "subject": one.subject or None,
-                "plan": one.plan,
-                "files": list(one.files),
-                "outcome": one.outcome,
-                "change": one.change,
-                "clause_level": one.weight,
-                "reason": one.reason,
-            }
-            for one in report.findings
-        ],
-        "unchanged": report.unchanged,
-        "unseen": list(report.unseen),
-        "is_full": report.is_full,
-    }
+    document = EditionDiff(
+        schema_name="speccheck-edition-diff/1",
+        tool=TOOL,
+        before=alike(CompiledEdition, found.before),
+        after=alike(CompiledEdition, found.after),
+        weight=found.weight,
+        claims=weight_between(found.before.id, found.after.id),
+        differences=tuple(_difference(one) for one in found.differences),
+        report=report and _report(found.file, report),
+    )
+    return document_text(document, indent=2, ensure_ascii=False)
+
+
+def _difference(found: Difference) -> EditionDifference:
+    number = found.number
+    return alike(
+        EditionDifference,
+        found,
+        number=number
+        and alike(EditionNumber, number, direction=number.direction or None),
+        levels=found.levels and EditionLevels(*found.levels),
+    )
+
+
+def _report(file: str, report: ReportByEdition) -> EditionReport:
+    findings = [
+        alike(
+            EditionFinding,
+            finding,
+            rule=finding.rule or None,
+            subject=finding.subject or None,
+            clause_level=finding.weight,
+        )
+        for finding in report.findings
+    ]
+    return alike(EditionReport, report, file=file, findings=findings)

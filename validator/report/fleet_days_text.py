@@ -1,7 +1,7 @@
 """What changed in a fleet since another day: the part of a report that says so."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.fleet.days import Changed, Grown, Growth, Since
@@ -141,42 +141,3 @@ def _growth(one: Growth) -> str:
     if one.per_hour:
         text += f"  {one.per_hour:,.3g} an hour"
     return text + ("  counts anew" if one.began_anew else "")
-
-
-def since_data(since: Since) -> dict[str, Any]:
-    """The same for JSON: names are listed one by one."""
-    return {
-        "before": since.before,
-        "nodes_in_both": since.both,
-        "hours": None if since.hours is None else list(since.hours),
-        "came": list(since.came),
-        "went": list(since.went),
-        "flipped": [
-            {"before": one.before, "now": one.now, "nodes": list(one.hosts)}
-            for one in since.flipped
-        ],
-        "changed": [_change_data(one) for one in since.changed],
-        "not_known_now": [_change_data(one) for one in since.lost],
-        "grown": [
-            {
-                "leaf": one.leaf,
-                "is_grave": one.is_grave,
-                "usual": one.usual,
-                "of_nodes": one.of,
-                "nodes": [node._asdict() for node in one.nodes],
-            }
-            for one in since.grown
-        ],
-        "not_compared": [
-            {"leaf": leaf, "nodes": number} for leaf, number in since.untold
-        ],
-    }
-
-
-def _change_data(one: Changed) -> dict[str, Any]:
-    return {
-        "leaf": one.leaf,
-        "before": hidden(one.before),
-        "now": hidden(one.now),
-        "nodes": list(one.hosts),
-    }

@@ -1,115 +1,269 @@
 """The report on a fleet as JSON: `speccheck-fleet/1`."""
 
-import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Literal
 
-from speccheck.validator import VERSION
-from speccheck.validator.evidence.fleet import Attendance
-from speccheck.validator.fleet.verdict import FleetVerdict
+from speccheck.validator.evidence.finding import Action, ClauseLevel, Level, Outcome
+from speccheck.validator.evidence.fleet import Repeated, Unread
+from speccheck.validator.evidence.record import Record
+from speccheck.validator.evidence.secrets import hidden
+from speccheck.validator.fleet.days import Changed, Growth, Since
+from speccheck.validator.fleet.verdict import FleetVerdict, Reason, State
 from speccheck.validator.report.context import FleetContext
 from speccheck.validator.report.edition_names import tailoring_of
-from speccheck.validator.report.fleet_days_text import since_data
 from speccheck.validator.report.fleet_text import (
     FleetGroup,
     fleet_groups,
     loosened_groups,
 )
-
-SCHEMA = "speccheck-fleet/1"
-
-
-def fleet_json(context: FleetContext) -> Iterator[str]:
-    """The text of the document."""
-    yield json.dumps(fleet_data(context), indent=2) + "\n"
-
-
-def fleet_data(context: FleetContext) -> dict[str, Any]:
-    """The document: names of nodes are listed one by one, not folded."""
-    run, verdict = context.run, context.verdict
-    return {
-        "schema": SCHEMA,
-        "tool": {"name": "speccheck", "version": VERSION},
-        "edition": {
-            "id": run.edition.id,
-            "sha256": run.edition.sha256,
-            "tailoring": tailoring_of(run.edition),
-        },
-        "profile": {"use": run.use, "size": run.size},
-        "verdict": verdict.word,
-        "exit_code": verdict.code,
-        "reason": verdict.reason,
-        "nodes": {
-            "reported": len({one.name for one in run.nodes}),
-            "fit": verdict.fit,
-            "needed": verdict.needed,
-            "synthetic": len({one.name for one in run.nodes if one.is_synthetic}),
-            "files_not_read": run.listing.ignored,
-            **_attendance(run.fleet.attendance),
-        },
-        "unfit": [
-            {
-                "node": one.name,
-                "state": one.state,
-                "reasons": [reason._asdict() for reason in one.reasons],
-            }
-            for one in verdict.unfit
-        ],
-        "spares": _spares(verdict),
-        "findings": [_group(one) for one in fleet_groups(run, "error", "fail")],
-        "unknown": [_group(one) for one in fleet_groups(run, "unknown")],
-        "loosened": [_group(one) for one in loosened_groups(run)],
-        "since": None if context.since is None else since_data(context.since),
-    }
+from speccheck.validator.report.serialise import (
+    TOOL,
+    TailoredNumber,
+    Tool,
+    alike,
+    document_text,
+)
 
 
-def _attendance(found: Attendance) -> dict[str, Any]:
-    return {
-        "expected": found.expected.value,
-        "missing": found.missing,
-        "unexpected": found.unexpected,
-        "unread": [one._asdict() for one in found.unread],
-        "repeated": [one._asdict() for one in found.repeated],
-    }
+class FleetEdition(Record):
+    """The compiled edition that was judged by; tailoring: own numbers in force."""
+
+    id: str
+    sha256: str
+    tailoring: tuple[TailoredNumber, ...]
 
 
-def _spares(verdict: FleetVerdict) -> dict[str, Any] | None:
+class FleetUse(Record):
+    """What the nodes are wanted for, and the size class of the job where it has one."""
+
+    use: str
+    size: str | None
+
+
+class FleetNodes(Record):
+    """Who reported, who should have, and how many may take part.
+
+    needed, expected: null where nobody says how many. files_not_read: of other kinds.
+    """
+
+    reported: int
+    fit: int
+    needed: int | None
+    synthetic: int
+    files_not_read: int
+    expected: int | None
+    missing: tuple[str, ...]
+    unexpected: tuple[str, ...]
+    unread: tuple[Unread, ...]
+    repeated: tuple[Repeated, ...]
+
+
+class FleetUnfit(Record):
+    """A node that must not take part, or of which that is not known."""
+
+    node: str
+    state: State
+    reasons: tuple[Reason, ...]
+
+
+class FleetSpares(Record):
+    """Fit nodes beyond those needed, and as many as the failure model wants."""
+
+    at_hand: int
+    wanted: float
+    wanted_lower: float
+    wanted_upper: float
+    source: str
+
+
+class FleetFindingValue(Record):
+    """The same said of some nodes; nodes: none for the fleet as a whole."""
+
+    subject: str
+    message: str
+    measured: str | float | None
+    required: str | float | None
+    missing: tuple[str, ...]
+    places: tuple[str, ...]
+    nodes: tuple[str, ...]
+
+
+class FleetFinding(Record):
+    """All that one rule says, what few nodes have first.
+
+    other_messages: nodes whose own words were not kept.
+    """
+
+    clause: str
+    rule: str
+    title: str
+    level: Level
+    clause_level: ClauseLevel
+    outcome: Outcome
+    remedy: str
+    action: Action | None
+    of_job: bool
+    nodes: tuple[str, ...]
+    other_messages: int
+    values: tuple[FleetFindingValue, ...]
+
+
+class FleetFlip(Record):
+    """Nodes whose verdict changed in the same way."""
+
+    before: str
+    now: str
+    nodes: tuple[str, ...]
+
+
+class FleetChange(Record):
+    """Nodes on which a leaf changed in the same way."""
+
+    leaf: str
+    before: str
+    now: str
+    nodes: tuple[str, ...]
+
+
+class FleetGrown(Record):
+    """A counter that grew beyond the others; usual: growth of most nodes."""
+
+    leaf: str
+    is_grave: bool
+    usual: float
+    of_nodes: int
+    nodes: tuple[Growth, ...]
+
+
+class FleetNotCompared(Record):
+    """A leaf that one of the days does not tell, and of how many nodes."""
+
+    leaf: str
+    nodes: int
+
+
+class FleetSince(Record):
+    """What changed since another day; hours: the shortest and longest time between."""
+
+    before: str
+    nodes_in_both: int
+    hours: tuple[float, float] | None
+    came: tuple[str, ...]
+    went: tuple[str, ...]
+    flipped: tuple[FleetFlip, ...]
+    changed: tuple[FleetChange, ...]
+    not_known_now: tuple[FleetChange, ...]
+    grown: tuple[FleetGrown, ...]
+    not_compared: tuple[FleetNotCompared, ...]
+
+
+class FleetDocument(Record):
+    """Whether a job may start on a fleet; names of nodes are listed one by one."""
+
+    schema_name: Literal["speccheck-fleet/1"]
+    tool: Tool
+    edition: FleetEdition
+    profile: FleetUse
+    verdict: Literal["go", "no-go", "inconclusive", "not complete"]
+    exit_code: Literal[0, 1, 3, 4]
+    reason: str
+    nodes: FleetNodes
+    unfit: tuple[FleetUnfit, ...]
+    spares: FleetSpares | None
+    findings: tuple[FleetFinding, ...]
+    unknown: tuple[FleetFinding, ...]
+    loosened: tuple[
+        FleetFinding, ...
+    ]  # held by tailored numbers, and not by the edition's
+    since: FleetSince | None
+
+
+def fleet_json(told: FleetContext) -> Iterator[str]:
+    """Yield the text of the document; names of nodes are listed, not folded."""
+    run, verdict = told.run, told.verdict
+    attendance = run.fleet.attendance
+    document = alike(
+        FleetDocument,
+        verdict,
+        schema_name="speccheck-fleet/1",
+        tool=TOOL,
+        edition=alike(FleetEdition, run.edition, tailoring=tailoring_of(run.edition)),
+        profile=alike(FleetUse, run),
+        verdict=verdict.word,
+        exit_code=verdict.code,
+        nodes=alike(
+            FleetNodes,
+            attendance,
+            reported=len({node.name for node in run.nodes}),
+            fit=verdict.fit,
+            needed=verdict.needed,
+            synthetic=len({node.name for node in run.nodes if node.is_synthetic}),
+            files_not_read=run.listing.ignored,
+            expected=attendance.expected.value,
+        ),
+        unfit=[alike(FleetUnfit, node, node=node.name) for node in verdict.unfit],
+        spares=_spares(verdict),
+        findings=_findings(fleet_groups(run, "error", "fail")),
+        unknown=_findings(fleet_groups(run, "unknown")),
+        loosened=_findings(loosened_groups(run)),
+        since=None if told.since is None else _since(told.since),
+    )
+    yield document_text(document, indent=2)
+
+
+def _spares(verdict: FleetVerdict) -> FleetSpares | None:
     if verdict.spares is None:
         return None
     wanted = verdict.spares.wanted
-    return {
-        "at_hand": verdict.spares.at_hand,
-        "wanted": wanted.value,
-        "wanted_lower": wanted.lower,
-        "wanted_upper": wanted.upper,
-        "source": wanted.source,
-    }
+    return FleetSpares(
+        verdict.spares.at_hand, wanted.value, wanted.lower, wanted.upper, wanted.source
+    )
 
 
-def _group(group: FleetGroup) -> dict[str, Any]:
-    finding = group.finding
-    return {
-        "clause": group.clause,
-        "rule": group.rule,
-        "title": group.title,
-        "level": group.level,
-        "clause_level": finding.clause_level,
-        "outcome": group.outcome,
-        "remedy": finding.remedy,
-        "action": finding.action,
-        "of_job": group.is_of_job,
-        "nodes": group.hosts,
-        "other_messages": group.others,
-        "values": [
-            {
-                "subject": one.subject,
-                "message": one.message,
-                "measured": one.finding.measured,
-                "required": one.finding.required,
-                "missing": one.finding.missing,
-                "places": [place.key for place in one.finding.places],
-                "nodes": one.hosts,
-            }
-            for one in group.values
-        ],
-    }
+def _findings(groups: Iterable[FleetGroup]) -> list[FleetFinding]:
+    return [
+        alike(
+            FleetFinding,
+            group,
+            clause_level=group.finding.clause_level,
+            remedy=group.finding.remedy,
+            action=group.finding.action,
+            of_job=group.is_of_job,
+            nodes=group.hosts,
+            other_messages=group.others,
+            values=[
+                alike(
+                    FleetFindingValue,
+                    value.finding,
+                    subject=value.subject,
+                    message=value.message,
+                    places=[place.key for place in value.finding.places],
+                    nodes=value.hosts,
+                )
+                for value in group.values
+            ],
+        )
+        for group in groups
+    ]
+
+
+def _since(since: Since) -> FleetSince:
+    return alike(
+        FleetSince,
+        since,
+        nodes_in_both=since.both,
+        flipped=[alike(FleetFlip, flip, nodes=flip.hosts) for flip in since.flipped],
+        changed=_changes(since.changed),
+        not_known_now=_changes(since.lost),
+        grown=[alike(FleetGrown, grown, of_nodes=grown.of) for grown in since.grown],
+        not_compared=[FleetNotCompared(*leaf) for leaf in since.untold],
+    )
+
+
+def _changes(changes: Iterable[Changed]) -> list[FleetChange]:
+    return [
+        FleetChange(
+            change.leaf, hidden(change.before), hidden(change.now), change.hosts
+        )
+        for change in changes
+    ]

@@ -1,59 +1,110 @@
-"""What a history tells, as JSON: `speccheck-history/1`. Fields are only ever added."""
+"""What a history tells, as JSON: `speccheck-history/1`."""
 
-import json
+from typing import Literal
 
-from speccheck.validator import VERSION
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.fleet.history.summary import Told
-from speccheck.validator.fleet.history.trends import ValueChange
+from speccheck.validator.fleet.history.trends import (
+    CounterGrowth,
+    Flip,
+    NodeDay,
+    NumberTrend,
+)
+from speccheck.validator.report.serialise import TOOL, Tool, alike, document_text
 
-SCHEMA = "speccheck-history/1"
+
+class HistoryRunRow(Record):
+    """One judged fleet; taken: when the newest of its nodes was looked at."""
+
+    taken: float
+    job: str
+    verdict: str
+    reason: str
+    exit_code: int
+    nodes: int
+    fit: int
+    is_synthetic: bool
+    edition: str
+    tool: str
+
+
+class HistoryUnfit(Record):
+    """A node that is not fit in the newest run."""
+
+    node: str
+    state: str
+    reason: str
+
+
+class HistoryUnknown(Record):
+    """Why a value is not known."""
+
+    not_known: str
+
+
+class HistoryChange(Record):
+    """A leaf that is not what it was; nodes: folded, null for the usual value.
+
+    before: null also where the nodes had several values.
+    """
+
+    leaf: str
+    nodes: str | None
+    taken: float
+    before: str | HistoryUnknown | None
+    now: str | HistoryUnknown | None
+
+
+class HistoryDocument(Record):
+    """What a history tells of a fleet, of a node or of a leaf; times: since 1970."""
+
+    schema_name: Literal["speccheck-history/1"]
+    tool: Tool
+    file: str
+    node: str | None
+    leaf: str | None
+    runs: tuple[HistoryRunRow, ...]
+    verdicts: tuple[NodeDay, ...]
+    not_fit: tuple[HistoryUnfit, ...]
+    flips: tuple[Flip, ...]
+    changes: tuple[HistoryChange, ...]
+    growth: tuple[CounterGrowth, ...]
+    numbers: tuple[NumberTrend, ...]
 
 
 def history_json(told: Told) -> str:
-    """The whole document; times are seconds since 1970."""
-    document = {
-        "schema": SCHEMA,
-        "tool": {"name": "speccheck", "version": VERSION},
-        "file": told.file,
-        "node": told.node or None,
-        "leaf": told.leaf or None,
-        "runs": [
-            {**_row(one), "is_synthetic": bool(one.is_synthetic)} for one in told.runs
-        ],
-        "verdicts": [_row(one) for one in told.days],
-        "not_fit": [
-            {"node": node, "state": state, "reason": reason}
-            for node, state, reason in told.unfit
-        ],
-        "flips": [_row(one) for one in told.flips],
-        "changes": [_change(one) for one in told.changes],
-        "growth": [
-            {**_row(one), "points": [list(point) for point in one.points]}
-            for one in told.growth
-        ],
-        "numbers": [
-            {**_row(one), "points": [_row(point) for point in one.points]}
-            for one in told.numbers
-        ],
-    }
-    return json.dumps(document, indent=1) + "\n"
+    """Return the whole document; times are seconds since 1970."""
+    document = HistoryDocument(
+        schema_name="speccheck-history/1",
+        tool=TOOL,
+        file=told.file,
+        node=told.node or None,
+        leaf=told.leaf or None,
+        runs=tuple(
+            alike(HistoryRunRow, run, is_synthetic=bool(run.is_synthetic))
+            for run in told.runs
+        ),
+        verdicts=told.days,
+        not_fit=tuple(HistoryUnfit(*node) for node in told.unfit),
+        flips=told.flips,
+        changes=tuple(
+            alike(
+                HistoryChange,
+                change,
+                nodes=change.nodes or None,
+                before=_value(change.before),
+                now=_value(change.now),
+            )
+            for change in told.changes
+        ),
+        growth=told.growth,
+        numbers=told.numbers,
+    )
+    return document_text(document)
 
 
-def _row(one: Record) -> dict[str, object]:
-    found = one._asdict()
-    found.pop("number", None)
-    return found
-
-
-def _change(one: ValueChange) -> dict[str, object]:
-    row = {**_row(one), "before": _value(one.before), "now": _value(one.now)}
-    row["nodes"] = one.nodes or None
-    return row
-
-
-def _value(text: str | None) -> object:
+def _value(text: str | None) -> str | HistoryUnknown | None:
     """A value; of none, why; null where no node told the leaf."""
     if text is not None and text.startswith("?"):
-        return {"not_known": text[1:]}
+        return HistoryUnknown(text[1:])
     return text if text is None else text.removeprefix("=")

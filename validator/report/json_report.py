@@ -6,14 +6,31 @@ or null, also when the run ends with exit code 2 or 3. Fields are only ever adde
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from speccheck.validator import VERSION
-from speccheck.validator.engine.locate import LocatedFinding, Location
-from speccheck.validator.evidence.finding import Finding, Waiver
+from speccheck.validator.engine.locate import LocatedFinding
+from speccheck.validator.evidence.finding import (
+    Action,
+    ClauseLevel,
+    Finding,
+    Level,
+    Outcome,
+    PlacedEdit,
+    Waiver,
+    WaiverKind,
+)
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.edition_names import tailoring_of
+from speccheck.validator.report.serialise import (
+    TOOL,
+    TailoredNumber,
+    Tool,
+    alike,
+    data,
+    document_text,
+)
 from speccheck.validator.report.style import Style
 from speccheck.validator.report.summary import Summary, rule_counts, summarize
 from speccheck.validator.report.wording import with_numbers
@@ -22,10 +39,200 @@ from speccheck.validator.run.run import Run
 from speccheck.validator.sources.files import FileStatus
 
 if TYPE_CHECKING:
-    from speccheck.validator.measurements.measured import MeasuredCurve
+    # Most runs have none of them: document_model.py knows them as well.
+    from speccheck.validator.measurements.measured import MeasuredPath, MeasuredRates
+    from speccheck.validator.report.measured_json import Measured
+    from speccheck.validator.report.proposal_json import ReportProposal
 
 SCHEMA = "speccheck-report/1"
 _ALWAYS = {"fail", "error", "unknown"}
+
+
+class EditionName(Record):
+    """The compiled edition that was judged by; tailoring: own numbers in force."""
+
+    id: str
+    stage: str
+    sha256: str
+    tailoring: tuple[TailoredNumber, ...]
+
+
+class SecondEditionName(Record):
+    """An edition of which only warnings come.
+
+    found: failures that the first does not give. unknown, broken: clauses that it could
+    not judge, rules of it that broke, and not of the first.
+    """
+
+    id: str
+    stage: str
+    sha256: str
+    found: int
+    unknown: int
+    broken: int
+
+
+class Profile(Record):
+    """The use that the run was judged for: ci, preflight or certify."""
+
+    use: str
+
+
+class SwitchedOff(Record):
+    """What a line of settings, or an option, left out of the judgement.
+
+    clauses: by level. rules: of clauses that were judged by other rules alone.
+    """
+
+    by: str
+    clauses: dict[ClauseLevel, tuple[str, ...]]
+    rules: tuple[str, ...]
+
+
+class Totals(Record):
+    """Clauses by level and outcome, failed findings by level, coverage of the musts."""
+
+    clauses: dict[ClauseLevel, dict[str, int]]
+    failed: dict[Level, int]
+    coverage: float | None
+    waived: int  # failures that somebody silenced
+    loosened: int  # what fails by the edition's own numbers, and not by tailored ones
+    warned: int  # failures by a second edition alone, which `failed` counts as well
+    switched_off: tuple[SwitchedOff, ...]
+
+
+class SettingsFiles(Record):
+    """The settings files of the run, the closest first; isolated: none was read."""
+
+    files: tuple[str, ...]
+    isolated: bool
+
+
+class File(Record):
+    """One file of the run and what it was taken for."""
+
+    path: str
+    format: str | None
+    confidence: float
+    status: Literal["judged", "unrecognised", "template", "unreadable", "excluded"]
+    message: str | None
+
+
+class Plan(Record):
+    """One plan: files that were judged together, and why."""
+
+    files: tuple[str, ...]
+    formats: tuple[str, ...]
+    grouping: tuple[str, ...]
+    nodes: int | None
+    gpus_per_node: int | None
+    world_size: int | None
+    size: str | None
+    settings: tuple[str, ...]
+    measured: "tuple[Measured, ...]"
+    rates: "tuple[MeasuredRates, ...]"
+    paths: "tuple[MeasuredPath, ...]"
+    synthetic: tuple[str, ...]  # snapshots of machines that do not exist: no evidence
+    summary: Totals
+
+
+class ReportPlace(Record):
+    """A place in a file; line and column count from 1, null without a position."""
+
+    file: str
+    key: str
+    line: int | None
+    column: int | None
+    end_column: int | None
+
+
+class ReportWaiver(Record):
+    """What silences a failure; until is the last day on which it does, in UTC."""
+
+    kind: WaiverKind
+    file: str
+    key: str
+    line: int | None
+    reason: str | None
+    until: str | None
+    owner: str | None
+    ticket: str | None
+
+
+class ReportFix(Record):
+    """A change of files that mends a failure: all edits together.
+
+    is_safe: it changes nothing of what the model learns. No edits: the files are
+    written in a way that no edit of one place can change.
+    """
+
+    says: str
+    is_safe: bool
+    edits: tuple[PlacedEdit, ...]
+
+
+class ReportFinding(Record):
+    """What one rule says of one plan, or of one part of a node: the subject."""
+
+    rule: str | None
+    clause: str
+    title: str
+    clause_level: ClauseLevel
+    level: Level
+    outcome: Outcome
+    message: str
+    cost: str | None
+    remedy: str | None
+    subject: str | None
+    action: Action | None
+    note: str | None
+    places: tuple[ReportPlace, ...]
+    measured: str | float | None
+    required: str | float | None
+    missing: tuple[str, ...]
+    confidence: str
+    spec: str  # the edition that gave it
+    loosened: bool  # it fails by the edition's own number, as the note says
+    waived: bool
+    waiver: ReportWaiver | None
+    # Null: of too many plans, not sought.
+    proposals: "tuple[ReportProposal, ...] | None"
+    fix: ReportFix | None
+    plan: int
+
+
+class RuleStatistics(Record):
+    """How many findings of one rule, or of a clause decided without one, came out how.
+
+    counts: error, warning, info (failures that count), waived, unknown, broken, pass,
+    not_applicable.
+    """
+
+    rule: str | None
+    clause: str
+    clause_level: ClauseLevel
+    counts: dict[str, int]
+
+
+class Report(Record):
+    """The whole document."""
+
+    schema_name: Literal["speccheck-report/1"]
+    tool: Tool
+    edition: EditionName | None
+    second_edition: SecondEditionName | None
+    profile: Profile | None
+    settings: SettingsFiles
+    warnings: tuple[str, ...]
+    verdict: Literal["pass", "fail", "inconclusive", "error"]
+    reason: str
+    exit_code: int
+    summary: Totals
+    errors: tuple[str, ...]
+    files: tuple[File, ...]
+    plans: tuple[Plan, ...]
+    statistics: tuple[RuleStatistics, ...]  # of all findings, also those not listed
+    findings: tuple[ReportFinding, ...]
 
 
 def is_told(finding: Finding) -> bool:
@@ -33,52 +240,41 @@ def is_told(finding: Finding) -> bool:
     return finding.outcome in _ALWAYS or finding.is_loosened
 
 
-def verdict_data(context: ReportContext) -> dict[str, object]:
-    """What a run comes to, and by what it was judged."""
-    run, summary, ending = context.run, context.summary, context.ending
+def verdict_data(told: ReportContext) -> dict[str, object]:
+    """Return what a run comes to, and by what it was judged, by name of the field."""
+    run, ending = told.run, told.ending
+    second = run.second
     return {
-        "tool": {"name": "speccheck", "version": VERSION},
-        "edition": {
-            "id": run.edition.id,
-            "stage": run.edition.stage,
-            "sha256": run.edition.sha256,
-            "tailoring": tailoring_of(run.edition),
-        },
-        "second_edition": _second(run),
-        "profile": {"use": run.use},
-        "settings": {"files": list(run.settings), "isolated": run.is_isolated},
-        "warnings": list(run.warnings),
+        "tool": TOOL,
+        "edition": alike(EditionName, run.edition, tailoring=tailoring_of(run.edition)),
+        "second_edition": second
+        and SecondEditionName(
+            second.edition.id,
+            second.edition.stage,
+            second.edition.sha256,
+            second.found,
+            second.unknown,
+            second.broken,
+        ),
+        "profile": alike(Profile, run),
+        "settings": SettingsFiles(run.settings, isolated=run.is_isolated),
+        "warnings": run.warnings,
         "verdict": ending.verdict,
         "reason": ending.reason,
         "exit_code": ending.code,
-        "summary": summary_data(summary),
-        "errors": [],
+        "summary": _totals(told.summary),
+        "errors": (),
     }
 
 
-def _second(run: Run) -> dict[str, object] | None:
-    """The edition that only warns, and what came of it."""
-    second = run.second
-    if second is None:
-        return None
-    return {
-        "id": second.edition.id,
-        "stage": second.edition.stage,
-        "sha256": second.edition.sha256,
-        "found": second.found,
-        "unknown": second.unknown,
-        "broken": second.broken,
-    }
-
-
-def report(context: ReportContext, _: Style) -> Iterator[str]:
+def report(told: ReportContext, _: Style) -> Iterator[str]:
     """The whole report, piece by piece; `full` adds what holds and does not apply.
 
     Each file, plan and finding stands on a line of its own, written as it is made: the
     document of a thousand files would take more memory than judging them.
     """
-    run, full = context.run, context.full
-    head = {"schema": SCHEMA, **verdict_data(context)}
+    run, full = told.run, told.full
+    head = {"schema": SCHEMA, **verdict_data(told)}
     yield "{\n" + "".join(
         f"  {encode(key)}: {encode(value)},\n" for key, value in head.items()
     )
@@ -86,13 +282,18 @@ def report(context: ReportContext, _: Style) -> Iterator[str]:
     yield ",\n"
     yield from _list("plans", (encode(_plan(plan)) for plan in run.plans))
     yield ",\n"
-    yield from _list("statistics", map(encode, statistics_data(run.plans)))
+    yield from _list("statistics", map(encode, rule_statistics(run.plans)))
     yield ",\n"
     yield from _list("findings", _findings(run, full=full))
     yield "\n}\n"
 
 
-encode = json.JSONEncoder(ensure_ascii=False).encode
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def encode(value: object) -> str:
+    """Return a part of a document, on one line."""
+    return _encode(data(value))
 
 
 def _list(name: str, rows: Iterable[str]) -> Iterator[str]:
@@ -120,202 +321,137 @@ def _findings(run: Run, *, full: bool) -> Iterator[str]:
 
 
 def refusal_data(message: str, code: int) -> dict[str, object]:
-    """What `verdict_data` says of a run that could not begin."""
+    """Return what `verdict_data` says of a run that could not begin."""
     return {
-        "tool": {"name": "speccheck", "version": VERSION},
+        "tool": TOOL,
         "edition": None,
         "second_edition": None,
         "profile": None,
-        "settings": {"files": [], "isolated": False},
-        "warnings": [],
+        "settings": SettingsFiles((), isolated=False),
+        "warnings": (),
         "verdict": "error",
         "reason": message,
         "exit_code": code,
-        "summary": summary_data(summarize(())),
-        "errors": [message],
+        "summary": _totals(summarize(())),
+        "errors": (message,),
     }
 
 
 def failure_report(message: str, code: int) -> str:
-    """The same document for a run that could not begin."""
-    document = {
-        "schema": SCHEMA,
-        **refusal_data(message, code),
-        "files": [],
-        "plans": [],
-        "statistics": [],
-        "findings": [],
-    }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    """Return the same document for a run that could not begin."""
+    lists = dict.fromkeys(("files", "plans", "statistics", "findings"), ())
+    document = alike(
+        Report, None, schema_name=SCHEMA, **refusal_data(message, code), **lists
+    )
+    return document_text(document, indent=2, ensure_ascii=False)
 
 
-def _file(file: FileStatus) -> dict[str, object]:
-    return {
-        "path": file.path,
-        "format": file.format or None,
-        "confidence": round(file.confidence, 3),
-        "status": file.state,
-        "message": file.message or None,
-    }
+def _file(file: FileStatus) -> File:
+    return alike(
+        File,
+        file,
+        format=file.format or None,
+        confidence=round(file.confidence, 3),
+        status=file.state,
+        message=file.message or None,
+    )
 
 
-def summary_data(summary: Summary) -> dict[str, object]:
-    """Clauses by level and outcome, failures by level, coverage, what is waived."""
+def _totals(summary: Summary) -> Totals:
     coverage = summary.coverage
-    return {
-        "clauses": summary.clauses,
-        "failed": summary.failed,
-        "coverage": None if coverage is None else round(coverage, 4),
-        "waived": summary.waived,
-        "loosened": summary.loosened,
-        "warned": summary.warned,
-        "switched_off": [one._asdict() for one in summary.switched_off],
-    }
+    return alike(
+        Totals, summary, coverage=None if coverage is None else round(coverage, 4)
+    )
 
 
-def statistics_data(plans: Iterable[JudgedPlan]) -> Iterator[dict[str, object]]:
-    """How often each rule failed, held or could not judge, the worst first."""
+def rule_statistics(plans: Iterable[JudgedPlan]) -> Iterator[RuleStatistics]:
+    """Yield how often each rule failed, held or could not judge, the worst first."""
     for row in rule_counts(plans):
-        yield {
-            "rule": row.rule or None,
-            "clause": row.clause,
-            "clause_level": row.clause_level,
-            "counts": row.counts,
-        }
+        yield alike(RuleStatistics, row, rule=row.rule or None)
 
 
-def _plan(plan: JudgedPlan) -> dict[str, object]:
+def _plan(plan: JudgedPlan) -> Plan:
     names = ("cluster.nodes", "cluster.gpus_per_node", "cluster.world_size")
     nodes, local, world = (plan.plan.value(name).value for name in names)
-    return {
-        "files": [file.path for file in plan.files],
-        "formats": list(dict.fromkeys(file.format for file in plan.files)),
-        "grouping": list(plan.grouping),
-        "nodes": nodes,
-        "gpus_per_node": local,
-        "world_size": world,
-        "size": plan.size,
-        "settings": list(plan.settings),
-        "measured": [
-            _measured(one) for one in (plan.measured.curves if plan.measured else ())
-        ],
-        "rates": [
-            one._asdict() for one in (plan.measured.rates if plan.measured else ())
-        ],
-        "paths": [
-            one._asdict() for one in (plan.measured.paths if plan.measured else ())
-        ],
-        "synthetic": list(plan.synthetic),
-        "summary": summary_data(summarize((plan,))),
-    }
+    measured: dict[str, object] = dict.fromkeys(("measured", "rates", "paths"), ())
+    if plan.measured is not None:
+        from speccheck.validator.report.measured_json import (  # noqa: PLC0415 - seldom
+            measured_curve,
+        )
 
-
-def _measured(one: "MeasuredCurve") -> dict[str, object]:
-    peak = one.curve.peak
-    return {
-        "collective": one.collective or None,
-        "ranks": one.ranks,
-        "nodes": one.nodes,
-        "hosts": list(one.hosts),
-        "gpu": one.gpu or None,
-        "tool": one.tool or None,
-        "runs": one.runs,
-        "unfinished": one.unfinished or None,
-        "peak_bus_bytes_per_second": peak and peak.bus_bytes_per_second,
-        "peak_size_bytes": peak and peak.size_bytes,
-        "half_peak_bytes": one.curve.half_peak_bytes,
-        "small_message_seconds": one.curve.small_message_seconds,
-        "held_to": {
-            "basis": one.held_to.basis or None,
-            "bounds": [bound._asdict() for bound in one.held_to.bounds],
-            "published": [reading._asdict() for reading in one.held_to.published],
-        },
-        "path": one.path or None,
-        "placed": [
-            {
-                "placement": placed.placement or None,
-                "points": [point._asdict() for point in placed.curve.points],
-            }
-            for placed in one.placed
-        ],
-    }
+        measured = {
+            "measured": [measured_curve(curve) for curve in plan.measured.curves],
+            "rates": plan.measured.rates,
+            "paths": plan.measured.paths,
+        }
+    return alike(
+        Plan,
+        plan,
+        files=[file.path for file in plan.files],
+        formats=list(dict.fromkeys(file.format for file in plan.files)),
+        nodes=nodes,
+        gpus_per_node=local,
+        world_size=world,
+        summary=_totals(summarize((plan,))),
+        **measured,
+    )
 
 
 def finding_data(located: LocatedFinding, edition: str) -> dict[str, object]:
-    """A finding without its plan; edition: by which it was judged."""
+    """Return a finding without its plan; edition: by which it was judged."""
     finding = located.finding
-    return {
-        "rule": finding.rule or None,
-        "clause": finding.clause,
-        "title": finding.title,
-        "clause_level": finding.clause_level,
-        "level": finding.level,
-        "outcome": finding.outcome,
-        "message": finding.message,
-        "cost": finding.cost or None,
-        "remedy": with_numbers(finding.remedy, (finding.subject,)) or None,
-        "subject": finding.subject or None,
-        "action": finding.action,
-        "note": finding.note or None,
-        "places": list(_places(located.locations)),
-        "measured": finding.measured,
-        "required": finding.required,
-        "missing": list(finding.missing),
-        "confidence": finding.confidence,
-        "spec": finding.edition or edition,
-        "loosened": finding.is_loosened,
-        "waived": finding.waiver is not None,
-        "waiver": _waiver(finding.waiver),
-        "proposals": _proposals(located),
-        "fix": _fix(located),
-    }
+    row = alike(
+        ReportFinding,
+        finding,
+        rule=finding.rule or None,
+        cost=finding.cost or None,
+        remedy=with_numbers(finding.remedy, (finding.subject,)) or None,
+        subject=finding.subject or None,
+        note=finding.note or None,
+        places=[
+            ReportPlace(
+                place.file,
+                place.key,
+                place.line or None,
+                place.column or None,
+                place.column + place.length if place.line else None,
+            )
+            for place in located.locations
+        ],
+        spec=finding.edition or edition,
+        loosened=finding.is_loosened,
+        waived=finding.waiver is not None,
+        waiver=finding.waiver and _waiver(finding.waiver),
+        proposals=_proposals(located),
+        fix=finding.fix
+        and ReportFix(hidden(finding.fix.says), finding.fix.is_safe, located.edits),
+        plan=None,
+    )
+    fields: dict[str, object] = data(row)
+    del fields["plan"]
+    return fields
 
 
-def _waiver(waiver: Waiver | None) -> dict[str, object] | None:
-    if waiver is None:
-        return None
-    return {
-        "kind": waiver.kind,
-        "file": waiver.place.file,
-        "key": waiver.place.key,
-        "line": waiver.place.span.line if waiver.place.span else None,
-        "reason": waiver.reason or None,
-        "until": waiver.until or None,
-        "owner": waiver.owner or None,
-        "ticket": waiver.ticket or None,
-    }
+def _waiver(waiver: Waiver) -> ReportWaiver:
+    place = waiver.place
+    return ReportWaiver(
+        kind=waiver.kind,
+        file=place.file,
+        key=place.key,
+        line=place.span.line if place.span else None,
+        reason=waiver.reason or None,
+        until=waiver.until or None,
+        owner=waiver.owner or None,
+        ticket=waiver.ticket or None,
+    )
 
 
-def _fix(located: LocatedFinding) -> dict[str, object] | None:
-    """The change that mends a failure, as edits of its files."""
-    fix = located.finding.fix
-    if fix is None:
-        return None
-    return {
-        "says": hidden(fix.says),
-        "is_safe": fix.is_safe,
-        "edits": [edit._asdict() for edit in located.edits],
-    }
-
-
-def _proposals(located: LocatedFinding) -> list[dict[str, object]] | None:
+def _proposals(located: LocatedFinding) -> "list[ReportProposal] | None":
     """Settings that mend a failure; null where none were sought."""
     if not located.proposals:
         return None if located.proposals is None else []
     from speccheck.validator.report.proposal_json import (  # noqa: PLC0415 - seldom
-        proposal_data,
+        report_proposal,
     )
 
-    return [proposal_data(one) for one in located.proposals]
-
-
-def _places(locations: tuple[Location, ...]) -> Iterator[dict[str, object]]:
-    for place in locations:
-        end = place.column + place.length if place.line else None
-        yield {
-            "file": place.file,
-            "key": place.key,
-            "line": place.line or None,
-            "column": place.column or None,
-            "end_column": end,
-        }
+    return [report_proposal(proposal) for proposal in located.proposals]

@@ -1,34 +1,61 @@
-"""A proposal as plain data for `speccheck-report/1`."""
+"""Proposals as part of `speccheck-report/1`."""
 
-from speccheck.validator.evidence.finding import Proposal, Setting
+from speccheck.validator.evidence.finding import Proposal
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
 from speccheck.validator.report.findings_text import proposal_text
+from speccheck.validator.report.serialise import alike, data
 
 
-def proposal_data(proposal: Proposal) -> dict[str, object]:
-    """What to set, whether the rule was judged to hold then, and by which numbers."""
-    return {
-        "settings": [_setting(one) for one in proposal.settings],
-        "what_if": list(proposal.what_if),
-        "verified": proposal.verified,
-        "text": hidden(proposal_text(proposal)),
-        "because": hidden(proposal.because) or None,
-        "missing": list(proposal.missing),
-        "new_errors": list(proposal.errors),
-        "new_warnings": list(proposal.warnings),
-    }
+class SettingKey(Record):
+    """A key of a file that holds a value; no file for one that is not set yet."""
+
+    file: str | None
+    key: str
 
 
-def _setting(setting: Setting) -> dict[str, object]:
-    return {
-        "name": setting.leaf,
-        "before": _plain(setting.before),
-        "after": _plain(setting.after),
-        "keys": [{"file": key.file or None, "key": key.key} for key in setting.keys],
-    }
+class ProposedSetting(Record):
+    """One value to change: a value of the plan, and the keys that state it as it is."""
+
+    name: str
+    before: bool | int | float | str | tuple[str | int | float, ...] | None
+    after: bool | int | float | str | tuple[str | int | float, ...] | None
+    keys: tuple[SettingKey, ...]
 
 
-def _plain(value: object) -> object:
-    if isinstance(value, str):
-        return hidden(value)
-    return list(value) if isinstance(value, tuple) else value
+class ReportProposal(Record):
+    """Settings that were tried on the plan and judged by all rules.
+
+    verified: the failed rule holds then, and no other error appears. Otherwise nothing
+    fails, and `missing` names what would let the rule be judged.
+    """
+
+    settings: tuple[ProposedSetting, ...]
+    what_if: tuple[str, ...]  # the same for speccheck plan --what-if
+    verified: bool
+    text: str
+    because: str | None
+    missing: tuple[str, ...]
+    new_errors: tuple[str, ...]
+    new_warnings: tuple[str, ...]
+
+
+def report_proposal(proposal: Proposal) -> ReportProposal:
+    """Return what to set, whether the rule was judged to hold then, and why."""
+    return alike(
+        ReportProposal,
+        proposal,
+        settings=[
+            ProposedSetting(
+                setting.leaf,
+                data(setting.before, hidden),
+                data(setting.after, hidden),
+                tuple(SettingKey(key.file or None, key.key) for key in setting.keys),
+            )
+            for setting in proposal.settings
+        ],
+        text=hidden(proposal_text(proposal)),
+        because=hidden(proposal.because) or None,
+        new_errors=proposal.errors,
+        new_warnings=proposal.warnings,
+    )

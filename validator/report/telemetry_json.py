@@ -1,75 +1,107 @@
-"""What the logs of a run hold and what is judged of it, `speccheck-telemetry/1`.
+"""What the logs of a run hold and what is judged of it, `speccheck-telemetry/1`."""
 
-Fields are only ever added.
-"""
+from typing import Literal
 
-import json
-from collections.abc import Iterator
-
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.measurements.telemetry import MeasuredTelemetry
+from speccheck.validator.measurements.telemetry import (
+    ToldDrill,
+    ToldEvent,
+    ToldLog,
+    ToldMetric,
+)
 from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.json_report import (
+    EditionName,
+    Profile,
+    ReportFinding,
+    SecondEditionName,
+    SettingsFiles,
+    Totals,
     finding_data,
     is_told,
     verdict_data,
 )
-from speccheck.validator.report.telemetry_text import core_metrics, telemetry_of
+from speccheck.validator.report.serialise import Tool, alike, data, document_text
+from speccheck.validator.report.telemetry_text import (
+    CoreMetric,
+    core_metrics,
+    telemetry_of,
+)
 
-SCHEMA = "speccheck-telemetry/1"
+
+class TelemetryFile(Record):
+    """One file of the run and what it was taken for."""
+
+    path: str
+    format: str | None
+    status: str
+    message: str | None
 
 
-def telemetry_json(context: ReportContext) -> str:
-    """The whole document; `full` adds findings that hold or do not apply."""
-    run = context.run
-    document = {
-        "schema": SCHEMA,
-        **verdict_data(context),
-        "files": [
-            {
-                "path": file.path,
-                "format": file.format or None,
-                "status": file.state,
-                "message": file.message or None,
-            }
+class TelemetryOfPlan(Record):
+    """What the logs of one job hold."""
+
+    logs: tuple[ToldLog, ...]
+    metrics: tuple[ToldMetric, ...]
+    other_names: tuple[ToldMetric, ...]
+    events: tuple[ToldEvent, ...]
+    drills: tuple[ToldDrill, ...]
+    core_metrics: tuple[CoreMetric, ...]
+
+
+class TelemetryDocument(Record):
+    """The logs of a run, and what is judged of them."""
+
+    schema_name: Literal["speccheck-telemetry/1"]
+    tool: Tool
+    edition: EditionName | None
+    second_edition: SecondEditionName | None
+    profile: Profile | None
+    settings: SettingsFiles
+    warnings: tuple[str, ...]
+    verdict: Literal["pass", "fail", "inconclusive", "error"]
+    reason: str
+    exit_code: int
+    summary: Totals
+    errors: tuple[str, ...]
+    files: tuple[TelemetryFile, ...]
+    telemetry: tuple[TelemetryOfPlan, ...]
+    findings: tuple[ReportFinding, ...]
+
+
+def telemetry_json(told: ReportContext) -> str:
+    """Return the whole document; `full` adds findings that hold or do not apply."""
+    run = told.run
+    document = alike(
+        TelemetryDocument,
+        None,
+        schema_name="speccheck-telemetry/1",
+        **verdict_data(told),
+        files=[
+            TelemetryFile(
+                file.path, file.format or None, file.state, file.message or None
+            )
             for file in run.files
         ],
-        "telemetry": [
-            {
-                **_rows(one),
-                "core_metrics": [
-                    {**core._asdict(), "stood_in": list(core.stood_in)}
-                    for core in core_metrics(run.edition, one)
-                ],
-            }
-            for one in telemetry_of(run)
+        telemetry=[
+            alike(
+                TelemetryOfPlan,
+                None,
+                logs=data(telemetry.logs, hidden),
+                metrics=data(telemetry.metrics, hidden),
+                other_names=data(telemetry.others, hidden),
+                events=data(telemetry.events, hidden),
+                drills=data(telemetry.drills, hidden),
+                core_metrics=core_metrics(run.edition, telemetry),
+            )
+            for telemetry in telemetry_of(run)
         ],
-        "findings": [
+        findings=[
             {**finding_data(located, run.edition.id), "plan": index}
             for index, plan in enumerate(run.plans)
             for located in plan.findings
-            if context.full or is_told(located.finding)
+            if told.full or is_told(located.finding)
         ],
-    }
-    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _rows(telemetry: MeasuredTelemetry) -> dict[str, object]:
-    return {
-        "logs": [dict(_plain(one._asdict())) for one in telemetry.logs],
-        "metrics": [dict(_plain(one._asdict())) for one in telemetry.metrics],
-        "other_names": [dict(_plain(one._asdict())) for one in telemetry.others],
-        "events": [dict(_plain(one._asdict())) for one in telemetry.events],
-        "drills": [dict(_plain(one._asdict())) for one in telemetry.drills],
-    }
-
-
-def _plain(row: dict[str, object]) -> Iterator[tuple[str, object]]:
-    """The fields without secrets; lists as JSON has them."""
-    for name, value in row.items():
-        if isinstance(value, str):
-            yield name, hidden(value)
-        elif isinstance(value, tuple):
-            yield name, [hidden(str(one)) for one in value]
-        else:
-            yield name, value
+    )
+    return document_text(document, ensure_ascii=False, allow_nan=False)

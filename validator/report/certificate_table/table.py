@@ -1,10 +1,9 @@
 """What certificates say side by side, and what of it can be compared."""
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from typing import Literal
 
-from speccheck.validator import VERSION
 from speccheck.validator.certification.certificate_model import Certificate, Measured
 from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.certificate_text import (
@@ -15,6 +14,7 @@ from speccheck.validator.report.certificate_text import (
     scale_of,
     shown,
 )
+from speccheck.validator.report.serialise import TOOL, Tool, alike, document_text
 from speccheck.validator.report.style import Style, counted, printable, wrap
 from speccheck.validator.report.write_markdown import in_cell
 
@@ -50,7 +50,7 @@ class Level(Record):
 
 
 class Count(Record):
-    """A number of the verdict; values: of each column."""
+    """A number of clauses, or a share of them; values: of each certificate."""
 
     name: str
     values: tuple[int | float | None, ...]
@@ -247,7 +247,6 @@ def highest(levels: Sequence[str | None]) -> tuple[int, ...]:
     return tuple(best) if max(ranks) and len(best) < len(ranks) else ()
 
 
-SCHEMA = "speccheck-certificate-table/1"
 UNVERIFIED = "signatures are not verified here: speccheck verify knows whom to trust"
 _BEST = "*"
 _LEGEND = f"{_BEST} best, by more than 1 %, of what can be compared; - not known"
@@ -390,20 +389,52 @@ def _markdown_row(
     yield f"| {in_cell(label)} | {' | '.join(words)} |"
 
 
+class TableLevel(Record):
+    """A track, with the level of each certificate; best: which of them, from 0."""
+
+    track: str
+    levels: tuple[Literal["L1", "L2", "L3"] | None, ...]
+    best: tuple[int, ...]
+
+
+class TableRow(Record):
+    """One quantity under the same conditions; values: medians, null where none."""
+
+    name: str
+    unit: str
+    conditions: dict[str, int]
+    values: tuple[float | None, ...]
+    best: tuple[int, ...]
+
+
+class CertificateTable(Record):
+    """Certificates side by side; notes: what cannot be compared, and why."""
+
+    schema_name: Literal["speccheck-certificate-table/1"]
+    tool: Tool
+    signatures_verified: Literal[False]
+    certificates: tuple[Column, ...]
+    levels: tuple[TableLevel, ...]
+    counts: tuple[Count, ...]
+    measured: tuple[TableRow, ...]
+    notes: tuple[str, ...]
+
+
 def table_json(table: Table) -> str:
-    """`speccheck-certificate-table/1`; fields are only ever added."""
-    document = {
-        "schema": SCHEMA,
-        "tool": {"name": "speccheck", "version": VERSION},
-        "signatures_verified": False,
-        "certificates": [one._asdict() for one in table.columns],
-        "levels": [
-            {**one._asdict(), "best": highest(one.levels)} for one in table.levels
+    """Return the document `speccheck-certificate-table/1`."""
+    document = alike(
+        CertificateTable,
+        table,
+        schema_name="speccheck-certificate-table/1",
+        tool=TOOL,
+        signatures_verified=False,
+        certificates=table.columns,
+        levels=[
+            alike(TableLevel, level, best=highest(level.levels))
+            for level in table.levels
         ],
-        "counts": [one._asdict() for one in table.counts],
-        "measured": [
-            one._asdict() | {"conditions": dict(one.conditions)} for one in table.rows
+        measured=[
+            alike(TableRow, row, conditions=dict(row.conditions)) for row in table.rows
         ],
-        "notes": [*table.notes],
-    }
-    return json.dumps(document, indent=1) + "\n"
+    )
+    return document_text(document)

@@ -1,40 +1,77 @@
-"""The comparison of two certificates or reports as JSON, `speccheck-document-diff/1`.
+"""Two certificates or reports compared, as JSON: `speccheck-document-diff/1`."""
 
-Fields are only ever added.
-"""
+from typing import Literal
 
-import json
-from typing import Any
-
-from speccheck.validator import VERSION
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.evidence.secrets import hidden
-from speccheck.validator.report.document_diff.compared import Compared, Difference
+from speccheck.validator.report.document_diff.compared import (
+    Change,
+    Compared,
+    Difference,
+    Group,
+    Kind,
+    Scalar,
+    Side,
+)
+from speccheck.validator.report.serialise import TOOL, Tool, alike, document_text
 
-SCHEMA = "speccheck-document-diff/1"
+
+class DocumentDifference(Record):
+    """One thing that differs.
+
+    a, b: null where there is none. by: of numbers, how much more the second is, as a
+    share of the first. matters: it ends the validity of a certificate at once.
+    """
+
+    group: Group
+    subject: str
+    change: Change
+    a: Scalar
+    b: Scalar
+    by: float | None
+    unit: str | None
+    note: str
+    matters: bool
+
+
+class DocumentDiff(Record):
+    """Two certificates, or two reports; differences: by what matters most.
+
+    compared: how many clauses, fields, numbers and files both tell.
+    """
+
+    schema_name: Literal["speccheck-document-diff/1"]
+    tool: Tool
+    kind: Kind
+    verdict: Literal["same", "differs", "nothing_compared"]
+    exit_code: int
+    signatures_verified: Literal[False]
+    a: Side
+    b: Side
+    compared: int
+    differences: tuple[DocumentDifference, ...]
+    varying: tuple[DocumentDifference, ...]
+    not_compared: tuple[str, ...]
 
 
 def document_diff_json(found: Compared, exit_code: int) -> str:
-    """The whole document."""
-    document = {
-        "schema": SCHEMA,
-        "tool": {"name": "speccheck", "version": VERSION},
-        "kind": found.kind,
-        "verdict": found.verdict,
-        "exit_code": exit_code,
-        "signatures_verified": False,
-        "a": found.a._asdict(),
-        "b": found.b._asdict(),
-        "compared": found.compared,
-        "differences": [_difference(one) for one in found.notable],
-        "varying": [_difference(one) for one in found.varying],
-        "not_compared": [*found.not_compared],
-    }
-    return json.dumps(document, indent=1) + "\n"
+    """Return the whole document."""
+    document = alike(
+        DocumentDiff,
+        found,
+        schema_name="speccheck-document-diff/1",
+        tool=TOOL,
+        exit_code=exit_code,
+        signatures_verified=False,
+        differences=[_difference(one) for one in found.notable],
+        varying=[_difference(one) for one in found.varying],
+    )
+    return document_text(document)
 
 
-def _difference(one: Difference) -> dict[str, Any]:
-    told = one._asdict()
-    hidden_ones = {
-        name: hidden(value) for name, value in told.items() if isinstance(value, str)
-    }
-    return told | hidden_ones | {"unit": one.unit or None}
+def _difference(found: Difference) -> DocumentDifference:
+    without_secrets = (
+        hidden(value) if isinstance(value, str) else value for value in found
+    )
+    shown = Difference._make(without_secrets)
+    return alike(DocumentDifference, shown, unit=found.unit or None)

@@ -11,7 +11,8 @@ from speccheck.validator.certification.statement import (
     CertificateError,
     read_certificate,
 )
-from speccheck.validator.report.report_model import Report
+from speccheck.validator.report.document_model import model_of
+from speccheck.validator.report.json_report import Report
 from speccheck.validator.signing.envelope import (
     SigningError,
     read_envelope,
@@ -49,7 +50,8 @@ def report_of(text: str, path: str) -> Mapping[str, Any]:
     """A report as it is; raises ReadError."""
     try:
         # What a reader of JSON Schema takes for a number is one afterwards.
-        return Report.model_validate(json.loads(text)).model_dump(by_alias=True)
+        report = model_of(Report).model_validate(json.loads(text))
+        return report.model_dump(by_alias=True)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))

@@ -4,39 +4,85 @@ Made for thousands of machines: nobody has to hold the whole report to read it.
 """
 
 from collections.abc import Iterator
+from typing import Literal
 
+from speccheck.validator.evidence.record import Record
 from speccheck.validator.report.context import ReportContext
 from speccheck.validator.report.json_report import (
+    EditionName,
+    Profile,
+    RuleStatistics,
+    SecondEditionName,
+    SettingsFiles,
+    Totals,
     encode,
     finding_data,
     is_told,
     refusal_data,
-    statistics_data,
+    rule_statistics,
     verdict_data,
 )
+from speccheck.validator.report.serialise import Tool, alike
 from speccheck.validator.report.style import Style
 from speccheck.validator.run.run import Run
 
 SCHEMA = "speccheck-report-lines/1"
 
 
-def report(context: ReportContext, _: Style) -> Iterator[str]:
+class UnreadFile(Record):
+    """A file that was not judged, and why."""
+
+    path: str
+    status: Literal["unrecognised", "template", "unreadable", "excluded"]
+    message: str | None
+
+
+class TotalsLine(Record):
+    """The last line of `speccheck-report-lines/1`: what the run comes to."""
+
+    type: Literal["summary"]
+    schema_name: Literal["speccheck-report-lines/1"]
+    tool: Tool
+    edition: EditionName | None
+    second_edition: SecondEditionName | None
+    profile: Profile | None
+    settings: SettingsFiles
+    warnings: tuple[str, ...]
+    verdict: Literal["pass", "fail", "inconclusive", "error"]
+    reason: str
+    exit_code: int
+    summary: Totals
+    errors: tuple[str, ...]
+    plans: int
+    files: int
+    unread: tuple[UnreadFile, ...]
+    statistics: tuple[RuleStatistics, ...]
+
+
+def report(told: ReportContext, _: Style) -> Iterator[str]:
     """The finding of `speccheck-report/1` with the files of its plan, line by line."""
-    run, full = context.run, context.full
+    run, full = told.run, told.full
     yield from _findings(run, full=full)
-    totals = {
-        "type": "summary",
-        "schema": SCHEMA,
-        **verdict_data(context),
-        "plans": len(run.plans),
-        "files": len(run.files),
-        "unread": [
-            {"path": file.path, "status": file.state, "message": file.message or None}
-            for file in run.files
-            if file.state != "judged"
+    unread = (file for file in run.files if file.state != "judged")
+    totals = alike(
+        TotalsLine,
+        None,
+        type="summary",
+        schema_name=SCHEMA,
+        **verdict_data(told),
+        plans=len(run.plans),
+        files=len(run.files),
+        unread=[
+            alike(
+                UnreadFile,
+                file,
+                status=file.state,
+                message=file.message or None,
+            )
+            for file in unread
         ],
-        "statistics": list(statistics_data(run.plans)),
-    }
+        statistics=list(rule_statistics(run.plans)),
+    )
     yield encode(totals) + "\n"
 
 
@@ -57,13 +103,15 @@ def _findings(run: Run, *, full: bool) -> Iterator[str]:
 
 def failure_report(message: str, code: int) -> str:
     """The line of totals of a run that could not begin."""
-    totals = {
-        "type": "summary",
-        "schema": SCHEMA,
+    totals = alike(
+        TotalsLine,
+        None,
+        type="summary",
+        schema_name=SCHEMA,
         **refusal_data(message, code),
-        "plans": 0,
-        "files": 0,
-        "unread": [],
-        "statistics": [],
-    }
+        plans=0,
+        files=0,
+        unread=(),
+        statistics=(),
+    )
     return encode(totals) + "\n"
