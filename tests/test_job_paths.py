@@ -285,7 +285,7 @@ def test_what_was_not_seen_is_no_pass(leaf: str, tmp_path: Path) -> None:
         assert {*found.values()} <= {"pass", "unknown"}
 
 
-ODD = ("", -1, 0, 2**63, 1e308, True, [], [None], {}, None)
+ODD: tuple[object, ...] = ("", -1, 0, 2**63, 1e308, True, [], [None], {}, None)
 
 
 @pytest.mark.parametrize("odd", few(ODD, ("", [None]).__contains__))

@@ -2,9 +2,9 @@
 
 import pytest
 
-from speccheck.validator.evidence.value import Place, Value
+from speccheck.validator.evidence.value import Place, Value, dotted
 from speccheck.validator.sources.joining.merge import derive, merge
-from speccheck.validator.sources.reader import Fact, FactSheet, dotted
+from speccheck.validator.sources.reader import Fact, FactSheet
 
 NODES = "cluster.nodes"
 
