@@ -110,7 +110,6 @@ def test_the_wheel_says_what_it_needs(wheel: Path) -> None:
         if line.startswith("Requires-Dist: ") and "extra ==" not in line
     }
     assert needed == {
-        "typer<0.29,>=0.26",
         "pydantic<3,>=2.11",
         "pyyaml<7,>=6",
         "rich<16,>=13.8",
