@@ -58,7 +58,7 @@ def test_the_document_has_its_schema(capsys: pytest.CaptureFixture[str]) -> None
         (["1.0", "9.9"], "no edition 9.9: known is 1.0, 1.1-draft, or give a folder"),
         (["1.0", "1.1-draft", "--output", "xml"], "--output xml: must be text or json"),
         (["1.0", "1.1-draft", "--on", "none.json"], "none.json: no such file"),
-        (["1.0"], "Missing parameter: second"),
+        (["1.0"], "spec diff takes two editions, not 1"),
     ],
 )
 def test_bad_input_is_one_line(

@@ -145,7 +145,7 @@ def test_an_approved_edition_of_other_content_certifies_nothing(
 ) -> None:
     frozen = {"1.0": freeze("1.0", DAY, approved)}
     monkeypatch.setattr(
-        "speccheck.validator.editions.compose.frozen_editions", lambda: frozen
+        "speccheck.validator.editions.source.frozen_editions", lambda: frozen
     )
     edition = load_edition(str(approved / "1.0"))
     assert may_certify(edition) == (
